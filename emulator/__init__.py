@@ -1,0 +1,1 @@
+"""Emulate edge devices that train together over real, shaped, failing networks."""

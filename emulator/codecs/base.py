@@ -1,0 +1,53 @@
+"""A codec trades fidelity for bytes: a gradient in, a few frames out, and back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..layout import Layout
+
+Vector: TypeAlias = NDArray[np.float32]
+Indices: TypeAlias = NDArray[np.uint32]
+Buffer: TypeAlias = bytes | memoryview
+Frames: TypeAlias = Sequence[Buffer]
+
+
+@dataclass(frozen=True, eq=False)
+class Gradient:
+    """A decoded update: `values[i]` belongs to parameter `indices[i]`.
+
+    `indices` ascend strictly and lie below the layout's size; None means all of them.
+    """
+
+    values: Vector
+    indices: Indices | None = None
+
+
+class Count(NamedTuple):
+    """Bytes of an encoded gradient by what they hold; their sum is the length of its frames."""
+
+    values: int
+    indices: int
+    headers: int
+
+
+class Codec(Protocol):
+    """Frozen, shared by all devices; what a device must remember lives in a wrapper."""
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        """The frames that travel. Raises ValueError if an entry is not finite."""
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        """What the frames say; a WireError if they are not what `encode` could have made."""
+
+    def count(self, frames: Frames) -> Count:
+        """What the bytes of well-formed frames hold."""
+
+
+class Encoder(Protocol):
+    """What a device's worker holds: a codec bound to a layout, with its memory if it has one."""
+
+    def encode(self, gradient: Vector) -> Frames: ...

@@ -1,0 +1,134 @@
+"""Quantities as people write them: `80ms`, `20mbit`, `1.5%`, `512MiB`.
+
+Each is a float in its base unit, so arithmetic needs no wrapper; the unit lives in the
+type and in the YAML, never in a name. A bare number is refused: it has no unit.
+"""
+
+import re
+from decimal import Decimal
+from typing import Any, ClassVar, Self
+
+_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE)
+
+
+def _decimal(number: float) -> Decimal:
+    return Decimal(repr(float(number)))
+
+
+class Quantity(float):
+    """A number that is read with its unit and kept in the base one."""
+
+    units: ClassVar[dict[str, float]]
+    example: ClassVar[str]
+    meant: ClassVar[dict[str, str]] = {}
+    """Spellings that people bring from elsewhere, and what to write instead."""
+
+    @classmethod
+    def parse(cls, text: object) -> Self:
+        """Read `text`; a ValueError says what was found and what was expected."""
+        if isinstance(text, cls):
+            return text
+        known = " or ".join(cls.units)
+        if isinstance(text, int | float):
+            raise ValueError(f"{text!r} has no unit: write it in {known}, as {cls.example}")
+        match = _NUMBER.fullmatch(str(text).strip())
+        if not match:
+            raise ValueError(f"{text!r} is not a number in {known}, as {cls.example}")
+        number, unit = match[1], match[2].lower()
+        if unit in cls.meant:
+            raise ValueError(f"{text!r}: write {number}{cls.meant[unit]}")
+        scales = {name.lower(): scale for name, scale in cls.units.items()}
+        if unit not in scales:
+            raise ValueError(f"{text!r} is not in {known}: write it as {cls.example}")
+        # in decimal: 7 * 0.01 is not 0.07 in binary, and top-k counts entries with it
+        return cls._checked(float(Decimal(number) * _decimal(scales[unit])), text)
+
+    @classmethod
+    def _checked(cls, value: float, text: object) -> Self:
+        if value == float("inf"):
+            raise ValueError(f"{text!r} is not a finite number")
+        if value < 0:
+            raise ValueError(f"{text!r} is negative")
+        return cls(value)
+
+    def __str__(self) -> str:
+        """The spelling in the largest unit that leaves a whole part: `parse(str(q)) == q`."""
+        fitting = [unit for unit, scale in self.units.items() if abs(self) >= scale]
+        unit = max(fitting or [self._base()], key=lambda name: self.units[name])
+        number = (_decimal(self) / _decimal(self.units[unit])).normalize()
+        return f"{number:f}{unit}"
+
+    @classmethod
+    def _base(cls) -> str:
+        return min(cls.units, key=lambda unit: abs(cls.units[unit] - 1))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # not in a device's image, nor needed there
+
+        return core_schema.no_info_plain_validator_function(
+            cls.parse,
+            serialization=core_schema.to_string_ser_schema(),
+            json_schema_input_schema=core_schema.str_schema(),
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        return {
+            "type": "string",
+            "description": f"a number in {' or '.join(cls.units)}",
+            "examples": [cls.example],
+        }
+
+
+class Seconds(Quantity):
+    """A time, in seconds."""
+
+    units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}  # noqa: RUF012
+    example = "80ms"
+    meant = {"sec": "s", "secs": "s", "seconds": "s", "m": "min", "mins": "min", "hours": "h"}  # noqa: RUF012
+
+
+class Rate(Quantity):
+    """A link's rate in bits per second of Ethernet frames, as `tc` charges it."""
+
+    units = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}  # noqa: RUF012
+    example = "10mbit"
+    meant = {  # tc reads Mbps as megabytes; people mean megabits  # noqa: RUF012
+        "bps": "bit",
+        "kbps": "kbit",
+        "mbps": "mbit",
+        "gbps": "gbit",
+        "kbit/s": "kbit",
+        "mbit/s": "mbit",
+        "gbit/s": "gbit",
+        "kb": "kbit",
+        "mb": "mbit",
+        "gb": "gbit",
+    }
+
+    @classmethod
+    def _checked(cls, value: float, text: object) -> Self:
+        if value == 0:
+            raise ValueError(f"{text!r}: a rate is above zero; to cut a link, use a partition")
+        return super()._checked(value, text)
+
+
+class Fraction(Quantity):
+    """A share of the whole, between 0 and 1, written in per cent."""
+
+    units = {"%": 0.01}  # noqa: RUF012
+    example = "1.5%"
+
+    @classmethod
+    def _checked(cls, value: float, text: object) -> Self:
+        if value > 1:
+            raise ValueError(f"{text!r} is more than 100%")
+        return super()._checked(value, text)
+
+
+class Bytes(Quantity):
+    """An amount of memory, in bytes."""
+
+    units = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}  # noqa: RUF012
+    example = "512MiB"
