@@ -1,0 +1,61 @@
+# Each target brings along what it needs and skips what is already there.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check images data bench clean engine base
+
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+FAST := not docker and not tensorflow and not netns and not netem
+# One thread each: a host that plays many devices has no core to spare for pools of threads.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
+export MKL_NUM_THREADS := 1
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in containers and draw its report
+	$(BIN)/emulate run scenarios/quickstart.yaml
+	$(BIN)/emulate report runs/quickstart/latest
+
+test: engine $(INSTALLED) data images ## every test, those that need Docker, root or TensorFlow included
+	$(BIN)/pytest
+
+check: $(INSTALLED) ## format, lint, types and the quick tests: a minute, no Docker, no TensorFlow
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -m "$(FAST)"
+
+images: engine $(INSTALLED) base ## the image that every device runs from
+	@$(BIN)/python -m emulator.runtimes.docker.image
+
+data: $(INSTALLED) ## MNIST, Fashion-MNIST and the digits
+	@$(BIN)/python -m emulator.datasets
+
+bench: engine $(INSTALLED) data images ## updates a second, plain and encrypted, beside their upper bounds
+	$(BIN)/python tests/bench.py
+
+clean: ## remove what builds and tests left in this folder; runs/, .venv/ and downloads stay
+	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
+	find emulator analysis tests -name __pycache__ -prune -exec rm -rf {} +
+
+engine:
+	@images/engine
+
+base: engine
+	@images/base
+
+# Debian keeps ensurepip in a package of its own.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "make: Python 3.11 or newer is needed: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { [ "$$(id -u)" = 0 ] && \
+	  { apt-get update -qq; apt-get install -y -qq python3-venv >/dev/null; } </dev/null; } || \
+	  { echo "make: Python lacks ensurepip: as root, apt-get install python3-venv"; exit 1; }
+	@echo "venv: installing what pyproject.toml names into .venv (a minute or two)"
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' </dev/null
+	@touch $@

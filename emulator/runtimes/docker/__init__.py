@@ -1,0 +1,1 @@
+"""Plays a scenario in containers: real processes, real packets, real failures."""
