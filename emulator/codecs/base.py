@@ -12,6 +12,7 @@ from ..layout import Layout
 Vector: TypeAlias = NDArray[np.float32]
 Indices: TypeAlias = NDArray[np.uint32]
 Buffer: TypeAlias = bytes | memoryview
+"""A memoryview is one of plain bytes, so that `len` counts them."""
 Frames: TypeAlias = Sequence[Buffer]
 
 
@@ -20,6 +21,7 @@ class Gradient:
     """A decoded update: `values[i]` belongs to parameter `indices[i]`.
 
     `indices` ascend strictly and lie below the layout's size; None means all of them.
+    The arrays may be read-only views of the frames they came in.
     """
 
     values: Vector
@@ -38,7 +40,10 @@ class Codec(Protocol):
     """Frozen, shared by all devices; what a device must remember lives in a wrapper."""
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """The frames that travel. Raises ValueError if an entry is not finite."""
+        """The frames that travel; they share no memory with the gradient.
+
+        Raises ValueError if an entry is not finite, or the gradient does not fit the layout.
+        """
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         """What the frames say; a WireError if they are not what `encode` could have made."""
@@ -50,4 +55,5 @@ class Codec(Protocol):
 class Encoder(Protocol):
     """What a device's worker holds: a codec bound to a layout, with its memory if it has one."""
 
-    def encode(self, gradient: Vector) -> Frames: ...
+    def encode(self, gradient: Vector) -> Frames:
+        """As `Codec.encode`; after a ValueError the memory is as it was before."""

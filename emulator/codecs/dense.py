@@ -1,0 +1,35 @@
+"""The whole gradient, as it is."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from . import checks
+from .base import Count, Frames, Gradient, Vector
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Every entry of the gradient as four bytes: what the others are compared with."""
+
+    kind: Literal["dense"] = "dense"
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        checks.fit(gradient, layout)
+        if not np.isfinite(gradient).all():
+            raise checks.not_finite(gradient, layout)
+        return (gradient.astype("<f4", copy=False).tobytes(),)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        (frame,) = checks.frames_of(frames, 1)
+        values = checks.floats(frame, layout.size)
+        if values.size != layout.size:
+            raise WireError(f"{values.size} values for {layout.size} parameters")
+        return Gradient(values)
+
+    def count(self, frames: Frames) -> Count:
+        (values,) = frames
+        return Count(values=len(values), indices=0, headers=0)

@@ -1,0 +1,66 @@
+"""Indices as the gaps between them, each a varint (LEB128): one byte for most, at 1 %.
+
+The number written is how many parameters were skipped since the last index, so every
+sequence of varints ascends strictly, and two neighbours cost a zero.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import WireError
+from ..base import Buffer, Indices
+
+_LONGEST = 5
+"""Bytes of a varint that holds 32 bits."""
+_BITS = 7
+_MORE = 1 << _BITS
+"""The flag on every byte of a varint but its last."""
+
+
+def encode(indices: Indices) -> bytes:
+    skips = indices.copy()
+    skips[1:] -= indices[:-1] + 1
+    lengths = np.ones(skips.size, np.intp)
+    for place in range(1, _LONGEST):
+        lengths += skips >= 1 << _BITS * place
+    ends = lengths.cumsum()
+    stream = np.empty(lengths.sum(), np.uint8)
+    first, left = ends - lengths, lengths
+    while first.size:
+        stream[first] = skips % _MORE + (left > 1) * _MORE
+        longer = np.flatnonzero(left > 1)
+        first, left, skips = first[longer] + 1, left[longer] - 1, skips[longer]
+        skips >>= _BITS
+    return stream.tobytes()
+
+
+def decode(frame: Buffer, entries: int, size: int) -> Indices:
+    if not entries <= len(frame) <= entries * _LONGEST:
+        raise WireError(f"{len(frame)} bytes of index gaps for {entries} values")
+    if not entries:
+        return np.empty(0, np.uint32)
+    skips = _varints(np.frombuffer(frame, np.uint8), entries)
+    # bounded one by one before they are added up, so the sum cannot overflow
+    if skips.max() >= size:
+        raise WireError(f"a gap of {skips.max()} among {size} parameters")
+    indices = (skips + 1).cumsum() - 1
+    if indices[-1] >= size:
+        raise WireError(f"index {indices[-1]} of {size} parameters")
+    return indices.astype(np.uint32)
+
+
+def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
+    ends = np.flatnonzero(stream < _MORE)
+    if ends.size != entries or ends[-1] != stream.size - 1:
+        raise WireError(f"{ends.size} whole index gaps for {entries} values")
+    lengths = np.diff(ends, prepend=-1)
+    if lengths.max() > _LONGEST:
+        raise WireError(f"an index gap of {lengths.max()} bytes")
+    if ((stream[ends] == 0) & (lengths > 1)).any():
+        raise WireError("an index gap is longer than it need be")
+    # from the last byte, the highest bits, down to the first
+    numbers = stream[ends].astype(np.int64)
+    for place in range(1, lengths.max()):
+        longer = np.flatnonzero(lengths > place)
+        numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - place] % _MORE)
+    return numbers

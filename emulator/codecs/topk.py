@@ -1,0 +1,77 @@
+"""Only the entries of largest magnitude of each variable (Shokri & Shmatikov, 2015)."""
+
+import fractions
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from ..units import Fraction
+from . import checks
+from .base import Count, Frames, Gradient, Vector
+from .indices import CODINGS, IndexCoding
+from .selection import largest
+
+
+@dataclass(frozen=True)
+class TopK:
+    """Keep max(1, floor(keep · size)) entries of each variable; exact zeros are never sent.
+
+    Two frames: the indices in the flat vector, and their values. What is not sent is lost,
+    unless `ErrorFeedback` carries it over.
+    """
+
+    keep: Fraction
+    indices: IndexCoding = "gap"
+    kind: Literal["topk"] = "topk"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.keep <= 1:
+            raise ValueError(f"keep is {self.keep}: write a share above 0% and up to 100%")
+        if self.indices not in CODINGS:
+            raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        checks.fit(gradient, layout)
+        chosen = [
+            largest(gradient[start:stop], most) + start
+            for (start, stop), most in zip(layout.bounds, self.most(layout), strict=True)
+        ]
+        indices = np.concatenate(chosen)
+        values = gradient[indices]
+        # the chosen entries are the largest, and anything not finite counts as largest of all
+        if not np.isfinite(values).all():
+            raise checks.not_finite(gradient, layout)
+        return CODINGS[self.indices].encode(indices.astype(np.uint32)), values.tobytes()
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        index_frame, value_frame = checks.frames_of(frames, 2)
+        most = self.most(layout)
+        values = checks.floats(value_frame, sum(most))
+        if not values.all():
+            raise WireError("a value is zero, which top-k never sends")
+        indices = CODINGS[self.indices].decode(index_frame, values.size, layout.size)
+        ends = indices.searchsorted(np.array([stop for _, stop in layout.bounds]))
+        if (np.diff(ends, prepend=0) > most).any():
+            raise WireError(f"more than {self.keep} of a variable")
+        return Gradient(values, indices)
+
+    def count(self, frames: Frames) -> Count:
+        indices, values = frames
+        return Count(values=len(values), indices=len(indices), headers=0)
+
+    def most(self, layout: Layout) -> list[int]:
+        """How many entries of each variable an update holds at most."""
+        share = self._share
+        return [
+            max(1, (stop - start) * share.numerator // share.denominator)
+            for start, stop in layout.bounds
+        ]
+
+    @cached_property
+    def _share(self) -> fractions.Fraction:
+        # as written, in decimal: in binary 0.07 · 100 rounds up past 7
+        return fractions.Fraction(repr(float(self.keep)))

@@ -1,0 +1,35 @@
+"""Modulation shortens the step of a gradient that was computed on an old model."""
+
+from typing import Protocol
+
+import numpy as np
+
+from ..codecs.base import Gradient, Vector
+from ..layout import Layout
+
+
+class Modulator(Protocol):
+    """What one server holds. Versions count the updates applied; all arithmetic is float32."""
+
+    @property
+    def oldest(self) -> int:
+        """The oldest version that `divisor` still answers for exactly."""
+
+    def divisor(self, gradient: Gradient, version: int) -> np.float32 | Vector:
+        """What the step of a gradient computed on model `version` is divided by, at least 1.
+
+        One number, or one for each entry of the gradient.
+        """
+
+    def applied(self, gradient: Gradient) -> None:
+        """This gradient made the next version."""
+
+    def forget(self, version: int) -> None:
+        """Nobody computes on a model older than `version` any more."""
+
+
+class Modulation(Protocol):
+    """Frozen configuration; `start` makes the state."""
+
+    def start(self, layout: Layout, version: int = 0) -> Modulator:
+        """For a server whose model stands at `version`, of whose past nothing is known."""

@@ -1,0 +1,36 @@
+"""Every gradient takes a full step, however old: plain asynchronous SGD."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..codecs.base import Gradient
+from ..layout import Layout
+
+_ONE = np.float32(1)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Divide by one."""
+
+    kind: Literal["constant"] = "constant"
+
+    def start(self, layout: Layout, version: int = 0) -> "Unmodulated":
+        return Unmodulated()
+
+
+class Unmodulated:
+    """Remembers nothing."""
+
+    oldest = 0
+
+    def divisor(self, gradient: Gradient, version: int) -> np.float32:
+        return _ONE
+
+    def applied(self, gradient: Gradient) -> None:
+        pass
+
+    def forget(self, version: int) -> None:
+        pass

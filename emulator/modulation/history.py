@@ -1,0 +1,164 @@
+"""Which parameters the latest updates touched, and how often since any of them.
+
+Updates are logged, as the indices they held, in segments. A segment opens with a tally of how
+often each parameter was touched before it, so a question that reaches far back is answered by
+two tallies and what lies within two segments. An update so large that it would fill a segment
+has one to itself: the tallies on its either side tell it, and its indices need not be kept.
+
+Recording costs O(entries) (a tally is one pass over the parameters, for at least a quarter as
+many entries), asking O(entries asked for + entries logged since), at most two segments of them.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codecs.base import Indices
+
+MEMORY = 512 << 20
+"""Bytes that a history takes at most; beyond them it forgets the oldest segments."""
+
+_LEAST = 1 << 12
+"""Entries that a segment holds at least, however small the model."""
+_UPDATES = 1 << 10
+"""Updates that a segment holds at most, however small they are."""
+_REACH = (1 << 16) - _UPDATES
+"""Updates that a history reaches back at most: tallies are 16 bits wide, and wrap."""
+_NOTHING: Indices = np.empty(0, np.uint32)
+
+
+@dataclass
+class _Segment:
+    """`marks[i]` is what stood when version `first + i` was the newest.
+
+    That is, the entries of the log, and the number of updates that touched every parameter.
+    """
+
+    first: int
+    tally: NDArray[np.uint16]
+    log: Indices
+    marks: list[tuple[int, int]]
+
+    @property
+    def now(self) -> int:
+        """The newest version it knows."""
+        return self.first + len(self.marks) - 1
+
+    @property
+    def entries(self) -> Indices:
+        """What was logged so far."""
+        return self.log[: self.marks[-1][0]]
+
+    def add(self, touched: Indices, everything: int) -> None:
+        start, dense = self.marks[-1]
+        self.log[start : start + touched.size] = touched
+        self.marks.append((start + touched.size, dense + everything))
+
+    def has_room(self, entries: int) -> bool:
+        return len(self.marks) <= _UPDATES and self.marks[-1][0] + entries <= self.log.size
+
+    def tally_after(self) -> NDArray[np.uint16]:
+        tally = self.tally.copy()
+        starts = [start for start, _ in self.marks]
+        # one update at a time: within it no index occurs twice, so all of them count
+        for start, stop in pairwise(starts):
+            tally[self.log[start:stop]] += 1
+        return tally
+
+
+class History:
+    """Knows, for each version from `oldest` on, what the updates since then touched."""
+
+    def __init__(self, size: int, version: int = 0) -> None:
+        self._size = size
+        self._segment = max(size // 4, _LEAST)
+        self._slots = np.zeros(size, np.uint32)  # all zero between two questions
+        self._segments = [self._open(version, np.zeros(size, np.uint16), 0)]
+
+    @property
+    def oldest(self) -> int:
+        return self._segments[0].first
+
+    def record(self, indices: Indices | None) -> None:
+        """The next version came of an update that held these indices; None: all of them."""
+        if indices is None or indices.size == self._size:
+            self._room_for(0).add(_NOTHING, 1)
+        elif indices.size <= self._segment:
+            self._room_for(indices.size).add(indices, 0)
+        else:
+            self._record_alone(indices)
+
+    def since(self, version: int, indices: Indices | None) -> NDArray[np.integer] | int:
+        """How many updates since `version` touched each of the parameters; None: of all.
+
+        One number where it is the same for all of them. ValueError for a version not known.
+        """
+        last = self._segments[-1]
+        if not self.oldest <= version <= last.now:
+            raise ValueError(f"version {version} is not in {self.oldest} … {last.now}")
+        at = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
+        then = self._segments[at]
+        start, dense = then.marks[version - then.first]
+        everything = last.marks[-1][1] - dense
+        if then is last:
+            window = last.entries[start:]
+            return everything + self._count(window, indices) if window.size else everything
+        if version > then.first:
+            window = np.concatenate([then.entries[start:], last.entries])
+            then = self._segments[at + 1]
+        else:
+            window = last.entries
+        where = slice(None) if indices is None else indices
+        between = last.tally[where] - then.tally[where]
+        return everything + self._count(window, indices) + between
+
+    def forget(self, version: int) -> None:
+        """Nobody will ask about a version before this one."""
+        kept = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
+        del self._segments[: max(0, kept)]
+
+    def _count(self, window: Indices, indices: Indices | None) -> NDArray[np.intp]:
+        """How often each of the indices occurs in the window."""
+        if indices is None:
+            return np.bincount(window, minlength=self._size)
+        self._slots[indices] = np.arange(1, indices.size + 1)
+        counts = np.bincount(self._slots[window], minlength=indices.size + 1)[1:]
+        self._slots[indices] = 0
+        return counts
+
+    def _room_for(self, entries: int) -> _Segment:
+        last = self._segments[-1]
+        if not last.has_room(entries):
+            self._turn(last.tally_after())
+        return self._segments[-1]
+
+    def _record_alone(self, indices: Indices) -> None:
+        if len(self._segments[-1].marks) > 1:
+            self._turn(self._segments[-1].tally_after())
+        alone = self._segments[-1]
+        alone.log = _NOTHING
+        alone.add(_NOTHING, 0)
+        tally = alone.tally.copy()
+        tally[indices] += 1
+        self._turn(tally)
+
+    def _turn(self, tally: NDArray[np.uint16]) -> None:
+        last = self._segments[-1]
+        self._segments.append(self._open(last.now, tally, last.marks[-1][1]))
+        self._bound()
+
+    def _open(self, first: int, tally: NDArray[np.uint16], dense: int) -> _Segment:
+        return _Segment(first, tally, np.empty(self._segment, np.uint32), [(0, dense)])
+
+    def _bound(self) -> None:
+        """Forget the oldest segments until the others fit."""
+        sizes = [segment.tally.nbytes + segment.log.nbytes for segment in self._segments]
+        newest, first = self._segments[-1], 0
+        while self._segments[first] is not newest and (
+            sum(sizes[first:]) > MEMORY or newest.first - self._segments[first].first > _REACH
+        ):
+            first += 1
+        del self._segments[:first]

@@ -1,0 +1,73 @@
+"""Everybody waits: a step is the mean of one gradient from each (bulk synchronous, BSP).
+
+With a `quorum` below 100 % the slowest are not waited for (Chen et al., 2016); unlike there,
+their gradients are not dropped but count in the next step.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from math import ceil
+from typing import Any, Generic, Literal
+
+from ..units import Fraction, Seconds
+from .base import A
+
+
+@dataclass(frozen=True)
+class Barrier:
+    """One gradient from `quorum` of the live members makes a step.
+
+    Once `patience` has passed since the first of them, the others are given up: the step is
+    made without them, and they are not waited for again until they send a gradient.
+    """
+
+    quorum: Fraction = Fraction(1)
+    patience: Seconds = Seconds(60)
+    kind: Literal["barrier"] = "barrier"
+
+    def __post_init__(self) -> None:
+        if not 0 < self.quorum <= 1:
+            raise ValueError(f"quorum is {self.quorum}: write a share above 0% and up to 100%")
+        if not 0 < self.patience < float("inf"):
+            raise ValueError(f"patience is {self.patience}: write a time above 0s")
+
+    def start(self, members: frozenset[str]) -> "Lockstep[Any]":
+        return Lockstep(self, members)
+
+
+class Lockstep(Generic[A]):
+    """Who is live, and whose gradient is in."""
+
+    def __init__(self, barrier: Barrier, members: frozenset[str]) -> None:
+        self._barrier = barrier
+        self._live = members
+        self._arrivals: dict[str, A] = {}
+        self._deadline: float | None = None
+
+    def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
+        """A node's second gradient before the step takes the place of its first."""
+        self._live |= {node}
+        if not self._arrivals:
+            self._deadline = now + self._barrier.patience
+        self._arrivals[node] = arrival
+        # in decimal: in binary 0.07 · 100 rounds up past 7
+        needed = ceil(Decimal(repr(float(self._barrier.quorum))) * len(self._live))
+        return self._step() if len(self._arrivals) >= needed else None
+
+    def holds(self, node: str) -> bool:
+        return node in self._arrivals
+
+    def deadline(self) -> float | None:
+        return self._deadline
+
+    def tick(self, now: float) -> list[A] | None:
+        if self._deadline is None or now < self._deadline:
+            return None
+        self._live = frozenset(self._arrivals)
+        return self._step()
+
+    def _step(self) -> list[A]:
+        arrivals = list(self._arrivals.values())
+        self._arrivals.clear()
+        self._deadline = None
+        return arrivals
