@@ -1,0 +1,37 @@
+"""Mini-batches without end: the shard is shuffled, dealt out, and shuffled again."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..datasets.examples import Examples
+from ..streams import stream
+
+
+class Batches:
+    """An endless iterator of batches of exactly `size` examples, in an order that `name` decides.
+
+    An epoch's remainder goes first in the next one's, so that all examples serve equally often.
+    """
+
+    def __init__(self, examples: Examples, size: int, name: str) -> None:
+        if not 0 < size <= len(examples):
+            raise ValueError(f"{len(examples)} examples make no batch of {size}")
+        self._examples = examples
+        self._size = size
+        self._rng = stream(name)
+        self._left: NDArray[np.integer[Any]] = self._shuffled()
+
+    def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
+        return self
+
+    def __next__(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        if len(self._left) < self._size:
+            self._left = np.concatenate([self._left, self._shuffled()])
+        batch, self._left = self._left[: self._size], self._left[self._size :]
+        return self._examples.batch(batch)
+
+    def _shuffled(self) -> NDArray[np.integer[Any]]:
+        return self._rng.permutation(len(self._examples))

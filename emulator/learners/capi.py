@@ -1,0 +1,122 @@
+"""TensorFlow's C library through ctypes, so that no device imports TensorFlow's Python package.
+
+The package costs 230 MB in every process; the bare library costs 30 MB.
+"""
+
+import ctypes
+import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from ..errors import HostError
+
+LIBRARY, FRAMEWORK = "libtensorflow_cc.so.2", "libtensorflow_framework.so.2"
+
+
+class TensorFlowError(RuntimeError):
+    """TensorFlow refused a graph or what was fed to it; the message is its own."""
+
+
+class Output(ctypes.Structure):
+    """TF_Output: the `index`-th result of an operation."""
+
+    _fields_ = (("operation", c_void_p), ("index", c_int))
+
+
+_RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
+    # each in full: without them ctypes cuts a 64-bit handle to 32 bits
+    "TF_Version": (c_char_p,),
+    "TF_NewStatus": (c_void_p,),
+    "TF_DeleteStatus": (None, c_void_p),
+    "TF_GetCode": (c_int, c_void_p),
+    "TF_Message": (c_char_p, c_void_p),
+    "TF_NewBufferFromString": (c_void_p, c_char_p, c_size_t),
+    "TF_DeleteBuffer": (None, c_void_p),
+    "TF_NewGraph": (c_void_p,),
+    "TF_DeleteGraph": (None, c_void_p),
+    "TF_NewImportGraphDefOptions": (c_void_p,),
+    "TF_DeleteImportGraphDefOptions": (None, c_void_p),
+    "TF_GraphImportGraphDef": (None, c_void_p, c_void_p, c_void_p, c_void_p),
+    "TF_GraphOperationByName": (c_void_p, c_void_p, c_char_p),
+    "TF_NewSessionOptions": (c_void_p,),
+    "TF_DeleteSessionOptions": (None, c_void_p),
+    "TF_SetConfig": (None, c_void_p, c_char_p, c_size_t, c_void_p),
+    "TF_NewSession": (c_void_p, c_void_p, c_void_p, c_void_p),
+    "TF_DeleteSession": (None, c_void_p, c_void_p),
+    "TF_SessionRun": (
+        None,
+        *(c_void_p, c_void_p),  # session, options
+        *(POINTER(Output), POINTER(c_void_p), c_int),  # what is fed
+        *(POINTER(Output), POINTER(c_void_p), c_int),  # what is fetched
+        *(POINTER(c_void_p), c_int),  # operations run for their effect
+        *(c_void_p, c_void_p),  # metadata, status
+    ),
+    "TF_AllocateTensor": (c_void_p, c_int, POINTER(c_int64), c_int, c_size_t),
+    "TF_DeleteTensor": (None, c_void_p),
+    "TF_TensorData": (c_void_p, c_void_p),
+    "TF_TensorType": (c_int, c_void_p),
+    "TF_NumDims": (c_int, c_void_p),
+    "TF_Dim": (c_int64, c_void_p, c_int),
+}
+
+
+@cache
+def library() -> Any:
+    """The C library, opened at the first call and kept; a HostError says where it was sought.
+
+    It is opened alone and with local symbols: it finds its framework library by itself, beside
+    it. With either in the global scope, its BoringSSL would stand in for the OpenSSL of a later
+    `import hashlib` or `ssl`, and crash it.
+    """
+    path = folder() / LIBRARY
+    try:
+        with _hushed():
+            opened = ctypes.CDLL(str(path), mode=ctypes.RTLD_LOCAL)
+    except OSError as error:
+        raise HostError(f"{path} cannot be opened: {error}") from error
+    for name, (result, *arguments) in _RESULT_AND_ARGUMENTS.items():
+        function = getattr(opened, name)
+        function.restype, function.argtypes = result, arguments
+    return opened
+
+
+def folder() -> Path:
+    """Where TensorFlow's two libraries lie: $EMULATE_TENSORFLOW, an image's, or the package's."""
+    sought = list(_folders())
+    for place in sought:
+        if (place / LIBRARY).exists():
+            return place
+    places = " or ".join(map(str, sought))
+    raise HostError(
+        f"{LIBRARY} is not in {places}: pip install tensorflow-cpu,"
+        f" or set EMULATE_TENSORFLOW to a folder that holds it and {FRAMEWORK}"
+    )
+
+
+@contextmanager
+def _hushed() -> Iterator[None]:
+    """Without what the library says of itself while it is loaded, before any level is read."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # for what it says after that
+    kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _folders() -> Iterator[Path]:
+    if chosen := os.environ.get("EMULATE_TENSORFLOW"):
+        yield Path(chosen)
+        return
+    yield Path("/opt/tensorflow")
+    package = importlib.util.find_spec("tensorflow")  # finds it without importing it
+    for place in (package and package.submodule_search_locations) or ():
+        yield Path(place)

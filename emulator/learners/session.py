@@ -1,0 +1,98 @@
+"""A frozen TensorFlow graph, loaded and run through the C library on the calling thread alone."""
+
+import ctypes
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from .capi import Output, TensorFlowError, library
+from .tensors import Array, Feed, view
+
+_ONE_THREAD = b"\x10\x01\x28" + b"\xff" * 9 + b"\x01"
+"""A ConfigProto: intra_op_parallelism_threads 1, inter_op_parallelism_threads -1, which means
+that operations run on the thread that calls; hand-overs to a pool of one cost 4 % of a step."""
+
+
+class Session:
+    """Runs one graph again and again. Not for two threads at once."""
+
+    def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Load a serialised GraphDef; inputs and outputs are the names of its operations."""
+        self._tf = tf = library()
+        with ExitStack() as held:
+            self._status = tf.TF_NewStatus()
+            held.callback(tf.TF_DeleteStatus, self._status)
+            loaded = tf.TF_NewGraph()
+            held.callback(tf.TF_DeleteGraph, loaded)
+            self._import(loaded, graph)
+            self._session = self._open(loaded)
+            held.callback(self._close, tf, self._session)
+            self._feeds = [Feed() for _ in inputs]
+            for feed in self._feeds:
+                held.callback(feed.free)
+            self._inputs = self._find(loaded, inputs)
+            self._outputs = self._find(loaded, outputs)
+            self._finalizer = weakref.finalize(self, held.pop_all().close)
+
+    def close(self) -> None:
+        """Free what TensorFlow holds for it; results that were returned stay good."""
+        self._finalizer()
+
+    def run(self, *values: Array) -> list[Array]:
+        """The outputs for these inputs, whose types must be the graph's.
+
+        The inputs are copied, the outputs are not: each is a view of TensorFlow's own memory,
+        which is freed with it. A TensorFlowError says what does not fit.
+        """
+        fed = zip(self._feeds, values, strict=True)
+        inputs = (ctypes.c_void_p * len(values))(*[feed.fill(value) for feed, value in fed])
+        results = (ctypes.c_void_p * len(self._outputs))()
+        self._tf.TF_SessionRun(
+            self._session,
+            None,
+            *(self._inputs, inputs, len(inputs)),
+            *(self._outputs, results, len(results)),
+            *(None, 0),
+            *(None, self._status),
+        )
+        self._check()
+        return [view(tensor) for tensor in results]
+
+    def _import(self, loaded: int, graph: bytes) -> None:
+        tf = self._tf
+        with ExitStack() as held:
+            buffer = tf.TF_NewBufferFromString(graph, len(graph))
+            held.callback(tf.TF_DeleteBuffer, buffer)
+            options = tf.TF_NewImportGraphDefOptions()
+            held.callback(tf.TF_DeleteImportGraphDefOptions, options)
+            tf.TF_GraphImportGraphDef(loaded, buffer, options, self._status)
+            self._check()
+
+    def _open(self, loaded: int) -> int:
+        tf = self._tf
+        with ExitStack() as held:
+            options = tf.TF_NewSessionOptions()
+            held.callback(tf.TF_DeleteSessionOptions, options)
+            tf.TF_SetConfig(options, _ONE_THREAD, len(_ONE_THREAD), self._status)
+            self._check()
+            session: int = tf.TF_NewSession(loaded, options, self._status)
+            self._check()
+            return session
+
+    @staticmethod
+    def _close(tf: Any, session: int) -> None:
+        status = tf.TF_NewStatus()
+        tf.TF_DeleteSession(session, status)
+        tf.TF_DeleteStatus(status)
+
+    def _find(self, loaded: int, names: Sequence[str]) -> "ctypes.Array[Output]":
+        operations = [self._tf.TF_GraphOperationByName(loaded, name.encode()) for name in names]
+        missing = [n for n, found in zip(names, operations, strict=True) if not found]
+        if missing:
+            raise TensorFlowError(f"the graph has no operation {' or '.join(missing)}")
+        return (Output * len(names))(*[Output(operation, 0) for operation in operations])
+
+    def _check(self) -> None:
+        if self._tf.TF_GetCode(self._status):
+            raise TensorFlowError(self._tf.TF_Message(self._status).decode(errors="replace"))

@@ -1,0 +1,71 @@
+"""Writes a model's gradient and accuracy as frozen graphs; alone in importing TensorFlow.
+
+`python -m emulator.learners.tensorflow MODEL FOLDER` fills the folder.
+"""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import tensorflow as tf
+from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
+
+from .. import models
+from ..models import Model
+from .graph import ABOUT, EVALUATION, GRADIENT
+
+
+def export(model: Model, folder: Path) -> None:
+    """Write the model's graphs, and what their operations are called, into the folder.
+
+    Both take theta [parameters] f32, x [batch, pixels] f32 and y [batch] i32, for any batch.
+    """
+    about: dict[str, Any] = {"model": model.name, "tensorflow": tf.__version__}
+    about["layout"] = model.layout.plain()
+    for file, outputs in ((GRADIENT, gradient), (EVALUATION, evaluation)):
+        frozen = _freeze(model, outputs)
+        (folder / file).write_bytes(frozen.graph.as_graph_def().SerializeToString())
+        about["inputs"] = [tensor.op.name for tensor in frozen.inputs]
+        about[outputs.__name__] = [tensor.op.name for tensor in frozen.outputs]
+    (folder / ABOUT).write_text(json.dumps(about, indent=1))
+
+
+def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
+    """The gradient, flat as theta is, and the mean cross-entropy over the batch."""
+    variables = _cut(model, theta)
+    loss = tf.reduce_mean(_losses(model.logits(tf, variables, x), y))
+    # not in theta itself: that would pad each variable's gradient to the size of all, to add them
+    parts = tf.gradients(loss, variables)
+    return tf.concat([tf.reshape(part, [-1]) for part in parts], 0), loss
+
+
+def evaluation(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
+    """How many answers are right, and the sum of their cross-entropies."""
+    logits = model.logits(tf, _cut(model, theta), x)
+    right = tf.equal(tf.argmax(logits, 1, output_type=tf.int32), y)
+    return tf.reduce_sum(tf.cast(right, tf.int32)), tf.reduce_sum(_losses(logits, y))
+
+
+def _cut(model: Model, theta: Any) -> list[Any]:
+    return [tf.reshape(theta[at], variable.shape) for variable, at in model.layout]
+
+
+def _losses(logits: Any, y: Any) -> Any:
+    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
+
+
+def _freeze(model: Model, outputs: Callable[..., Sequence[Any]]) -> Any:
+    height, width = model.shape
+    signature = (
+        tf.TensorSpec([model.layout.size], tf.float32, "theta"),
+        tf.TensorSpec([None, height * width], tf.float32, "x"),
+        tf.TensorSpec([None], tf.int32, "y"),
+    )
+    function = tf.function(lambda *inputs: outputs(model, *inputs))
+    return convert_variables_to_constants_v2(function.get_concrete_function(*signature))
+
+
+if __name__ == "__main__":
+    export(models.find(sys.argv[1]), Path(sys.argv[2]))

@@ -1,0 +1,45 @@
+"""A model is a layout of variables, a way to draw them, and a function from images to logits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..codecs.base import Vector
+from ..layout import Layout, Variable
+from ..streams import stream
+
+
+class Draw(Protocol):
+    """How a variable begins; it takes from `rng` alone."""
+
+    def __call__(self, variable: Variable, rng: np.random.Generator) -> NDArray[Any]: ...
+
+
+class Logits(Protocol):
+    """The forward pass, written with the TensorFlow module that the caller hands in.
+
+    `variables` stand in the layout's order and shapes; `x` is float32 [batch, pixels] in [0, 1].
+    """
+
+    def __call__(self, tf: Any, variables: Sequence[Any], x: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Model:
+    """A classifier of small grey images. Knowing it costs no TensorFlow."""
+
+    name: str
+    shape: tuple[int, int]
+    """Height and width of the images that it takes."""
+    layout: Layout
+    draw: Draw
+    logits: Logits
+
+    def initial(self, seed: int) -> Vector:
+        """The weights that every run with this seed begins with, flat in the layout's order."""
+        rng = stream(f"{seed}/model")
+        drawn = [np.ravel(self.draw(variable, rng)) for variable in self.layout.variables]
+        return np.concatenate(drawn).astype(np.float32)

@@ -1,0 +1,24 @@
+"""A multi-layer perceptron: dense layers with ReLU between them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from ..layout import Layout
+from .base import Model
+from .draws import glorot_uniform
+from .layers import dense
+
+
+def mlp(name: str, shape: tuple[int, int], hidden: Sequence[int], classes: int) -> Model:
+    """A perceptron on images of that shape, with one ReLU layer for each size in `hidden`."""
+    widths = [shape[0] * shape[1], *hidden, classes]
+    variables = [v for layer, (a, b) in enumerate(pairwise(widths)) for v in dense(layer, a, b)]
+    return Model(name, shape, Layout(tuple(variables)), glorot_uniform, _logits)
+
+
+def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
+    *hidden, (weights, bias) = zip(variables[::2], variables[1::2], strict=True)
+    for inner, offset in hidden:
+        x = tf.nn.relu(tf.matmul(x, inner) + offset)
+    return tf.matmul(x, weights) + bias

@@ -1,0 +1,43 @@
+"""The small CNN that AdaComp was tried on (Hardy et al., 2017): 421,642 parameters."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..layout import Layout, Variable
+from .base import Model
+from .draws import truncated_normal
+from .layers import conv, dense
+
+
+def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
+    if variable.kind == "bias":
+        return np.full(variable.shape, 0.1)
+    return truncated_normal(0.1, variable.shape, rng)
+
+
+def _convolve(tf: Any, x: Any, weights: Any, bias: Any) -> Any:
+    """Same-size convolution, ReLU, then the maximum of each 2×2 square."""
+    x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, weights, strides=1, padding="SAME"), bias))
+    return tf.nn.max_pool2d(x, ksize=2, strides=2, padding="SAME")
+
+
+def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
+    conv0, bias0, conv1, bias1, dense2, bias2, dense3, bias3 = variables
+    x = _convolve(tf, tf.reshape(x, [-1, 28, 28, 1]), conv0, bias0)
+    x = _convolve(tf, x, conv1, bias1)
+    x = tf.nn.relu(tf.matmul(tf.reshape(x, [-1, 7 * 7 * 64]), dense2) + bias2)
+    return tf.matmul(x, dense3) + bias3
+
+
+MNIST_CNN = Model(
+    "mnist-cnn",
+    (28, 28),
+    Layout(
+        (*conv(0, 3, 1, 32), *conv(1, 3, 32, 64), *dense(2, 7 * 7 * 64, 128), *dense(3, 128, 10))
+    ),
+    _draw,
+    _logits,
+)
