@@ -1,0 +1,81 @@
+"""What nodes and the parameter server say to each other."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..codecs.base import Frames, Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Hello:
+    """A node is up. It says so again after a crash, as its next incarnation."""
+
+    node: str
+    incarnation: int
+
+
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """The server's answer once every member has said hello: the run's time runs from `zero`."""
+
+    zero: float
+    """A reading of the clock that the server was driven with."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """A node asks for the model; the answer carries the same ticket."""
+
+    node: str
+    ticket: int
+    after: int = 0
+    """How many updates must be in the model before it is worth sending."""
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """All parameters, dense, at `version`: the number of updates applied to them."""
+
+    ticket: int
+    version: int
+    theta: Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Update:
+    """One encoded gradient, computed on the model at `version`."""
+
+    node: str
+    version: int
+    loss: float
+    compute: float
+    """Seconds that the gradient took."""
+    frames: Frames
+
+
+@dataclass(frozen=True, eq=False)
+class Diverged:
+    """The gradient on the model at `version` is not finite, so there is nothing to push."""
+
+    node: str
+    version: int
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """The evaluator's verdict on the model at `version`, over the whole test set."""
+
+    node: str
+    version: int
+    accuracy: float
+    loss: float
+
+
+@dataclass(frozen=True, eq=False)
+class Bye:
+    """The run is over."""
+
+
+Request: TypeAlias = Hello | Pull | Update | Diverged | Score
+Reply: TypeAlias = Begin | Model | Bye
+Message: TypeAlias = Request | Reply

@@ -1,0 +1,302 @@
+"""The parameter server without its sockets: a message in, messages out.
+
+Three phases. *Gathering*: members say hello, nobody gets the model, so that the run's time
+counts from the same instant for all. *Running*: pushes are applied as the synchronization
+says. *Ending*: the stop condition holds, no push is taken any more, and the evaluator gets
+the last model to measure. Then it is *over*.
+
+Whoever drives it passes `now`, and asks `deadline()` when it wants to be called again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ..codecs.base import Codec, Gradient
+from ..errors import WireError
+from ..layout import Layout
+from ..runlog import RunLog
+from ..synchronization.base import Synchronizer
+from . import wire
+from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Reply, Score, Update
+from .parameters import Parameters
+
+GATHERING = 120.0
+"""Seconds that the members have to say hello."""
+
+ENDING = 60.0
+"""Seconds that the evaluator has for the last model."""
+
+Replies: TypeAlias = list[tuple[str, Reply]]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When a run is done: whichever comes first. None: not for that reason."""
+
+    updates: int | None = None
+    accuracy: float | None = None
+    time: float | None = None
+
+
+@dataclass(frozen=True)
+class Ended:
+    """Why a run came to its end, and at which reading of the clock."""
+
+    reason: str
+    at: float
+    detail: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Arrival:
+    """A push, decoded and found to be honest, not yet applied."""
+
+    update: Update
+    gradient: Gradient
+    pushed: wire.Pushed
+
+
+class ParameterServer:
+    """Holds the model, applies pushes, and answers pulls; never waits for an evaluation."""
+
+    def __init__(
+        self,
+        parameters: Parameters,
+        *,
+        layout: Layout,
+        codec: Codec,
+        synchronizer: Synchronizer[Arrival],
+        workers: Iterable[str],
+        evaluator: str | None,
+        stop: Stop,
+        log: RunLog,
+        now: float,
+        encrypted: bool = False,
+    ) -> None:
+        self.parameters = parameters
+        self.zero: float | None = None
+        self.ended: Ended | None = None
+        self.over = False
+        self.layout = layout
+        self._codec, self._synchronizer = codec, synchronizer
+        self._workers = frozenset(workers)
+        self._evaluator = evaluator
+        self._members = self._workers | ({evaluator} if evaluator else set())
+        self._stop, self._log, self._encrypted = stop, log, encrypted
+        self._gather_until = now + GATHERING
+        self._hellos: dict[str, tuple[float, int]] = {}
+        self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
+        self._sent: dict[str, int] = {}  # version that each worker computes on
+        self._diverged: set[str] = set()  # workers whose last gradient was not finite
+        self._scored = -1
+        self._push_bytes = 0
+
+    @property
+    def version(self) -> int:
+        return self.parameters.version
+
+    @property
+    def missing(self) -> list[str]:
+        """Members that have not said hello."""
+        return sorted(self._members - self._hellos.keys())
+
+    # -- what drivers call ---------------------------------------------------------------------
+
+    def receive(self, message: Message, now: float) -> Replies:
+        """Take one message; return what to send, and to whom. A WireError refuses it, harmlessly.
+
+        The driver vouches that `message.node` is who sent it.
+        """
+        match message:
+            case Begin() | Model() | Bye():
+                raise WireError(f"a server does not take a {type(message).__name__}")
+            case _ if message.node not in self._members:
+                raise WireError(f"{message.node!r} is not a member of this run")
+            case Hello():
+                return self._greet(message, now)
+            case _ if self.zero is None:
+                raise WireError(f"{message.node} has not said hello")
+            case Pull():
+                self._parked[message.node] = message
+            case Update():
+                self._take(message, now)
+            case Diverged(node, version):
+                self._expect(node, version)
+                self._doubt(node, now)
+            case Score():
+                self._score(message, now)
+        return self._release(now)
+
+    def refuse(self, node: str, reason: str, now: float) -> None:
+        """Note a message that could not be taken."""
+        if self.zero is not None:
+            self._write(now, "refused", node=node, reason=reason)
+
+    def deadline(self) -> float | None:
+        """When `tick` wants to be called, on the driver's clock; None: not before a message."""
+        if self.over:
+            return None
+        if self.zero is None:
+            return self._gather_until
+        if self.ended:
+            return self.ended.at + ENDING
+        limit = None if self._stop.time is None else self.zero + self._stop.time
+        times = (limit, self._synchronizer.deadline())
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> Replies:
+        """Do what is due by `now`."""
+        due = self.deadline()
+        if due is None or now < due:
+            return []
+        if self.zero is None:
+            return self.end("failed", now, f"no hello from {', '.join(self.missing)}")
+        if self.ended:
+            return self._close()
+        if self._stop.time is not None and now >= self.zero + self._stop.time:
+            self._end("time", now)
+        else:
+            self._step(self._synchronizer.tick(now), now)
+        return self._release(now)
+
+    def end(self, reason: str, now: float, detail: str = "") -> Replies:
+        """Bring the run to its end at once, without a last evaluation."""
+        self._end(reason, now, detail)
+        return self._close()
+
+    # -- phases --------------------------------------------------------------------------------
+
+    def _greet(self, hello: Hello, now: float) -> Replies:
+        self._hellos[hello.node] = (now, hello.incarnation)
+        self._sent.pop(hello.node, None)  # what it computed on is gone
+        self._parked.pop(hello.node, None)
+        if self.zero is not None:
+            self._write(now, "hello", node=hello.node, incarnation=hello.incarnation)
+            return [(hello.node, Bye() if self.over else Begin(self.zero))]
+        if self.missing:
+            return []
+        self.zero = now
+        for node, (at, incarnation) in self._hellos.items():
+            self._write(at, "hello", node=node, incarnation=incarnation)
+        self._write(now, "start", devices=len(self._workers), zero=now)
+        return [(node, Begin(now)) for node in sorted(self._members)]
+
+    def _end(self, reason: str, now: float, detail: str = "") -> None:
+        if self.ended is None:
+            self.ended = Ended(reason, now, detail)
+
+    def _close(self) -> Replies:
+        """Over, once: the log's last line, and a word to everyone."""
+        if self.over or self.ended is None:
+            return []
+        self.over = True
+        self.zero = self.ended.at if self.zero is None else self.zero
+        facts = {"detail": self.ended.detail} if self.ended.detail else {}
+        self._write(self.ended.at, "stop", reason=self.ended.reason, **facts)
+        return [(node, Bye()) for node in sorted(self._hellos)]
+
+    # -- pushes and scores ---------------------------------------------------------------------
+
+    def _take(self, update: Update, now: float) -> None:
+        self._expect(update.node, update.version)
+        if self.ended:
+            return
+        if update.version < self.parameters.oldest:
+            raise WireError(f"version {update.version} is older than the history kept")
+        gradient = self._codec.decode(update.frames, self.layout)
+        del self._sent[update.node]  # one push for each model
+        pushed = wire.pushed(update, self._codec.count(update.frames), encrypted=self._encrypted)
+        arrival = Arrival(update, gradient, pushed)
+        self._step(self._synchronizer.arrive(update.node, arrival, now), now)
+
+    def _expect(self, node: str, version: int) -> None:
+        """A node can have computed on one model only: the one it was sent last."""
+        sent = self._sent.get(node)
+        if version != sent:
+            raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
+
+    def _step(self, arrivals: list[Arrival] | None, now: float) -> None:
+        if not arrivals or self.ended:
+            return
+        before = self.version
+        steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
+        divisors = self.parameters.apply(steps)
+        for number, (arrival, divisor) in enumerate(zip(arrivals, divisors, strict=True), 1):
+            self._record(arrival, before + number, before, divisor, now)
+            self._diverged.discard(arrival.update.node)
+        working = (version for node, version in self._sent.items() if node != self._evaluator)
+        self.parameters.forget(min(working, default=self.version))
+        if self._stop.updates is not None and self.version >= self._stop.updates:
+            self._end("updates", now)
+
+    def _record(
+        self, arrival: Arrival, version: int, before: int, divisor: float, now: float
+    ) -> None:
+        update, pushed = arrival.update, arrival.pushed
+        self._push_bytes += pushed.total
+        self._write(
+            now,
+            "update",
+            node=update.node,
+            version=version,
+            updates=version,
+            staleness=before - update.version,
+            divisor=divisor,
+            loss=update.loss,
+            compute=update.compute,
+            entries=len(arrival.gradient.values),
+            values=pushed.values,
+            indices=pushed.indices,
+            headers=pushed.headers,
+            framing=pushed.framing,
+        )
+
+    def _doubt(self, node: str, now: float) -> None:
+        """One worker may be wrong, or lie; when most of them say so the model is lost."""
+        self._diverged.add(node)
+        self._write(now, "diverged", node=node, version=self.version)
+        if 2 * len(self._diverged) > len(self._workers):
+            self._end("diverged", now, "most workers' gradients are not finite")
+
+    def _score(self, score: Score, now: float) -> None:
+        if score.node != self._evaluator:
+            raise WireError(f"{score.node} is not the evaluator")
+        self._expect(score.node, score.version)
+        self._scored = score.version
+        self._write(
+            now,
+            "evaluation",
+            version=score.version,
+            updates=score.version,
+            accuracy=score.accuracy,
+            loss=score.loss,
+            push_bytes=self._push_bytes,
+        )
+        if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
+            self._end("accuracy", now)
+
+    # -- pulls ---------------------------------------------------------------------------------
+
+    def _release(self, now: float) -> Replies:
+        """Answer the pulls that need wait no longer; close once nothing is left to wait for."""
+        if self.ended and (self._evaluator is None or self._scored == self.version):
+            return self._close()
+        free = [pull for pull in self._parked.values() if self._answers(pull)]
+        return [(pull.node, self._answer(pull, now)) for pull in free]
+
+    def _answers(self, pull: Pull) -> bool:
+        if self.ended:
+            return pull.node == self._evaluator
+        return self.version >= pull.after and not self._synchronizer.holds(pull.node)
+
+    def _answer(self, pull: Pull, now: float) -> Model:
+        del self._parked[pull.node]
+        self._sent[pull.node] = self.version
+        model = Model(pull.ticket, self.version, self.parameters.snapshot())
+        size = wire.size(model, encrypted=self._encrypted)
+        self._write(now, "pull", node=pull.node, version=self.version, bytes=size)
+        return model
+
+    def _write(self, now: float, what: str, **facts: object) -> None:
+        self._log.write(now - (self.zero or 0.0), what, **facts)

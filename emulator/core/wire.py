@@ -1,0 +1,175 @@
+"""Messages as frames: a MessagePack head, then the arrays as they lie in memory.
+
+`unpack` takes bytes from strangers. It allocates nothing that it has not measured first and
+answers anything odd with a WireError. What the arrays of an update mean is the codec's to
+check; whether a version is plausible is the server's.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
+import numpy as np
+
+from ..codecs.base import Buffer, Count
+from ..errors import WireError
+from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Score, Update
+
+PARTS = 4
+"""The most frames that a message has: a head, and an update's headers, indices and values."""
+
+Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class _Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A tag, then the fields by position."""
+
+
+class _Hello(_Head, tag=0):
+    node: Name
+    incarnation: Natural
+
+
+class _Begin(_Head, tag=1):
+    zero: float
+
+
+class _Pull(_Head, tag=2):
+    node: Name
+    ticket: Natural
+    after: Natural
+
+
+class _Model(_Head, tag=3):
+    ticket: Natural
+    version: Natural
+
+
+class _Update(_Head, tag=4):
+    node: Name
+    version: Natural
+    loss: float
+    compute: float
+
+
+class _Diverged(_Head, tag=5):
+    node: Name
+    version: Natural
+
+
+class _Score(_Head, tag=6):
+    node: Name
+    version: Natural
+    accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)]
+    loss: float
+
+
+class _Bye(_Head, tag=7):
+    pass
+
+
+_Heads: TypeAlias = _Hello | _Begin | _Pull | _Model | _Update | _Diverged | _Score | _Bye
+_PLAIN: dict[type[_Head], type[Any]] = {
+    _Hello: Hello,
+    _Begin: Begin,
+    _Pull: Pull,
+    _Diverged: Diverged,
+    _Score: Score,
+    _Bye: Bye,
+}
+"""Heads that are the whole message."""
+
+_HEAD_OF: dict[type[Any], type[_Head]] = {message: head for head, message in _PLAIN.items()}
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(_Heads).decode
+_F = TypeVar("_F")
+
+
+def pack(message: Message) -> list[Buffer]:
+    """The frames of a message; arrays are views of its own, not copies."""
+    match message:
+        case Model(ticket, version, theta):
+            return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
+        case Update(node, version, loss, compute, frames):
+            return [_encode(_Update(node, version, loss, compute)), *frames]
+    head = _HEAD_OF[type(message)]
+    fields = (getattr(message, name) for name in head.__struct_fields__)
+    return [_encode(head(*fields))]
+
+
+def unpack(frames: Sequence[Buffer]) -> Message:
+    """The message in `frames`, its arrays views of them. Raises WireError."""
+    if not 1 <= len(frames) <= PARTS:
+        raise WireError(f"a message has 1 to {PARTS} frames, not {len(frames)}")
+    try:
+        head = _decode(frames[0])
+    except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
+        raise WireError(f"unreadable head: {error}") from None
+    arrays = list(frames[1:])
+    match head:
+        case _Model(ticket, version):
+            return Model(ticket, version, _vector(_only(arrays)))
+        case _Update(node, version, loss, compute):
+            if not (math.isfinite(compute) and compute >= 0):
+                raise WireError(f"a gradient cannot take {compute} s")
+            return Update(node, version, loss, compute, arrays)
+    if arrays:
+        raise WireError(f"{len(arrays)} frames behind a head that stands alone")
+    if isinstance(head, _Begin) and not math.isfinite(head.zero):
+        raise WireError(f"the run cannot begin at {head.zero}")
+    fields = (getattr(head, name) for name in head.__struct_fields__)
+    message: Message = _PLAIN[type(head)](*fields)
+    return message
+
+
+class Pushed(NamedTuple):
+    """Bytes of an update on the wire, by what they hold."""
+
+    values: int
+    indices: int
+    headers: int
+    """The head, and what the codec itself needs to say."""
+    framing: int
+
+    @property
+    def total(self) -> int:
+        return sum(self)
+
+
+def size(message: Message, *, encrypted: bool = False) -> int:
+    """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
+    lengths = [len(frame) for frame in pack(message)]
+    return sum(lengths) + framing(lengths, encrypted=encrypted)
+
+
+def pushed(update: Update, count: Count, *, encrypted: bool = False) -> Pushed:
+    """An update's bytes by kind; `count` is the codec's account of its frames."""
+    lengths = [len(frame) for frame in pack(update)]
+    head = lengths[0]
+    return Pushed(
+        count.values, count.indices, head + count.headers, framing(lengths, encrypted=encrypted)
+    )
+
+
+def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
+    """ZMTP 3.1 framing of a message: flags and length, 2 bytes or 9 beyond 255.
+
+    CURVE wraps each frame in a MESSAGE command (RFC 26): a command name of 8 bytes, a nonce of 8,
+    an authenticator of 16 and the inner flags of 1.
+    """
+    box = 33 if encrypted else 0
+    return sum(box + (2 if length + box <= 255 else 9) for length in lengths)
+
+
+def _only(arrays: Sequence[_F]) -> _F:
+    if len(arrays) != 1:
+        raise WireError(f"a model has one array, not {len(arrays)}")
+    return arrays[0]
+
+
+def _vector(frame: Buffer) -> Any:
+    if len(frame) % 4:
+        raise WireError(f"{len(frame)} bytes are no vector of f32")
+    return np.frombuffer(frame, np.float32)

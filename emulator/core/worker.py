@@ -1,0 +1,115 @@
+"""A worker's story: fetch the model, compute a gradient, push it, again.
+
+No socket and no clock. The story yields a wish and is sent back what came of it, so a
+container and the simulator tell the very same one.
+"""
+
+from collections.abc import Generator
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+import numpy as np
+
+from ..codecs.base import Encoder, Vector
+from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Update
+
+
+class Tell(NamedTuple):
+    """Send `message` to the server and go on. Nothing comes back."""
+
+    message: Message
+
+
+class Await(NamedTuple):
+    """Wait for the server's next message; None if none comes within `patience` seconds."""
+
+    patience: float
+
+
+class Begun(NamedTuple):
+    """Know that the run's time counts from `zero` on the server's clock. Nothing comes back."""
+
+    zero: float
+
+
+class Compute(NamedTuple):
+    """Find the gradient at `theta` on the next mini-batch; a `Computed` comes back."""
+
+    theta: Vector
+
+
+class Computed(NamedTuple):
+    gradient: Vector
+    loss: float
+    seconds: float
+    """How long it took."""
+
+
+class Evaluate(NamedTuple):
+    """Measure the model on the test set; `(accuracy, loss)` comes back."""
+
+    theta: Vector
+
+
+T = TypeVar("T")
+Wish: TypeAlias = Tell | Await | Begun | Compute | Evaluate
+Story: TypeAlias = Generator[Wish, Any, T]
+
+
+class Over(Exception):
+    """The server said bye."""
+
+
+def worker(node: str, incarnation: int, encoder: Encoder, patience: float) -> Story[None]:
+    """Train until the server says bye. `patience` is how long an answer may take, in seconds."""
+    try:
+        yield from hello(node, incarnation, patience)
+        for ticket in tickets(incarnation):
+            model = yield from pull(Pull(node, ticket), patience)
+            if model is not None:
+                yield Tell((yield from _work(node, model, encoder)))
+    except Over:
+        return
+
+
+def _work(node: str, model: Model, encoder: Encoder) -> Story[Message]:
+    computed: Computed = yield Compute(model.theta)
+    if not np.isfinite(computed.gradient).all():
+        return Diverged(node, model.version)
+    frames = encoder.encode(computed.gradient)
+    return Update(node, model.version, computed.loss, computed.seconds, frames)
+
+
+def tickets(incarnation: int) -> "count[int]":
+    """Numbers that no earlier incarnation has used, so an answer to it cannot pass for ours."""
+    return count(incarnation << 32)
+
+
+def hello(node: str, incarnation: int, patience: float) -> Story[None]:
+    """Say hello until the run begins; the server gathers its members first, so it may take long."""
+    while True:
+        yield Tell(Hello(node, incarnation))
+        answer = yield from _next(patience)
+        while answer is not None:
+            if isinstance(answer, Begin):
+                yield Begun(answer.zero)
+                return
+            answer = yield from _next(patience)  # meant for an earlier incarnation
+
+
+def pull(request: Pull, patience: float) -> Story[Model | None]:
+    """Ask for the model; skip what answers an earlier question, and give up after `patience`."""
+    yield Tell(request)
+    while True:
+        answer = yield from _next(patience)
+        if answer is None:
+            return None
+        if isinstance(answer, Model) and answer.ticket == request.ticket:
+            return answer
+
+
+def _next(patience: float) -> Story[Message | None]:
+    answer: Message | None = yield Await(patience)
+    if isinstance(answer, Bye):
+        raise Over
+    return answer

@@ -1,0 +1,5 @@
+"""The entry point of every container."""
+
+from .supervisor import main
+
+main()

@@ -1,0 +1,110 @@
+"""What a container is told: one JSON file, mounted read-only, with all in base units.
+
+Whoever deploys a run reads the scenario once and writes one such file for each node, so a
+device carries neither YAML nor a validator, and holds no secret but its own.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..transport.heartbeat import Heartbeat
+from ..transport.secrets import AllowList, Secret
+
+PATH = Path("/etc/emulate/node.json")
+SHARD = Path("/data")
+GRAPH = Path("/graph")
+OUTPUT = Path("/output")
+PORT = 5555
+
+Plain = dict[str, Any]
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command line of `tc`, `ip` or `nft`, and what it reads."""
+
+    argv: list[str]
+    stdin: str = ""
+
+
+class Network(msgspec.Struct, frozen=True):
+    """The commands that give this node its link, cut it off, and let it through again."""
+
+    shape: list[Command] = []
+    sever: list[Command] = []
+    mend: list[Command] = []
+
+
+class Delay(msgspec.Struct, frozen=True):
+    """How long received messages are held, in seconds, where the kernel cannot delay packets."""
+
+    delay: float = 0.0
+    jitter: float = 0.0
+
+
+class Connection(msgspec.Struct, frozen=True):
+    """How a node reaches the server."""
+
+    address: str
+    secret: Secret
+    heartbeat: Heartbeat
+    patience: float
+    """Seconds that an answer may take before the question is asked again."""
+    hold: Delay = Delay()
+
+
+class Worker(msgspec.Struct, frozen=True, tag="worker"):
+    """A device that computes gradients on its own shard."""
+
+    connection: Connection
+    batch_size: int
+    codec: Plain
+    error_feedback: bool
+    hazards: list[Plain] = []
+    """Faults that strike by iteration."""
+
+
+class Evaluator(msgspec.Struct, frozen=True, tag="evaluator"):
+    """The peer that measures the model on the test set."""
+
+    connection: Connection
+    every: int
+
+
+class Server(msgspec.Struct, frozen=True, tag="server"):
+    """The parameter server."""
+
+    guests: AllowList
+    heartbeat: Heartbeat
+    model: str
+    learning_rate: float
+    codec: Plain
+    modulation: Plain
+    synchronization: Plain
+    workers: list[str]
+    evaluator: str
+    stop: Plain
+    checkpoint: float | None = None
+    """Seconds between checkpoints."""
+    holds: dict[str, Delay] = {}
+    """How long what each node sends is held."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """One container's part in a run."""
+
+    name: str
+    seed: int
+    user: int
+    """The unprivileged user and group that the part runs as."""
+    part: Worker | Evaluator | Server
+    network: Network = Network()
+
+
+def read(path: Path = PATH) -> Node:
+    return msgspec.json.decode(path.read_bytes(), type=Node)
+
+
+def write(node: Node, path: Path) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(node)))

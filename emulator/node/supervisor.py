@@ -1,0 +1,213 @@
+"""The first process of a container: shapes its link, runs its part, does to it what it is told.
+
+It alone may touch the network. The part (worker, evaluator or server) is its child, under
+a user without any capability. Verbs come as lines of JSON on standard input, and what was
+done goes out as lines of JSON on standard output, each with the reading of the host's clock
+at which it was done. When standard input ends, whoever ran the world is gone, and the
+container goes too.
+"""
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import config
+from .config import Command, Node
+
+INTERFACE = Path("/sys/class/net/eth0/statistics")
+SAMPLING = 1.0
+"""Seconds between samples of the interface's counters."""
+
+CONTROL = "EMULATE_CONTROL"
+"""Environment variable with the file descriptor on which a part tells its supervisor things."""
+
+
+def main() -> None:
+    node = config.read()
+    supervisor = Supervisor(node)
+    try:
+        supervisor.run()
+    except CommandError as error:
+        say("failed", detail=f"{node.name}: {error}")
+        sys.exit(1)
+
+
+def say(what: str, **facts: Any) -> None:
+    """One line to whoever runs the world."""
+    line = json.dumps({"what": what, "now": time.monotonic(), **facts})
+    os.write(sys.stdout.fileno(), line.encode() + b"\n")
+
+
+class CommandError(Exception):
+    """`tc`, `ip` or `nft` refused a command."""
+
+
+def execute(commands: list[Command]) -> None:
+    for command in commands:
+        done = subprocess.run(
+            command.argv, input=command.stdin, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            raise CommandError(f"{' '.join(command.argv)}: {done.stderr.strip()}")
+
+
+@dataclass
+class Supervisor:
+    """The state of one emulated device: on or off, connected or severed."""
+
+    node: Node
+    child: "subprocess.Popen[bytes] | None" = None
+    incarnation: int = 0
+    severed: bool = False
+    closing: bool = False
+    later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    """Verbs that are due at a time, for faults that the device drew itself."""
+
+    def run(self) -> None:
+        signal.signal(signal.SIGTERM, lambda number, frame: self._close())
+        execute(self.node.network.shape)
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(0, selectors.EVENT_READ, self._ordered)
+        self.control, self.told = os.pipe()
+        self.selector.register(self.control, selectors.EVENT_READ, self._reported)
+        self._boot()
+        say("ready")
+        self._watch()
+        self._sample()
+
+    def _watch(self) -> None:
+        due = time.monotonic()
+        while not self._finished():
+            for key, _ in self.selector.select(self._until(due)):
+                key.data()
+            now = time.monotonic()
+            if now >= due:
+                self._sample()
+                due = now + SAMPLING
+            for at, order in [entry for entry in self.later if entry[0] <= now]:
+                self.later.remove((at, order))
+                self.obey(order)
+
+    def _until(self, sample: float) -> float:
+        due = min([sample, *(at for at, _ in self.later)])
+        return min(0.2, max(0.0, due - time.monotonic()))  # looks for the child's end, too
+
+    def _finished(self) -> bool:
+        """Whether the part came to its own end; says so if that was not a good one."""
+        if self.child is None or self.child.poll() is None:
+            return self.closing and self.child is None
+        code, self.child = self.child.returncode, None
+        if code and not self.closing:
+            say("exit", code=code)
+        return code == 0 or self.closing or not self._device
+
+    @property
+    def _device(self) -> bool:
+        return isinstance(self.node.part, config.Worker)
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def obey(self, order: dict[str, Any]) -> None:
+        """Do one verb, and say when it was done."""
+        verb = order["verb"]
+        {
+            "kill": self._kill,
+            "start": self._start,
+            "sever": self._sever,
+            "mend": self._mend,
+            "stop": self._close,
+        }[verb]()
+        if verb != "stop":
+            say(verb, fault=order.get("fault", ""), planned=order.get("planned"))
+
+    def _kill(self) -> None:
+        """As when the power fails: first nothing more gets out, then nothing is left."""
+        if self.child is None:
+            return
+        self._cut()
+        self.child.kill()
+        self.child.wait()
+        self.child = None
+
+    def _start(self) -> None:
+        if self.child is not None:
+            return
+        self.incarnation += 1
+        if not self.severed:
+            execute(self.node.network.mend)
+        self._boot()
+
+    def _sever(self) -> None:
+        self.severed = True
+        self._cut()
+
+    def _mend(self) -> None:
+        self.severed = False
+        if self.child is not None:
+            execute(self.node.network.mend)
+
+    def _cut(self) -> None:
+        """The part shares a CPU quota with us: it stands still while we use it."""
+        if self.child is not None:
+            self.child.send_signal(signal.SIGSTOP)
+        try:
+            execute(self.node.network.sever)
+        finally:
+            if self.child is not None:
+                self.child.send_signal(signal.SIGCONT)
+
+    def _close(self) -> None:
+        """Let the part end by itself; it has a few seconds before the container goes."""
+        self.closing = True
+        self.later.clear()
+        if self.child is not None:
+            self.child.terminate()
+
+    def _boot(self) -> None:
+        self.child = subprocess.Popen(
+            [sys.executable, "-m", "emulator.node.part", str(self.incarnation)],
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr.fileno(),
+            user=self.node.user,
+            group=self.node.user,
+            extra_groups=[],
+            pass_fds=[self.told],
+            env={**os.environ, CONTROL: str(self.told)},
+        )
+
+    # -- what comes in ---------------------------------------------------------------------------
+
+    def _ordered(self) -> None:
+        data = os.read(0, 65536)
+        if not data:
+            self.selector.unregister(0)
+            self._kill_quietly()
+            return
+        for line in data.splitlines():
+            self.obey(json.loads(line))
+
+    def _kill_quietly(self) -> None:
+        self.closing = True
+        if self.child is not None:
+            self.child.kill()
+
+    def _reported(self) -> None:
+        """The device drew a fault: it strikes now, and ends by itself."""
+        for line in os.read(self.control, 65536).splitlines():
+            report = json.loads(line)
+            now = time.monotonic()
+            order = {"verb": report["begin"], "fault": report["fault"]}
+            if report["lasts"] is not None:
+                self.later.append((now + report["lasts"], {**order, "verb": report["end"]}))
+            self.obey(order)
+
+    def _sample(self) -> None:
+        rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+        say("traffic", rx=rx, tx=tx)

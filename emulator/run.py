@@ -1,0 +1,51 @@
+"""Play a scenario on a runtime: the conductor."""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+from .actions import Action
+from .scenario import Scenario, Timed
+
+
+class Canceled(BaseException):
+    """Someone asked for the end, by Ctrl-C or SIGTERM. Not an Exception: no handler may eat it."""
+
+
+class Runtime(Protocol):
+    """Somewhere a scenario comes true: containers, or a heap of events."""
+
+    def deploy(self, scenario: Scenario) -> None:
+        """Bring every node up, links shaped; returns at the run's zero, all having said hello."""
+
+    def wait(self, until: float) -> bool:
+        """Let the run's clock reach `until`; False if the run came to its end before."""
+
+    def perform(self, action: Action, planned: float) -> None:
+        """Do one thing to the running world; `planned` is when the timeline wanted it."""
+
+    def cancel(self) -> None:
+        """End the run now, keeping what there is."""
+
+    def teardown(self) -> None:
+        """Leave nothing behind, whatever state the run is in."""
+
+
+def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None:
+    """Deploy, do each action in its time until the stop condition holds, and always clean up."""
+    try:
+        runtime.deploy(scenario)
+        _play(timeline, runtime)
+    except Canceled:
+        runtime.cancel()
+        raise
+    finally:
+        runtime.teardown()
+
+
+def _play(timeline: Sequence[Timed], runtime: Runtime) -> None:
+    for timed in timeline:
+        if not runtime.wait(until=timed.at):
+            return
+        runtime.perform(timed.action, timed.at)
+    runtime.wait(until=math.inf)

@@ -1,0 +1,1 @@
+"""Where a scenario comes true. Runtimes never know of each other."""

@@ -1,0 +1,38 @@
+"""Docker's errors, said in our words."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import docker
+import requests
+from docker import DockerClient
+from docker.errors import APIError, DockerException
+
+from ...errors import DeploymentError, HostError
+
+HOW = (
+    "start one (`images/engine` does it on Debian, as root), "
+    "or point DOCKER_HOST at one that you may use"
+)
+
+
+def connect() -> DockerClient:
+    """A client of the engine that DOCKER_HOST names, or the local one. Raises HostError."""
+    try:
+        client = docker.from_env(timeout=120, max_pool_size=32)
+        client.ping()
+    except (DockerException, requests.RequestException) as error:
+        reason = str(error).split("(", 1)[0].rstrip(": ") if "http+docker" in str(error) else error
+        raise HostError(f"no Docker engine answers ({reason}): {HOW}") from error
+    return client
+
+
+@contextmanager
+def refusals(doing: str) -> Iterator[None]:
+    """Turn what Docker refuses into a DeploymentError that says what we were doing."""
+    try:
+        yield
+    except APIError as error:
+        raise DeploymentError(f"{doing}: Docker refused: {error.explanation or error}") from error
+    except (DockerException, requests.RequestException) as error:
+        raise DeploymentError(f"{doing}: {error}") from error

@@ -1,0 +1,223 @@
+"""Containers on this host, each behind its own link; this process only tells them when."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from docker import DockerClient
+
+from ...actions import Action
+from ...errors import DeploymentError
+from ...folder import RunFolder
+from ...runlog import Record
+from ...scenario import Device, Scenario
+from . import labels, spec
+from .attach import Ended, Lines, Said
+from .border import refusals
+from .prepare import EVALUATOR, SERVER, World
+from .sweep import sweep
+from .watch import Tail, View
+
+TOGETHER = 8
+"""Containers that are started at once."""
+
+PATIENCE = 10.0
+"""Seconds that the server has to write the model when it is told to stop."""
+
+LOOK = 0.1
+"""Seconds between looks at the server's log."""
+
+
+class DockerRuntime:
+    """One run of a scenario as containers on a private network."""
+
+    def __init__(self, client: DockerClient, folder: RunFolder, world: World, view: View) -> None:
+        self._client, self._folder, self._world, self._view = client, folder, world, view
+        self._net = spec.name(folder.run, "wan")
+        self._lines = Lines()
+        self._tail = Tail(world.output / "run.jsonl")
+        self.records: list[Record] = []
+        """What the devices did and suffered, as their supervisors say."""
+        self._early: list[tuple[float, str, dict[str, Any]]] = []
+        self._zero: float | None = None
+        self._stopped = False
+        self._gone: set[str] = set()
+        self._logs = {
+            node: (folder.devices / f"{node}.log").open("a", encoding="utf-8")
+            for node in world.nodes
+        }
+
+    # -- Runtime ---------------------------------------------------------------------------------
+
+    def deploy(self, scenario: Scenario) -> None:
+        self._view.progress("network")
+        with refusals("making the run's network"):
+            self._client.networks.create(
+                self._net,
+                driver="bridge",
+                internal=True,
+                labels=self._labels(SERVER),
+            )
+        address = self._start_server()
+        self._world.write_nodes(address)
+        self._start_others(scenario.nodes)
+        self._gather(len(scenario.nodes) + 1)
+
+    def wait(self, until: float) -> bool:
+        while not self._stopped:
+            left = until - self._now()
+            if left <= 0:
+                return True
+            self._look(min(LOOK, left))
+            self._view.beat(self._now())
+        self._await_server()
+        return False
+
+    def perform(self, action: Action, planned: float) -> None:
+        order = {"verb": action.verb, "fault": action.fault, "planned": planned}
+        self._lines.tell(action.node, order)
+
+    def cancel(self) -> None:
+        self._view.progress("stopping")
+        if SERVER not in self._gone and self._lines.tell(SERVER, {"verb": "stop"}):
+            self._await_server()
+
+    def teardown(self) -> None:
+        self._lines.close()
+        for log in self._logs.values():
+            log.close()
+        sweep(self._client, self._folder.run)
+
+    # -- on the way up -----------------------------------------------------------------------------
+
+    def _labels(self, role: str, device: str = "") -> dict[str, str]:
+        folder, world = self._folder, self._world
+        return labels.labels(folder.run, world.scenario.name, str(folder.path), role, device)
+
+    def _start_server(self) -> str:
+        """Start the server alone, as the others need its address."""
+        self._world.write_server()
+        container = self._start(
+            self._world.container(SERVER, self._net, self._labels(SERVER))
+        )
+        self._lines.listen(SERVER)
+        with refusals("looking up the server's address"):
+            container.reload()
+        networks: dict[str, Any] = container.attrs["NetworkSettings"]["Networks"]
+        return str(networks[self._net]["IPAddress"])
+
+    def _start_others(self, devices: tuple[Device, ...]) -> None:
+        wanted = [self._world.container(EVALUATOR, self._net, self._labels(EVALUATOR))]
+        wanted += [
+            self._world.container(d.name, self._net, self._labels("device", d.name), d)
+            for d in devices
+        ]
+        with ThreadPoolExecutor(TOGETHER) as pool:
+            started = pool.map(self._start, wanted)
+            for number, _ in enumerate(started, 1):
+                self._view.progress(f"containers {number}/{len(wanted)}")
+        for one in wanted:
+            self._lines.listen(one.node)
+
+    def _start(self, wanted: spec.Container) -> Any:
+        with refusals(f"starting {wanted.node}"):
+            container = self._client.containers.create(**spec.container(wanted))
+            self._lines.open(self._client, wanted.node, str(container.id))
+            container.start()
+        return container
+
+    def _gather(self, members: int) -> None:
+        """Look on until the server says that the run has begun, or that it cannot."""
+        while self._zero is None:
+            self._look(LOOK)
+            if self._stopped:
+                stop = self.stop or {}
+                raise DeploymentError(f"the run did not begin: {stop.get('detail', 'no reason')}")
+            self._view.progress(f"waiting for {members} nodes to say hello")
+
+    # -- while it goes -------------------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return time.monotonic() - self._zero if self._zero is not None else 0.0
+
+    def _look(self, timeout: float) -> None:
+        for news in self._lines.read(timeout):
+            if isinstance(news, Ended):
+                self._ended(news.node)
+            else:
+                self._hear(news)
+        for record in self._tail.read():
+            self._follow(record)
+
+    def _follow(self, record: Record) -> None:
+        if record["what"] == "start":
+            self._zero = record["zero"]
+            for now, node, fact in self._early:
+                self._note(now, node, fact)
+        elif record["what"] == "stop":
+            self.stop, self._stopped = record, True
+        self._view.record(record)
+
+    stop: Record | None = None
+    """The server's last word."""
+
+    def _hear(self, said: Said) -> None:
+        fact = said.fact
+        if fact is None:
+            self._write(said.node, said.text)
+        elif fact["what"] == "failed":
+            raise DeploymentError(fact["detail"])
+        elif fact["what"] != "ready":
+            now = fact.pop("now")
+            if self._zero is None:
+                self._early.append((now, said.node, fact))
+            else:
+                self._note(now, said.node, fact)
+            if fact["what"] == "exit" and self._zero is None:
+                raise DeploymentError(self._obituary(said.node, fact["code"]))
+
+    def _note(self, now: float, node: str, fact: dict[str, Any]) -> None:
+        """A supervisor's report as a record of the run."""
+        at = round(now - (self._zero or 0.0), 6)
+        what = "boot" if fact["what"] == "start" else fact["what"]
+        facts = {key: value for key, value in fact.items() if key != "what"}
+        if "planned" in facts and facts["planned"] is None:
+            facts["planned"] = at  # the device drew it itself
+        if what == "exit":
+            facts["reason"] = _reason(facts["code"])
+        record = {"at": at, "what": what, "node": node, **facts}
+        self.records.append(record)
+        self._view.record(record)
+        if what != "traffic":
+            self._write(node, f"{at:.3f} {what} {facts}")
+
+    def _write(self, node: str, text: str) -> None:
+        log = self._logs[node]
+        log.write(text + "\n")
+        log.flush()
+
+    def _ended(self, node: str) -> None:
+        self._gone.add(node)
+        for record in self._tail.read():
+            self._follow(record)
+        if node in (SERVER, EVALUATOR) and not self._stopped:
+            raise DeploymentError(self._obituary(node, None))
+
+    def _obituary(self, node: str, code: int | None) -> str:
+        log = self._folder.devices / f"{node}.log"
+        last = log.read_text(encoding="utf-8").strip().splitlines()[-5:]
+        how = f" ({_reason(code)})" if code is not None else ""
+        words = "\n".join(f"    {line}" for line in last) or "    (it said nothing)"
+        return f"{node} ended unasked{how}; {log} ends with:\n{words}"
+
+    def _await_server(self) -> None:
+        """Until the server has written the model and gone."""
+        until = time.monotonic() + PATIENCE
+        while SERVER not in self._gone and time.monotonic() < until:
+            self._look(LOOK)
+
+
+def _reason(code: int) -> str:
+    if code == -9:
+        return "killed by the kernel: most likely out of memory"
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"

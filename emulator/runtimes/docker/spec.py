@@ -1,0 +1,65 @@
+"""A node as the container that plays it. Pure: the engine is asked elsewhere."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...node import config
+
+CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
+"""What the supervisor needs: to shape links, and to run, pause and kill a child of lesser rights.
+The child, and so all that parses a peer's bytes, has none of them."""
+
+PROCESSES = 64
+
+
+@dataclass(frozen=True)
+class Container:
+    """What a container is made from."""
+
+    node: str
+    image: str
+    network: str
+    labels: dict[str, str]
+    mounts: dict[str, Path]
+    """Where in the container, and what of the host; read-only but for `config.OUTPUT`."""
+    cpu: float | None = None
+    """Cores; None: no quota."""
+    memory: int | None = None
+    """Bytes; None: no limit."""
+
+
+def name(run: str, node: str) -> str:
+    return f"emulate-{run}-{node}"
+
+
+def container(wanted: Container) -> dict[str, Any]:
+    """Keyword arguments for `docker.containers.create`."""
+    kwargs: dict[str, Any] = {
+        "image": wanted.image,
+        "name": name(wanted.labels["emulate.run"], wanted.node),
+        "hostname": wanted.node,
+        "labels": wanted.labels,
+        "network": wanted.network,
+        "cap_drop": ["ALL"],
+        "cap_add": list(CAPABILITIES),
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "tmpfs": {"/tmp": "size=16m,mode=1777", "/run": "size=1m"},
+        "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
+        "pids_limit": PROCESSES,
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "log_config": {"Type": "none", "Config": {}},  # what it says goes to the run's folder
+        "stdin_open": True,  # its lifeline
+        "auto_remove": True,
+    }
+    if wanted.cpu is not None:
+        kwargs["nano_cpus"] = round(wanted.cpu * 1e9)
+    if wanted.memory is not None:
+        kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
+    return kwargs
+
+
+def _mount(target: str, source: Path) -> dict[str, Any]:
+    writable = target == str(config.OUTPUT)
+    return {"Type": "bind", "Target": target, "Source": str(source), "ReadOnly": not writable}

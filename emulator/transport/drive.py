@@ -1,0 +1,172 @@
+"""Run a story, or the server, on sockets and the real clock."""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from ..core.messages import Message, Model, Reply
+from ..core.server import ParameterServer, Replies
+from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
+from ..errors import WireError
+from ..learners.base import Evaluator, Learner
+from ..shaping.hold import Hold
+from .peer import Peer
+from .router import Router
+
+Held: TypeAlias = Hold[Message]
+
+BATCH = 64
+"""Messages that the server takes before it looks at its clock again."""
+
+
+class Chore(Protocol):
+    """Something a driver does beside its protocol, when it is due."""
+
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...
+
+
+@dataclass
+class Inbox:
+    """What the server sends, held back as long as the link would have taken."""
+
+    peer: Peer
+    hold: Held | None
+
+    def next(self, patience: float) -> Message | None:
+        """The next message, or None if none is due within `patience` seconds."""
+        until = time.monotonic() + patience
+        while True:
+            now = time.monotonic()
+            if self.hold and (due := self.hold.release(now)) is not None:
+                return due
+            if now >= until:
+                return None
+            message = self.peer.receive(self._wait(until) - now)
+            if message is None:
+                continue
+            if self.hold is None:
+                return message
+            self.hold.take(message, time.monotonic())
+
+    def _wait(self, until: float) -> float:
+        due = self.hold.deadline() if self.hold else None
+        return until if due is None else min(until, due)
+
+
+def tell(
+    story: Story[None],
+    peer: Peer,
+    *,
+    hold: Held | None = None,
+    learner: Learner | None = None,
+    evaluator: Evaluator | None = None,
+    begun: Callable[[float], None] = lambda zero: None,
+    strike: Callable[[], None] = lambda: None,
+) -> None:
+    """Live a node's story to its end. `strike` is called before each gradient: it may not return."""
+    inbox = Inbox(peer, hold)
+    outcome: Any = None
+    try:
+        while True:
+            wish = story.send(outcome)
+            outcome = None
+            match wish:
+                case Tell(message):
+                    peer.send(message)
+                case Await(patience):
+                    outcome = inbox.next(patience)
+                case Begun(zero):
+                    begun(zero)
+                case Compute(theta) if learner:
+                    strike()
+                    outcome = _compute(learner, theta)
+                case Evaluate(theta) if evaluator:
+                    outcome = evaluator.evaluate(theta)
+                case _:
+                    raise TypeError(f"this node cannot grant {wish}")
+    except StopIteration:
+        return
+
+
+def _compute(learner: Learner, theta: Any) -> Computed:
+    began = time.monotonic()
+    gradient, loss = learner.gradient(theta)
+    return Computed(gradient, loss, time.monotonic() - began)
+
+
+def serve(
+    server: ParameterServer,
+    router: Router,
+    *,
+    holds: Mapping[str, Held] | None = None,
+    chores: tuple[Chore, ...] = (),
+    canceled: Callable[[], str] = lambda: "",
+) -> None:
+    """Answer until the server is over. `canceled` gives a reason to end at once, or ''."""
+    held = holds or {}
+    while not server.over:
+        router.poll(_timeout(server, held, chores))
+        now = time.monotonic()
+        for _ in range(BATCH):
+            if not _receive(server, router, held):
+                break
+        for node, hold in held.items():
+            while (message := hold.release(now)) is not None:
+                _take(server, router, node, message)
+        _send(server, router, server.tick(time.monotonic()))
+        for chore in chores:
+            chore.tick(time.monotonic())
+        if reason := canceled():
+            _send(server, router, server.end(reason, time.monotonic()))
+
+
+def _timeout(server: ParameterServer, held: Mapping[str, Held], chores: tuple[Chore, ...]) -> float:
+    times = [server.deadline(), *(hold.deadline() for hold in held.values())]
+    times += [chore.deadline() for chore in chores]
+    due = min((at for at in times if at is not None), default=float("inf"))
+    # a signal may have come just before the poll: look up twice a second
+    return min(0.5, max(0.0, due - time.monotonic()))
+
+
+def _receive(server: ParameterServer, router: Router, held: Mapping[str, Held]) -> bool:
+    received = router.receive()
+    if received is None:
+        return False
+    node, message, error = received
+    now = time.monotonic()
+    if error:
+        server.refuse(node, error, now)
+    elif node in held:
+        held[node].take(message, now)
+    else:
+        _take(server, router, node, message)
+    return True
+
+
+def _take(server: ParameterServer, router: Router, node: str, message: Any) -> None:
+    now = time.monotonic()
+    try:
+        replies = server.receive(message, now)
+    except WireError as error:
+        server.refuse(node, str(error), now)
+        return
+    _send(server, router, replies)
+
+
+def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
+    for node, reply in replies:
+        if not router.send(node, reply):
+            server.refuse(node, f"{_called(reply)} not sent: out of reach", time.monotonic())
+
+
+def _called(reply: Reply) -> str:
+    return f"model {reply.version}" if isinstance(reply, Model) else type(reply).__name__.lower()
+
+
+def holding(delay: float, jitter: float, stream: str) -> Held | None:
+    """A hold for a link's delay, or None where there is nothing to hold."""
+    return Hold(delay, jitter, random.Random(stream)) if delay else None

@@ -1,0 +1,149 @@
+"""The server's end of the wire: one ROUTER socket that admits only those on its list."""
+
+from types import TracebackType
+from typing import Any, NamedTuple, Self
+
+import zmq
+from zmq.auth.thread import ThreadAuthenticator
+
+from ..core import wire
+from ..core.messages import Request
+from ..errors import WireError
+from .heartbeat import Heartbeat
+from .secrets import AllowList, Guests, Keys
+from .sockets import prepare
+
+DOMAIN = "emulate"
+
+
+class Received(NamedTuple):
+    """A message from `node`, whom the allow-list vouches for; or why it was refused."""
+
+    node: str
+    message: Any
+    error: str = ""
+
+
+class Router:
+    """Listens at `address`. `largest` bounds a frame, in bytes, before it is allocated."""
+
+    def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
+        self._context = zmq.Context()
+        self._guard, self._names = _admit(self._context, guests)
+        self._socket = self._context.socket(zmq.ROUTER)
+        self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
+        self._socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
+        self._socket.setsockopt(zmq.MAXMSGSIZE, largest)
+        self._socket.setsockopt(zmq.BACKLOG, 1024)
+        self._socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
+        prepare(self._socket, heartbeat)
+        _require(self._socket, guests)
+        self._socket.bind(address)
+
+    @property
+    def address(self) -> str:
+        """Where it listens, with the port that a wildcard got."""
+        return self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
+
+    def poll(self, timeout: float | None) -> bool:
+        wait = None if timeout is None else max(0, round(timeout * 1000))
+        return bool(self._socket.poll(wait))
+
+    def receive(self) -> Received | None:
+        """The next message that has arrived; None if there is none."""
+        try:
+            identity = self._socket.recv(zmq.DONTWAIT, copy=False)
+        except zmq.Again:
+            return None
+        frames = self._parts(identity)
+        node = self._names.get(_user(identity), "")
+        try:
+            message: Request = wire.unpack([part.buffer for part in frames])  # type: ignore[assignment]
+            if identity.bytes.decode(errors="replace") != node:
+                raise WireError(f"{node} speaks under the name {identity.bytes!r}")
+            if getattr(message, "node", node) != node:
+                raise WireError(f"{node} speaks for {message.node!r}")
+        except WireError as error:
+            return Received(node, None, str(error))
+        return Received(node, message)
+
+    def _parts(self, first: zmq.Frame) -> list[zmq.Frame]:
+        """Read one message to its end, keeping no more frames than any message has."""
+        parts: list[zmq.Frame] = []
+        more = first.more
+        while more:
+            part = self._socket.recv(copy=False)
+            more = part.more
+            if len(parts) <= wire.PARTS:
+                parts.append(part)
+        return parts
+
+    def send(self, node: str, message: Any) -> bool:
+        """Queue it without copying its arrays; False if the node is out of reach."""
+        frames = [node.encode(), *wire.pack(message)]
+        try:
+            self._socket.send_multipart(frames, flags=zmq.DONTWAIT, copy=False)
+        except zmq.Again:  # its queue is full
+            return False
+        except zmq.ZMQError as error:
+            if error.errno != zmq.EHOSTUNREACH:
+                raise
+            return False
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self, linger: float = 0.0) -> None:
+        """Close; what is queued may leave for up to `linger` seconds."""
+        self._socket.close(linger=round(linger * 1000))
+        self._guard.stop()
+        self._context.destroy(linger=round(linger * 1000))
+
+
+def _user(frame: zmq.Frame) -> str:
+    """Whom the allow-list took the sender for; metadata that ZeroMQ adds, not the peer."""
+    try:
+        return str(frame.get("User-Id"))
+    except zmq.ZMQError:
+        return ""
+
+
+def _admit(
+    context: "zmq.Context[Any]", guests: AllowList
+) -> tuple[ThreadAuthenticator, dict[str, str]]:
+    """Start the ZAP handler; also return who is behind each user id that it gives."""
+    guard = ThreadAuthenticator(context)
+    guard.start()
+    match guests:
+        case Guests(tokens):
+            guard.configure_plain(domain=DOMAIN, passwords=tokens)
+            return guard, {name: name for name in tokens}
+        case Keys(_, names):
+            guard.configure_curve_callback(domain=DOMAIN, credentials_provider=_Provider(names))
+            return guard, dict(names)
+
+
+class _Provider:
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names = names
+
+    def callback(self, domain: str, key: bytes) -> bool:  # key comes as Z85
+        return key.decode() in self._names
+
+
+def _require(socket: "zmq.Socket[Any]", guests: AllowList) -> None:
+    match guests:
+        case Guests():
+            socket.setsockopt(zmq.PLAIN_SERVER, 1)
+        case Keys(private, _):
+            socket.setsockopt(zmq.CURVE_SERVER, 1)
+            socket.setsockopt(zmq.CURVE_SECRETKEY, private.encode())
