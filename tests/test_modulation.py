@@ -1,0 +1,217 @@
+"""What the step of a stale gradient is divided by, against the definition."""
+
+from contextlib import ExitStack
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator import modulation
+from emulator.codecs import Gradient, Indices, Vector
+from emulator.core.parameters import Parameters
+from emulator.layout import Layout, Variable
+from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness, history
+from emulator.modulation.history import History
+
+SIZE = 30
+LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
+
+TABLE = [
+    pytest.param(Constant(), id="constant"),
+    pytest.param(Staleness(), id="staleness"),
+    pytest.param(PerParameter(), id="per-parameter"),
+]
+
+
+def narrow(entries: int, updates: int) -> ExitStack:
+    """Histories whose segments are so small that a short test sees many of them."""
+    stack = ExitStack()
+    stack.enter_context(patch.object(history, "_LEAST", entries))
+    stack.enter_context(patch.object(history, "_UPDATES", updates))
+    return stack
+
+
+def ascending(*indices: int) -> Indices:
+    return np.array(sorted(indices), np.uint32)
+
+
+# -- against the definition ------------------------------------------------------------------------
+
+
+class Naive:
+    """The server as the paper writes it (algorithm of section A.2): counts and their snapshots."""
+
+    def __init__(self, kind: str, rate: float) -> None:
+        self.kind = kind
+        self.rate = np.float32(rate)
+        self.theta = np.zeros(SIZE, np.float32)
+        self.count = np.zeros(SIZE, int)
+        self.pulled: dict[int, tuple[int, Vector]] = {}
+        self.version = 0
+
+    def pull(self, worker: int) -> None:
+        self.pulled[worker] = (self.version, self.count.copy())
+
+    def push(self, worker: int, gradient: Gradient) -> list[int]:
+        version, count = self.pulled[worker]
+        whole = range(SIZE) if gradient.indices is None else gradient.indices.tolist()
+        divisors = []
+        for k, x in zip(whole, gradient.values, strict=True):
+            stale = {
+                "constant": 1,
+                "staleness": self.version - version,
+                "per-parameter": self.count[k] - count[k],
+            }[self.kind]
+            divisors.append(max(1, int(stale)))
+            self.theta[k] -= self.rate / np.float32(divisors[-1]) * x
+            self.count[k] += 1
+        self.version += 1
+        return divisors
+
+
+UPDATES = st.one_of(
+    st.none(),  # dense
+    st.sets(st.integers(0, SIZE - 1), max_size=6),
+    st.sets(st.integers(0, SIZE - 1), max_size=SIZE),
+    st.just(set(range(SIZE))),  # every parameter, one by one
+)
+EVENTS = st.lists(st.tuples(st.integers(0, 4), UPDATES, st.booleans()), max_size=60)
+
+
+@pytest.mark.parametrize("policy", TABLE)
+@given(
+    events=EVENTS,
+    seed=st.integers(0, 99),
+    entries=st.sampled_from([1, 8, 20, 4096]),
+    updates=st.sampled_from([1, 4, 1024]),
+)
+@settings(max_examples=120, deadline=None)
+def test_the_fast_server_is_the_naive_one(
+    policy: AnyModulation,
+    events: list[tuple[int, set[int] | None, bool]],
+    seed: int,
+    entries: int,
+    updates: int,
+) -> None:
+    draws = np.random.default_rng(seed)
+    with narrow(entries, updates):
+        naive = Naive(policy.kind, 0.1)
+        fast = Parameters(np.zeros(SIZE, np.float32), 0.1, policy.start(LAYOUT))
+        for worker in range(5):
+            naive.pull(worker)
+        for worker, touched, tell in events:
+            indices = None if touched is None else ascending(*touched)
+            values = draws.standard_normal(SIZE if indices is None else indices.size)
+            gradient = Gradient(values.astype(np.float32), indices)
+            version = naive.pulled[worker][0]
+            expected = naive.push(worker, gradient)
+            (mean,) = fast.apply([(gradient, version)])
+            if expected:
+                assert mean == pytest.approx(np.mean(expected), rel=1e-6)
+            assert np.array_equal(fast.theta, naive.theta)  # bit for bit
+            assert fast.version == naive.version
+            naive.pull(worker)
+            if tell:
+                fast.forget(min(version for version, _ in naive.pulled.values()))
+            assert fast.oldest <= min(version for version, _ in naive.pulled.values())
+
+
+@given(events=EVENTS, entries=st.sampled_from([1, 8, 20]))
+@settings(max_examples=60, deadline=None)
+def test_no_parameter_is_staler_than_the_whole(
+    events: list[tuple[int, set[int] | None, bool]], entries: int
+) -> None:
+    with narrow(entries, updates=4):
+        per_parameter, whole = PerParameter().start(LAYOUT), Staleness().start(LAYOUT)
+        for now, (back, touched, _) in enumerate(events):
+            indices = None if touched is None else ascending(*touched)
+            gradient = Gradient(np.ones(SIZE if indices is None else indices.size, "f4"), indices)
+            version = max(per_parameter.oldest, now - 9 * back)
+            mine, theirs = (m.divisor(gradient, version) for m in (per_parameter, whole))
+            assert (mine <= theirs).all() and np.min(mine, initial=1) >= 1
+            assert np.asarray(mine).dtype == np.asarray(theirs).dtype == np.float32
+            for modulator in (per_parameter, whole):
+                modulator.applied(gradient)
+
+
+@pytest.mark.parametrize("policy", TABLE)
+def test_travels_as_plain_data(policy: AnyModulation) -> None:
+    assert modulation.make(modulation.plain(policy)) == policy
+
+
+def test_by_hand() -> None:
+    modulator = PerParameter().start(LAYOUT)
+    for touched in (ascending(1, 2), None, ascending(2), ascending()):
+        values = np.ones(SIZE if touched is None else touched.size, np.float32)
+        modulator.applied(Gradient(values, touched))
+    mine = Gradient(np.ones(3, np.float32), ascending(1, 2, 3))
+    assert [np.broadcast_to(modulator.divisor(mine, v), 3).tolist() for v in range(5)] == [
+        [2, 3, 1],
+        [1, 2, 1],
+        [1, 1, 1],
+        [1, 1, 1],
+        [1, 1, 1],
+    ]
+
+
+# -- the history's bounds --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [-1, 3])
+def test_a_version_that_never_was_is_refused(version: int) -> None:
+    past = History(SIZE)
+    past.record(ascending(1))
+    past.record(None)
+    with pytest.raises(ValueError, match=f"version {version} is not in 0 … 2"):
+        past.since(version, ascending(1))
+
+
+def test_what_is_forgotten_is_refused_and_its_memory_given_back() -> None:
+    with narrow(entries=8, updates=1024):
+        past = History(SIZE)
+        for _ in range(1000):
+            past.record(ascending(1, 2, 3))
+        assert len(past._segments) > 300
+        assert past.oldest == 0
+        past.forget(990)
+        assert 985 <= past.oldest <= 990
+        assert len(past._segments) < 10
+        assert list(past.since(990, ascending(2, 4))) == [10, 0]
+        with pytest.raises(ValueError):
+            past.since(900, ascending(2))
+
+
+@pytest.mark.parametrize("touched", [ascending(*range(20)), ascending(*range(3)), None])
+def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None) -> None:
+    with narrow(entries=8, updates=4), patch.object(history, "MEMORY", 2000):
+        past = History(SIZE)
+        for now in range(1, 400):
+            past.record(touched)
+            asked = max(past.oldest, now - 3)
+            counts = np.broadcast_to(past.since(asked, ascending(0, 29)), 2)
+            assert counts.tolist() == [now - asked, now - asked if touched is None else 0]
+        kept = sum(segment.tally.nbytes + segment.log.nbytes for segment in past._segments)
+        assert kept <= 2000
+        assert past.oldest > 300
+
+
+def test_tallies_wrap_without_harm() -> None:
+    past = History(SIZE)
+    often, once = ascending(3), ascending(3, 5)
+    for _ in range(70_000):
+        past.record(often)
+    assert 0 < past.oldest <= 70_000 - 60_000
+    past.record(once)
+    assert list(past.since(past.oldest, once)) == [70_001 - past.oldest, 1]
+
+
+def test_a_dense_gradient_asks_about_every_parameter() -> None:
+    with narrow(entries=8, updates=4):
+        past = History(4)
+        assert past.since(0, None) == 0
+        for touched in (ascending(0), ascending(1, 2, 3), None, ascending(0, 2)):
+            past.record(touched)
+        assert np.broadcast_to(past.since(0, None), 4).tolist() == [3, 2, 3, 2]
+        assert np.broadcast_to(past.since(2, None), 4).tolist() == [2, 1, 2, 1]
