@@ -45,9 +45,11 @@ class Session:
         The inputs are copied, the outputs are not: each is a view of TensorFlow's own memory,
         which is freed with it. A TensorFlowError says what does not fit.
         """
+        if not self._finalizer.alive:
+            raise TensorFlowError("the session is closed")
         fed = zip(self._feeds, values, strict=True)
         inputs = (ctypes.c_void_p * len(values))(*[feed.fill(value) for feed, value in fed])
-        results = (ctypes.c_void_p * len(self._outputs))()
+        results: Any = (ctypes.c_void_p * len(self._outputs))()
         self._tf.TF_SessionRun(
             self._session,
             None,

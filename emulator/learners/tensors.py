@@ -12,7 +12,11 @@ from .capi import TensorFlowError, library
 
 Array: TypeAlias = NDArray[Any]
 
-_TYPES = {1: np.dtype(np.float32), 3: np.dtype(np.int32), 9: np.dtype(np.int64)}
+_TYPES: dict[int, np.dtype[Any]] = {
+    1: np.dtype(np.float32),
+    3: np.dtype(np.int32),
+    9: np.dtype(np.int64),
+}
 _CODES = {dtype: code for code, dtype in _TYPES.items()}
 
 
@@ -29,9 +33,9 @@ class Feed:
 
     def fill(self, value: Array) -> int:
         """The tensor, now with that value. It is the same one while shape and type stay."""
-        if self._tensor is None or self._array.shape != value.shape:
+        if self._tensor is None or not self._fits(value):
             self._tensor = self._allocate(value)
-        np.copyto(self._array, value, casting="equiv")
+        np.copyto(self._array, value)
         return self._tensor
 
     def free(self) -> None:
@@ -39,16 +43,17 @@ class Feed:
             library().TF_DeleteTensor(self._tensor)
         self._tensor = None
 
+    def _fits(self, value: Array) -> bool:
+        return self._array.shape == value.shape and self._array.dtype == value.dtype
+
     def _allocate(self, like: Array) -> int:
         if like.dtype not in _CODES:
             raise TensorFlowError(f"{like.dtype} is not {' or '.join(map(str, _CODES))}")
         self.free()
         shape = (ctypes.c_int64 * like.ndim)(*like.shape)
-        code = _CODES[like.dtype]
-        tensor: int = library().TF_AllocateTensor(code, shape, like.ndim, like.nbytes)
-        self._array = np.frombuffer(_memory(tensor, like.shape, like.dtype), like.dtype).reshape(
-            like.shape
-        )
+        tensor: int = library().TF_AllocateTensor(_CODES[like.dtype], shape, like.ndim, like.nbytes)
+        memory = _memory(tensor, like.shape, like.dtype)
+        self._array = np.frombuffer(memory, like.dtype).reshape(like.shape)
         return tensor
 
 

@@ -1,0 +1,71 @@
+"""What the data sets are: their shape, their size, and the digests that tell them from others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+@dataclass(frozen=True)
+class Description:
+    """A data set in four parts, all of bytes."""
+
+    name: str
+    shape: tuple[int, int]
+    """Height and width of its images."""
+    white: int
+    """The brightest level that a pixel can have."""
+    sizes: Mapping[str, int]
+    """Examples in `train` and in `test`."""
+    digests: Mapping[str, str]
+    """SHA-256 of each part's bytes, in C order and without any header."""
+
+
+MNIST = Description(
+    "mnist",
+    (28, 28),
+    white=255,
+    sizes={"train": 60_000, "test": 10_000},
+    digests={
+        "train-images": "741c988805d008ac6e4c904b69001ba184c24b2c540a4ef403f4c71b676cf757",
+        "train-labels": "1feba77c54802fa5339a11837ea4b2866434b83314ec45192930f1df69120c13",
+        "test-images": "6d87418db22cc8025d05968bec9bd5c3932904b23485740db143a061a2c9d161",
+        "test-labels": "ddeff807876a9661a1110d45c266c86239a3a1b7d37da0c3716a7a683c852ff5",
+    },
+)
+
+FASHION_MNIST = Description(
+    "fashion-mnist",
+    (28, 28),
+    white=255,
+    sizes={"train": 60_000, "test": 10_000},
+    digests={
+        "train-images": "2e487a6c89124f78f2d7521542223cafe96f7123c3ca13d447772ac6ecbb3012",
+        "train-labels": "657fbd221bfc9f4198cc14b5619cc33ec57c58dd0e47af4d99d6650759e869a7",
+        "test-images": "c867c93ff95360594e8ec3287995350b824dd110b11595c0e13d5423f621867a",
+        "test-labels": "3d0e6c6ea990b53b6f8f500a41cac93881d981b315f84578b7d915342ade01e9",
+    },
+)
+
+DIGITS = Description(
+    "digits",
+    (8, 8),
+    white=16,
+    sizes={"train": 1437, "test": 360},
+    digests={
+        "train-images": "194fbb7c383202d2e416cf1e7022405ef3a5e078e5489156667c337d2e3b2b3d",
+        "train-labels": "95f02b01ab83ad7456be3ce44ed05ffdd5aa7f0270c7da2d5f1434e43e76b882",
+        "test-images": "9f958e31e037f4fd184c40b8a5f246a0177f1dc8cdf88ad5286b935dc7cfc76d",
+        "test-labels": "2c204469afa191739df16b10455a7d4cd670c316c70d43c76471828b7310fc0a",
+    },
+)
+
+DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS)}
+
+
+def find(name: str) -> Description:
+    """The data set of that name; a ValueError says which there are and which was meant."""
+    if name in DATASETS:
+        return DATASETS[name]
+    close = get_close_matches(name, DATASETS, n=1)
+    meant = f" (did you mean {close[0]!r}?)" if close else ""
+    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{meant}")

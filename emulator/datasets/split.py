@@ -1,0 +1,109 @@
+"""How a data set is split over devices: evenly, or as unevenly as the world is.
+
+Each split is a partition drawn from the seed alone: no two devices share an example. One more
+device changes every part, as it must.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..streams import stream
+
+Labels: TypeAlias = NDArray[np.uint8]
+Indices: TypeAlias = NDArray[np.int64]
+Parts: TypeAlias = dict[str, Indices]
+"""Which examples each device has, in no meaningful order."""
+
+
+@dataclass(frozen=True)
+class Iid:
+    """Every device sees the same law: the examples are shuffled and dealt out."""
+
+    kind: Literal["iid"] = "iid"
+
+    def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
+        """As many for each; a remainder smaller than the number of devices is left out."""
+        order = stream(f"{seed}/split").permutation(len(labels))
+        return dict(zip(devices, _equal(order, len(devices)), strict=True))
+
+
+@dataclass(frozen=True)
+class Shards:
+    """Every device sees few classes: sorted by class, cut into shards, and these dealt out.
+
+    The pathological split of McMahan et al. (2017), who deal two shards to each.
+    """
+
+    kind: Literal["shards"] = "shards"
+    per_device: int = 2
+    """Shards for each device: about as many classes."""
+
+    def __post_init__(self) -> None:
+        if self.per_device < 1:
+            raise ValueError(f"per_device is {self.per_device}: a device has at least one shard")
+
+    def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
+        """As many for each; a remainder smaller than the number of shards is left out."""
+        rng = stream(f"{seed}/split")
+        shuffled = rng.permutation(len(labels))
+        by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
+        shards = _equal(by_class, self.per_device * len(devices))
+        hands = rng.permutation(shards).reshape(len(devices), -1)
+        return dict(zip(devices, hands, strict=True))
+
+
+@dataclass(frozen=True)
+class Dirichlet:
+    """Every device has its own mixture of classes and its own amount (Hsu et al., 2019).
+
+    The examples of each class are shared out in proportions drawn from a Dirichlet law.
+    """
+
+    kind: Literal["dirichlet"] = "dirichlet"
+    alpha: float = 0.5
+    """Small: a class belongs to few devices. Large: the mixtures become the same."""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha <= 1e9:
+            raise ValueError(f"alpha is {self.alpha:g}: it is above 0, and 1e9 at most")
+
+    def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
+        """Every example is someone's; a device may get very few, or none."""
+        rng = stream(f"{seed}/split")
+        hands: list[list[Indices]] = [[] for _ in devices]
+        for label in np.unique(labels):
+            members = rng.permutation(np.flatnonzero(labels == label))
+            shares = rng.dirichlet(np.full(len(devices), self.alpha))
+            cuts = np.rint(np.cumsum(shares)[:-1] * len(members)).astype(int)
+            for hand, part in zip(hands, np.split(members, cuts), strict=True):
+                hand.append(part)
+        return dict(zip(devices, map(np.concatenate, hands), strict=True))
+
+
+AnySplit: TypeAlias = Iid | Shards | Dirichlet
+"""The schema of a scenario's `split:`."""
+
+
+def parts(
+    split: AnySplit, labels: Labels, devices: Sequence[str], seed: int, *, batch_size: int
+) -> Parts:
+    """Split; a ValueError names the devices that would not have a single batch."""
+    split_up = split.split(labels, devices, seed)
+    poor = [f"{device} ({len(own)})" for device, own in split_up.items() if len(own) < batch_size]
+    if poor:
+        others = f" and {len(poor) - 3} more" if len(poor) > 3 else ""
+        raise ValueError(
+            f"{split.kind} leaves {', '.join(poor[:3])}{others} without a batch of {batch_size}"
+            " examples: take fewer devices, smaller batches or another split"
+        )
+    return split_up
+
+
+def _equal(examples: Indices, hands: int) -> Indices:
+    """[hands, each], without the remainder."""
+    each = len(examples) // hands
+    return examples[: each * hands].reshape(hands, each)

@@ -1,0 +1,89 @@
+"""Data sets on this machine: four arrays in a folder, believed only if their bytes are right."""
+
+import os
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+
+from ..cache import cache
+from ..errors import DataError
+from .catalog import Description, find
+from .examples import Bytes, Examples
+
+PARTS = ("train-images", "train-labels", "test-images", "test-labels")
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """All of a data set, mapped from its files."""
+
+    name: str
+    train: Examples
+    test: Examples
+
+
+def load(name: str) -> Dataset:
+    """The data set of that name. If it is missing or damaged, a DataError says how to mend it."""
+    description = find(name)
+    parts = {part: _part(description, part) for part in PARTS}
+    train, test = (
+        Examples(parts[f"{of}-images"], parts[f"{of}-labels"], description.white)
+        for of in ("train", "test")
+    )
+    return Dataset(name, train, test)
+
+
+def folder(name: str) -> Path:
+    return cache("data", name)
+
+
+def mismatch(description: Description, part: str, array: Bytes) -> str:
+    """Why the array is not that part of the data set: nothing if it is."""
+    shape = _shape(description, part)
+    if array.shape != shape or array.dtype != np.uint8:
+        return f"holds {array.dtype} {list(array.shape)}, not uint8 {list(shape)}"
+    digest = sha256(np.ascontiguousarray(array).data).hexdigest()
+    if digest != description.digests[part]:
+        return f"has SHA-256 {digest}, not {description.digests[part]}"
+    return ""
+
+
+def save(name: str, arrays: dict[str, Bytes]) -> None:
+    """Put all parts in their place; a file is there whole or not at all."""
+    place = folder(name)
+    place.mkdir(parents=True, exist_ok=True)
+    for part in PARTS:
+        path = _path(name, part)
+        unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            with unfinished.open("wb") as file:
+                np.save(file, np.ascontiguousarray(arrays[part]))
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
+
+
+def _path(name: str, part: str) -> Path:
+    return folder(name) / f"{part}.npy"
+
+
+def _shape(description: Description, part: str) -> tuple[int, ...]:
+    of, kind = part.split("-")
+    size = description.sizes[of]
+    return (size, *description.shape) if kind == "images" else (size,)
+
+
+def _part(description: Description, part: str) -> Bytes:
+    path = _path(description.name, part)
+    mend = f"run `make data` (or `python -m emulator.datasets {description.name}`)"
+    try:
+        array: Bytes = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except FileNotFoundError as error:
+        raise DataError(f"{description.name} is not here: {mend}") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise DataError(f"{path} cannot be read: {error}: {mend}") from error
+    if why := mismatch(description, part, array):
+        raise DataError(f"{path} is damaged: it {why}: {mend}")
+    return array
