@@ -57,5 +57,5 @@ $(INSTALLED): pyproject.toml
 	  { echo "make: Python lacks ensurepip: as root, apt-get install python3-venv"; exit 1; }
 	@echo "venv: installing what pyproject.toml names into .venv (a minute or two)"
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' </dev/null
+	@$(BIN)/pip install -qq --disable-pip-version-check --editable '.[dev]' </dev/null
 	@touch $@
