@@ -40,7 +40,7 @@ bench: engine $(INSTALLED) data images ## updates a second, plain and encrypted,
 
 clean: ## remove what builds and tests left in this folder; runs/, .venv/ and downloads stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
-	find emulator analysis tests -name __pycache__ -prune -exec rm -rf {} +
+	find . -path ./.venv -prune -o -type d -name __pycache__ -exec rm -rf {} +
 
 engine:
 	@images/engine
