@@ -1,6 +1,7 @@
 """What the step of a stale gradient is divided by, against the definition."""
 
 from contextlib import ExitStack
+from typing import TypeAlias
 from unittest.mock import patch
 
 import numpy as np
@@ -71,13 +72,40 @@ class Naive:
         return divisors
 
 
+Event: TypeAlias = tuple[int, set[int] | None, bool]
+"""A worker pushes what touches these parameters (None: all, dense); then perhaps all forget."""
+
 UPDATES = st.one_of(
-    st.none(),  # dense
+    st.none(),
     st.sets(st.integers(0, SIZE - 1), max_size=6),
     st.sets(st.integers(0, SIZE - 1), max_size=SIZE),
     st.just(set(range(SIZE))),  # every parameter, one by one
 )
 EVENTS = st.lists(st.tuples(st.integers(0, 4), UPDATES, st.booleans()), max_size=60)
+
+
+def compare(policy: AnyModulation, events: list[Event], draws: np.random.Generator) -> None:
+    """The fast server does, bit for bit, what the naive one does."""
+    naive = Naive(policy.kind, 0.1)
+    fast = Parameters(np.zeros(SIZE, np.float32), 0.1, policy.start(LAYOUT))
+    for worker in range(5):
+        naive.pull(worker)
+    for worker, touched, tell in events:
+        indices = None if touched is None else ascending(*touched)
+        values = draws.standard_normal(SIZE if indices is None else indices.size)
+        gradient = Gradient(values.astype(np.float32), indices)
+        version = naive.pulled[worker][0]
+        expected = naive.push(worker, gradient)
+        (mean,) = fast.apply([(gradient, version)])
+        if expected:
+            assert mean == pytest.approx(np.mean(expected), rel=1e-6)
+        assert np.array_equal(fast.theta, naive.theta)
+        assert fast.version == naive.version
+        naive.pull(worker)
+        oldest = min(version for version, _ in naive.pulled.values())
+        if tell:
+            fast.forget(oldest)
+        assert fast.oldest <= oldest
 
 
 @pytest.mark.parametrize("policy", TABLE)
@@ -87,42 +115,31 @@ EVENTS = st.lists(st.tuples(st.integers(0, 4), UPDATES, st.booleans()), max_size
     entries=st.sampled_from([1, 8, 20, 4096]),
     updates=st.sampled_from([1, 4, 1024]),
 )
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_the_fast_server_is_the_naive_one(
-    policy: AnyModulation,
-    events: list[tuple[int, set[int] | None, bool]],
-    seed: int,
-    entries: int,
-    updates: int,
+    policy: AnyModulation, events: list[Event], seed: int, entries: int, updates: int
 ) -> None:
-    draws = np.random.default_rng(seed)
     with narrow(entries, updates):
-        naive = Naive(policy.kind, 0.1)
-        fast = Parameters(np.zeros(SIZE, np.float32), 0.1, policy.start(LAYOUT))
-        for worker in range(5):
-            naive.pull(worker)
-        for worker, touched, tell in events:
-            indices = None if touched is None else ascending(*touched)
-            values = draws.standard_normal(SIZE if indices is None else indices.size)
-            gradient = Gradient(values.astype(np.float32), indices)
-            version = naive.pulled[worker][0]
-            expected = naive.push(worker, gradient)
-            (mean,) = fast.apply([(gradient, version)])
-            if expected:
-                assert mean == pytest.approx(np.mean(expected), rel=1e-6)
-            assert np.array_equal(fast.theta, naive.theta)  # bit for bit
-            assert fast.version == naive.version
-            naive.pull(worker)
-            if tell:
-                fast.forget(min(version for version, _ in naive.pulled.values()))
-            assert fast.oldest <= min(version for version, _ in naive.pulled.values())
+        compare(policy, events, np.random.default_rng(seed))
+
+
+@pytest.mark.parametrize("policy", TABLE)
+@pytest.mark.parametrize("entries, updates", [(1, 1024), (8, 4), (20, 1024), (4096, 1024)])
+def test_so_it_is_over_a_long_run(policy: AnyModulation, entries: int, updates: int) -> None:
+    draws = np.random.default_rng(entries)
+    most = draws.choice([0, 3, 12, SIZE], 400)
+    touched = [set(draws.integers(0, SIZE, size).tolist()) for size in most]
+    events: list[Event] = [
+        (int(draws.integers(5)), None if draws.random() < 0.1 else some, draws.random() < 0.3)
+        for some in touched
+    ]
+    with narrow(entries, updates):
+        compare(policy, events, draws)
 
 
 @given(events=EVENTS, entries=st.sampled_from([1, 8, 20]))
 @settings(max_examples=60, deadline=None)
-def test_no_parameter_is_staler_than_the_whole(
-    events: list[tuple[int, set[int] | None, bool]], entries: int
-) -> None:
+def test_no_parameter_is_staler_than_the_whole(events: list[Event], entries: int) -> None:
     with narrow(entries, updates=4):
         per_parameter, whole = PerParameter().start(LAYOUT), Staleness().start(LAYOUT)
         for now, (back, touched, _) in enumerate(events):
@@ -195,6 +212,26 @@ def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None) -> Non
         kept = sum(segment.tally.nbytes + segment.log.nbytes for segment in past._segments)
         assert kept <= 2000
         assert past.oldest > 300
+
+
+def test_large_updates_are_not_logged() -> None:
+    past = History(100_000)
+    for _ in range(50):
+        past.record(np.arange(40_000, dtype=np.uint32))
+        past.record(np.arange(100_000, dtype=np.uint32))
+    assert list(past.since(1, ascending(3, 50_000))) == [99, 50]
+    logs = [segment.log.nbytes for segment in past._segments]
+    assert len(logs) < 102 and sum(map(bool, logs)) < 52
+
+
+@pytest.mark.parametrize("touched", [None, ascending(*range(SIZE))])
+def test_updates_of_everything_are_only_counted(touched: Indices | None) -> None:
+    with narrow(entries=8, updates=1024):
+        past = History(SIZE)
+        for _ in range(1000):
+            past.record(touched)
+        assert past.since(990, ascending(2)) == 10
+        assert len(past._segments) == 1
 
 
 def test_tallies_wrap_without_harm() -> None:
