@@ -44,10 +44,15 @@ def mismatch(description: Description, part: str, array: Bytes) -> str:
     shape = _shape(description, part)
     if array.shape != shape or array.dtype != np.uint8:
         return f"holds {array.dtype} {list(array.shape)}, not uint8 {list(shape)}"
-    digest = sha256(np.ascontiguousarray(array).data).hexdigest()
-    if digest != description.digests[part]:
-        return f"has SHA-256 {digest}, not {description.digests[part]}"
+    found = digest(array)
+    if found != description.digests[part]:
+        return f"has SHA-256 {found}, not {description.digests[part]}"
     return ""
+
+
+def digest(array: Bytes) -> str:
+    """The SHA-256 of the array's bytes in C order."""
+    return sha256(np.ascontiguousarray(array).data).hexdigest()
 
 
 def save(name: str, arrays: dict[str, Bytes]) -> None:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..codecs.base import Vector
 from ..layout import Layout
 from .session import Session
+from .tensors import Array
 
 GRADIENT, EVALUATION, ABOUT = "gradient.pb", "evaluation.pb", "graph.json"
 """The files of an exported model; the last says what the graphs' operations are called."""
@@ -19,7 +20,7 @@ class GraphLearner:
     """Gradients of one model, on one thread. The batch size may change from call to call."""
 
     def __init__(self, folder: Path) -> None:
-        self._session = _session(folder, GRADIENT, "gradient")
+        self._graph = _Graph(folder, GRADIENT, "gradient")
 
     def gradient(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
@@ -28,28 +29,28 @@ class GraphLearner:
 
         The gradient is a view of TensorFlow's memory that nothing will write to again.
         """
-        gradient, loss = self._session.run(theta, x, y)
+        gradient, loss = self._graph.run(theta, x, y)
         return gradient, float(loss)
 
     def close(self) -> None:
-        self._session.close()
+        self._graph.close()
 
 
 class GraphEvaluator:
     """Right answers of one model, on one thread."""
 
     def __init__(self, folder: Path) -> None:
-        self._session = _session(folder, EVALUATION, "evaluation")
+        self._graph = _Graph(folder, EVALUATION, "evaluation")
 
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[int, float]:
         """How many of the batch are right, and the sum of their losses."""
-        correct, loss = self._session.run(theta, x, y)
+        correct, loss = self._graph.run(theta, x, y)
         return int(correct), float(loss)
 
     def close(self) -> None:
-        self._session.close()
+        self._graph.close()
 
 
 def read_layout(folder: Path) -> Layout:
@@ -57,9 +58,18 @@ def read_layout(folder: Path) -> Layout:
     return Layout.read(_about(folder)["layout"])
 
 
-def _session(folder: Path, graph: str, outputs: str) -> Session:
-    about = _about(folder)
-    return Session((folder / graph).read_bytes(), about["inputs"], about[outputs])
+class _Graph:
+    def __init__(self, folder: Path, file: str, outputs: str) -> None:
+        about = _about(folder)
+        self._size = Layout.read(about["layout"]).size
+        self._session = Session((folder / file).read_bytes(), about["inputs"], about[outputs])
+        self.close = self._session.close
+
+    def run(self, theta: Vector, x: Array, y: Array) -> list[Array]:
+        # TensorFlow holds no placeholder to its shape, and would take the head of a longer one
+        if theta.shape != (self._size,):
+            raise ValueError(f"theta has shape {theta.shape}, the model {self._size} parameters")
+        return self._session.run(theta, x, y)
 
 
 def _about(folder: Path) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+import gzip
+import io
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from emulator.datasets import sources
+from emulator.datasets.archives import Files, Unavailable, in_folder, in_tar, in_zip
+
+
+def _tar(files: Files) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as tar:
+        for name, data in files.items():
+            entry = tarfile.TarInfo(f"./some/where/{name}")
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return content.getvalue()
+
+
+def test_files_are_found_in_every_kind_of_archive(tmp_path: Path) -> None:
+    packed = {"a": b"plain", "b.gz": gzip.compress(b"zipped"), "c": b"not asked for"}
+    folder = tmp_path / "deep" / "er"
+    folder.mkdir(parents=True)
+    for name, data in packed.items():
+        (folder / name).write_bytes(data)
+    with zipfile.ZipFile(tmp_path / "z.whl", "w") as wheel:
+        for name, data in packed.items():
+            wheel.writestr(f"some/where/{name}", data)
+    wanted = {"a": b"plain", "b": b"zipped"}
+    assert in_folder(tmp_path, ["a", "b"]) == wanted
+    assert in_tar(_tar(packed), ["a", "b"]) == wanted
+    assert in_zip(tmp_path / "z.whl", ["a", "b"]) == wanted
+    with pytest.raises(Unavailable, match="holds no d or e"):
+        in_folder(tmp_path, ["a", "d", "e"])
+
+
+@pytest.fixture
+def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """Puts scripts in the place of the commands that sources run."""
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:/usr/bin:/bin")
+    (tmp_path / "bin").mkdir()
+
+    def put(name: str, script: str) -> None:
+        path = tmp_path / "bin" / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(0o755)
+
+    return put
+
+
+def test_npm_is_asked_to_pack(commands, tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(_tar({"a": b"1"}))
+    commands("npm", f'[ "$*" = "pack --silent p@1" ] && cp {tmp_path}/packed p-1.tgz')
+    assert sources.Npm("p@1").files(["a"]) == {"a": b"1"}
+
+
+def test_debian_is_asked_again_with_lists_of_our_own(commands, tmp_path: Path) -> None:
+    (tmp_path / "packed").write_bytes(_tar({"a": b"1"}))
+    commands("dpkg-deb", 'cat "$2"')
+    commands(
+        "apt-get",
+        f'echo "$*" >>{tmp_path}/asked\n'
+        "case $* in *State*download*) "
+        f"cp {tmp_path}/packed p.deb;; *update) ;; *) exit 100;; esac",
+    )
+    assert sources.Debian("p").files(["a"]) == {"a": b"1"}
+    asked = (tmp_path / "asked").read_text().splitlines()
+    assert [line.split()[-1] for line in asked] == ["p", "update", "p"]
+
+
+def test_a_command_that_fails_or_is_not_there_says_so(commands, monkeypatch) -> None:
+    commands("npm", "echo first >&2; echo no route to host >&2; exit 1")
+    with pytest.raises(Unavailable, match="npm pack --silent p@1 failed: no route to host"):
+        sources.Npm("p@1").files(["a"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    with pytest.raises(Unavailable, match="npm is not installed"):
+        sources.Npm("p@1").files(["a"])
+
+
+def test_the_web_gives_gzipped_files(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"1"))
+    web = sources.Web(tmp_path.as_uri())
+    assert web.files(["a"]) == {"a": b"1"}
+    with pytest.raises(Unavailable, match=r"b\.gz: "):
+        web.files(["a", "b"])
+
+
+def test_an_installed_package_is_not_downloaded() -> None:
+    assert (
+        b"emulator" in sources.Wheel("edge-emulate", "emulator").files(["errors.py"])["errors.py"]
+    )
