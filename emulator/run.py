@@ -5,11 +5,25 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from .actions import Action
+from .runlog import Record
 from .scenario import Scenario, Timed
 
 
 class Canceled(BaseException):
     """Someone asked for the end, by Ctrl-C or SIGTERM. Not an Exception: no handler may eat it."""
+
+
+class View(Protocol):
+    """Whoever looks on."""
+
+    def progress(self, text: str) -> None:
+        """A step on the way up, or on the way out."""
+
+    def record(self, record: Record) -> None:
+        """A line of the run's log, as it comes."""
+
+    def beat(self, now: float) -> None:
+        """Time has gone on: `now` emulated seconds."""
 
 
 class Runtime(Protocol):

@@ -10,7 +10,7 @@ import msgspec
 Record: TypeAlias = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder().decode
+_decode = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 class RunLog:
@@ -36,12 +36,16 @@ def _finite(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
+def parse(line: bytes) -> Record:
+    return _decode(line)
+
+
 def read(path: Path) -> Iterator[Record]:
     """The records of a log in the order written; a last line that was cut short is left out."""
     with path.open("rb") as lines:
         for raw in lines:
             if raw.endswith(b"\n"):
-                yield _decode(raw)
+                yield parse(raw)
 
 
 def merge(logs: list[list[Record]]) -> list[Record]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..shaping.command import Command
 from ..transport.heartbeat import Heartbeat
 from ..transport.secrets import AllowList, Secret
 
@@ -19,13 +20,6 @@ OUTPUT = Path("/output")
 PORT = 5555
 
 Plain = dict[str, Any]
-
-
-class Command(msgspec.Struct, frozen=True):
-    """A command line of `tc`, `ip` or `nft`, and what it reads."""
-
-    argv: list[str]
-    stdin: str = ""
 
 
 class Network(msgspec.Struct, frozen=True):

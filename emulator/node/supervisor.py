@@ -18,8 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..errors import DeploymentError
+from ..shaping.apply import apply
 from . import config
-from .config import Command, Node
+from .config import Node
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 SAMPLING = 1.0
@@ -34,7 +36,7 @@ def main() -> None:
     supervisor = Supervisor(node)
     try:
         supervisor.run()
-    except CommandError as error:
+    except DeploymentError as error:
         say("failed", detail=f"{node.name}: {error}")
         sys.exit(1)
 
@@ -43,19 +45,6 @@ def say(what: str, **facts: Any) -> None:
     """One line to whoever runs the world."""
     line = json.dumps({"what": what, "now": time.monotonic(), **facts})
     os.write(sys.stdout.fileno(), line.encode() + b"\n")
-
-
-class CommandError(Exception):
-    """`tc`, `ip` or `nft` refused a command."""
-
-
-def execute(commands: list[Command]) -> None:
-    for command in commands:
-        done = subprocess.run(
-            command.argv, input=command.stdin, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise CommandError(f"{' '.join(command.argv)}: {done.stderr.strip()}")
 
 
 @dataclass
@@ -72,7 +61,7 @@ class Supervisor:
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: self._close())
-        execute(self.node.network.shape)
+        apply(self.node.network.shape)
         self.selector = selectors.DefaultSelector()
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
         self.control, self.told = os.pipe()
@@ -141,7 +130,7 @@ class Supervisor:
             return
         self.incarnation += 1
         if not self.severed:
-            execute(self.node.network.mend)
+            apply(self.node.network.mend)
         self._boot()
 
     def _sever(self) -> None:
@@ -151,14 +140,14 @@ class Supervisor:
     def _mend(self) -> None:
         self.severed = False
         if self.child is not None:
-            execute(self.node.network.mend)
+            apply(self.node.network.mend)
 
     def _cut(self) -> None:
         """The part shares a CPU quota with us: it stands still while we use it."""
         if self.child is not None:
             self.child.send_signal(signal.SIGSTOP)
         try:
-            execute(self.node.network.sever)
+            apply(self.node.network.sever)
         finally:
             if self.child is not None:
                 self.child.send_signal(signal.SIGCONT)

@@ -2,8 +2,9 @@
 
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
 
 from ..core.messages import Message, Model, Reply
@@ -12,6 +13,7 @@ from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
 from ..shaping.hold import Hold
+from ..units import Seconds
 from .peer import Peer
 from .router import Router
 
@@ -35,14 +37,17 @@ class Inbox:
 
     peer: Peer
     hold: Held | None
+    due: deque[Message] = field(default_factory=deque)
 
     def next(self, patience: float) -> Message | None:
         """The next message, or None if none is due within `patience` seconds."""
         until = time.monotonic() + patience
         while True:
             now = time.monotonic()
-            if self.hold and (due := self.hold.release(now)) is not None:
-                return due
+            if self.hold:
+                self.due.extend(self.hold.release(now))
+            if self.due:
+                return self.due.popleft()
             if now >= until:
                 return None
             message = self.peer.receive(self._wait(until) - now)
@@ -67,7 +72,7 @@ def tell(
     begun: Callable[[float], None] = lambda zero: None,
     strike: Callable[[], None] = lambda: None,
 ) -> None:
-    """Live a node's story to its end. `strike` is called before each gradient: it may not return."""
+    """Live a node's story to its end. `strike` comes before each gradient, and may not return."""
     inbox = Inbox(peer, hold)
     outcome: Any = None
     try:
@@ -110,12 +115,11 @@ def serve(
     held = holds or {}
     while not server.over:
         router.poll(_timeout(server, held, chores))
-        now = time.monotonic()
         for _ in range(BATCH):
             if not _receive(server, router, held):
                 break
         for node, hold in held.items():
-            while (message := hold.release(now)) is not None:
+            for message in hold.release(time.monotonic()):
                 _take(server, router, node, message)
         _send(server, router, server.tick(time.monotonic()))
         for chore in chores:
@@ -169,4 +173,4 @@ def _called(reply: Reply) -> str:
 
 def holding(delay: float, jitter: float, stream: str) -> Held | None:
     """A hold for a link's delay, or None where there is nothing to hold."""
-    return Hold(delay, jitter, random.Random(stream)) if delay else None
+    return Hold(Seconds(delay), Seconds(jitter), random.Random(stream)) if delay else None

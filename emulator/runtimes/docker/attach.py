@@ -7,6 +7,7 @@ whatever way, the engine closes its end, and each supervisor ends its container.
 import json
 import selectors
 import socket
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -129,11 +130,8 @@ class Lines:
 
 
 def _close(line: _Line) -> None:
-    for end in (line.holder, line.socket):
-        try:
-            end.close()
-        except OSError:
-            continue
-    response = getattr(line.holder, "_response", None)
-    if response is not None:
-        response.close()
+    # docker's response wraps the socket once more, and minds that it is closed below it
+    for end in (line.holder, line.socket, getattr(line.holder, "_response", None)):
+        with suppress(OSError, ValueError):
+            if end is not None:
+                end.close()

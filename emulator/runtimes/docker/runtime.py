@@ -9,14 +9,16 @@ from docker import DockerClient
 from ...actions import Action
 from ...errors import DeploymentError
 from ...folder import RunFolder
+from ...run import View
 from ...runlog import Record
 from ...scenario import Device, Scenario
+from ...tail import Tail
 from . import labels, spec
 from .attach import Ended, Lines, Said
 from .border import refusals
-from .prepare import EVALUATOR, SERVER, World
+from .orders import EVALUATOR, SERVER
+from .prepare import World
 from .sweep import sweep
-from .watch import Tail, View
 
 TOGETHER = 8
 """Containers that are started at once."""
@@ -97,9 +99,7 @@ class DockerRuntime:
     def _start_server(self) -> str:
         """Start the server alone, as the others need its address."""
         self._world.write_server()
-        container = self._start(
-            self._world.container(SERVER, self._net, self._labels(SERVER))
-        )
+        container = self._start(self._world.container(SERVER, self._net, self._labels(SERVER)))
         self._lines.listen(SERVER)
         with refusals("looking up the server's address"):
             container.reload()
@@ -112,10 +112,12 @@ class DockerRuntime:
             self._world.container(d.name, self._net, self._labels("device", d.name), d)
             for d in devices
         ]
-        with ThreadPoolExecutor(TOGETHER) as pool:
-            started = pool.map(self._start, wanted)
-            for number, _ in enumerate(started, 1):
+        pool = ThreadPoolExecutor(TOGETHER)
+        try:
+            for number, _ in enumerate(pool.map(self._start, wanted), 1):
                 self._view.progress(f"containers {number}/{len(wanted)}")
+        finally:
+            pool.shutdown(cancel_futures=True)
         for one in wanted:
             self._lines.listen(one.node)
 

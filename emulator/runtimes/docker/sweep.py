@@ -43,6 +43,12 @@ def sweep(client: DockerClient, run: str | None = None) -> Swept:
     return Swept(len(containers), len(networks), len(volumes))
 
 
+def leftovers(client: DockerClient) -> int:
+    """Containers of runs that nobody conducts any more: they do not run."""
+    found = client.api.containers(all=True, filters={"label": RUN})
+    return sum(container["State"] != "running" for container in found)
+
+
 def _remove_container(client: DockerClient, name: str) -> None:
     _ignoring(client.api.remove_container, name, force=True, v=True)
 

@@ -1,0 +1,45 @@
+"""What a run was made with, so that it can be judged and made again."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+from docker import DockerClient
+
+from ...folder import RunFolder
+from ...host import Host
+from ...scenario import Scenario
+from ...shaping.backend import Backend
+from .border import refusals
+from .image import NAME, NodeImage
+
+PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow-cpu")
+
+
+def manifest(
+    client: DockerClient,
+    scenario: Scenario,
+    folder: RunFolder,
+    host: Host,
+    backend: Backend,
+    image: NodeImage,
+) -> dict[str, Any]:
+    with refusals("asking the engine for its version"):
+        engine = client.version()
+    return {
+        "id": folder.run,
+        "scenario": scenario.name,
+        "algorithm": scenario.training.algorithm,
+        "runtime": "docker",
+        "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+        "versions": {
+            "emulate": version("edge-emulate"),
+            **{package: version(package) for package in PACKAGES},
+        },
+        "image": {"name": NAME, "digest": image.id, "labels": image.labels},
+        "kernel": host.kernel,
+        "engine": engine["Version"],
+        "host": host.plain(),
+        "shaping": backend.plain(),
+        "encrypted": scenario.server.encrypt,
+    }

@@ -1,0 +1,128 @@
+"""A scenario as what each container is told. Pure: no file is written, no engine asked."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from ... import kinds
+from ...link import Link, Side
+from ...node.config import PORT, Connection, Delay, Evaluator, Network, Node, Server, Worker
+from ...scenario import Device, Scenario
+from ...shaping import access
+from ...shaping.backend import Backend
+from ...transport.heartbeat import Heartbeat
+from ...transport.secrets import AllowList, Secret
+
+SERVER, EVALUATOR = "server", "evaluator"
+"""Names of the two nodes that are no devices; scenarios may not use them."""
+
+LEAST_PATIENCE = 30.0
+"""Seconds that any answer may take, however fast the links."""
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Everything that decides what the containers of one run are told."""
+
+    scenario: Scenario
+    parameters: int
+    """Of the model."""
+    guests: AllowList
+    secrets: Mapping[str, Secret]
+    backend: Backend
+    user: int
+
+    @property
+    def model_bytes(self) -> int:
+        return 4 * self.parameters
+
+    # -- nodes -----------------------------------------------------------------------------------
+
+    def server(self) -> Node:
+        scenario = self.scenario
+        training, stop = scenario.training, scenario.stop
+        part = Server(
+            guests=self.guests,
+            heartbeat=self.heartbeat(),
+            model=training.model,
+            learning_rate=training.learning_rate,
+            codec=kinds.plain(training.codec),
+            modulation=kinds.plain(training.modulation),
+            synchronization=kinds.plain(training.synchronization),
+            workers=[device.name for device in scenario.nodes],
+            evaluator=EVALUATOR,
+            stop={
+                "updates": stop.updates,
+                "accuracy": None if stop.accuracy is None else float(stop.accuracy),
+                "time": None if stop.time is None else float(stop.time),
+            },
+            checkpoint=float(scenario.server.checkpoint.every)
+            if scenario.server.checkpoint
+            else None,
+            holds=self._holds(),
+        )
+        return self._node(SERVER, part, scenario.server.link)
+
+    def device(self, device: Device, address: str) -> Node:
+        training = self.scenario.training
+        part = Worker(
+            connection=self._connection(device.name, address, device.link),
+            batch_size=training.batch_size,
+            codec=kinds.plain(training.codec),
+            error_feedback=training.error_feedback,
+            hazards=list(device.hazards),
+        )
+        return self._node(device.name, part, device.link)
+
+    def evaluator(self, address: str) -> Node:
+        connection = self._connection(EVALUATOR, address, Link())
+        return self._node(EVALUATOR, Evaluator(connection, self.scenario.evaluate.every), Link())
+
+    def _node(self, name: str, part: Worker | Evaluator | Server, link: Link) -> Node:
+        cuts = self.backend.cut != "none"
+        network = Network(
+            shape=access.shape(link, self.backend),
+            sever=access.sever(link, self.backend) if cuts else [],
+            mend=access.mend(link, self.backend) if cuts else [],
+        )
+        return Node(name, self.scenario.seed, self.user, part, network)
+
+    # -- times -----------------------------------------------------------------------------------
+
+    def _connection(self, name: str, address: str, link: Link) -> Connection:
+        return Connection(
+            address=f"tcp://{address}:{PORT}",
+            secret=self.secrets[name],
+            heartbeat=self.heartbeat(),
+            patience=self.patience(link),
+            hold=self._held(self.scenario.server.link.up, link.down),
+        )
+
+    def heartbeat(self) -> Heartbeat:
+        """One for all: a frame as large as the model must pass on the slowest link in time."""
+        links = [device.link for device in self.scenario.nodes]
+        return Heartbeat.fit(max(self.exchange(link) for link in links))
+
+    def patience(self, link: Link) -> float:
+        """Long enough for a model to come when everyone wants one; then the question is lost."""
+        return max(LEAST_PATIENCE, 4 * self.exchange(link))
+
+    def exchange(self, link: Link) -> float:
+        """Seconds for a dense update up and a model down, all devices sharing the server's link."""
+        server, everyone = self.scenario.server.link, len(self.scenario.nodes)
+        own = link.up.transfer(self.model_bytes) + link.down.transfer(self.model_bytes)
+        shared = everyone * self.model_bytes
+        return own + server.up.transfer(shared) + server.down.transfer(shared)
+
+    def _holds(self) -> dict[str, Delay]:
+        towards = self.scenario.server.link.down
+        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
+        holds[EVALUATOR] = self._held(Side(), towards)
+        return {name: held for name, held in holds.items() if held.delay}
+
+    def _held(self, first: Side, second: Side) -> Delay:
+        """What the receiver must hold back, on the way through both sides."""
+        if self.backend.delay != "receiver":
+            return Delay()
+        jitter = math.hypot(first.jitter, second.jitter)
+        return Delay(first.delay + second.delay, jitter)

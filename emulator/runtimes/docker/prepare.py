@@ -1,0 +1,116 @@
+"""What the containers of a run will read, laid down in the run's folder before they start."""
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ... import datasets, models
+from ...datasets import shard
+from ...folder import RunFolder
+from ...learners.export import exported
+from ...node import config
+from ...scenario import Device, Scenario
+from ...shaping.backend import Backend
+from ...transport.secrets import issue
+from . import spec
+from .orders import EVALUATOR, SERVER, Orders
+
+NOBODY = 65534
+"""Whom the parts run as when the conductor is root."""
+
+
+@dataclass(frozen=True)
+class World:
+    """A scenario on disk, and the containers that will read it."""
+
+    scenario: Scenario
+    folder: RunFolder
+    orders: Orders
+    image: str
+    graph: Path
+
+    @property
+    def nodes(self) -> list[str]:
+        return [SERVER, EVALUATOR, *(device.name for device in self.scenario.nodes)]
+
+    @property
+    def output(self) -> Path:
+        """Where the server writes its log and the model."""
+        return self.folder.path / "server"
+
+    @cached_property
+    def _shards(self) -> Path:
+        return self.folder.work / "shards"
+
+    def write_server(self) -> None:
+        self._write(SERVER, self.orders.server())
+
+    def write_nodes(self, address: str) -> None:
+        """What the others are told, once the server's address is known."""
+        self._write(EVALUATOR, self.orders.evaluator(address))
+        for device in self.scenario.nodes:
+            self._write(device.name, self.orders.device(device, address))
+
+    def _write(self, name: str, node: config.Node) -> None:
+        config.write(node, self._file(name))
+
+    def _file(self, name: str) -> Path:
+        return self.folder.work / f"{name}.json"
+
+    def container(
+        self, name: str, network: str, labels: dict[str, str], device: Device | None = None
+    ) -> spec.Container:
+        mounts = {str(config.PATH): self._file(name)}
+        if name == SERVER:
+            mounts[str(config.OUTPUT)] = self.output
+        else:
+            mounts[str(config.GRAPH)] = self.graph
+            mounts[str(config.SHARD)] = self._shards / name
+        return spec.Container(
+            node=name,
+            image=self.image,
+            network=network,
+            labels=labels,
+            mounts=mounts,
+            cpu=device.cpu if device else None,
+            memory=device.memory if device else None,
+        )
+
+
+def prepare(
+    scenario: Scenario,
+    folder: RunFolder,
+    *,
+    backend: Backend,
+    image: str,
+    tell: Callable[[str], None],
+) -> World:
+    """Export the graphs, deal out the data, issue the secrets. Raises DataError, HostError."""
+    tell("graphs")
+    graph = exported(scenario.training.model)
+    model = models.find(scenario.training.model)
+    names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
+    guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
+    user = os.getuid() or NOBODY
+    orders = Orders(scenario, model.layout.size, guests, secrets, backend, user)
+    world = World(scenario, folder, orders, image, graph)
+    tell("shards")
+    _deal(scenario, folder.work / "shards")
+    world.output.mkdir()
+    if os.getuid() == 0:
+        shutil.chown(world.output, user, user)
+    return world
+
+
+def _deal(scenario: Scenario, shards: Path) -> None:
+    """Each device's part of the training set in a folder of its own; the evaluator's is the test
+    set."""
+    data = datasets.load(scenario.training.dataset)
+    names = [device.name for device in scenario.nodes]
+    parts = scenario.training.split.split(data.train.labels, names, scenario.seed)
+    for name, indices in parts.items():
+        shard.write(shards / name, data.train.take(indices))
+    shard.write(shards / EVALUATOR, data.test)

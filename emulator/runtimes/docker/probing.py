@@ -1,0 +1,59 @@
+"""Which way of shaping this kernel offers, asked of a container like those that will need it."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from docker import DockerClient
+from docker.errors import ContainerError
+
+from ...errors import DeploymentError
+from ...scenario import Scenario, timeline
+from ...shaping.backend import Backend, choose
+from ...shaping.features import Features
+from .border import refusals
+from .labels import ROLE, RUN
+
+PROBE = ["python3", "-m", "emulator.shaping.probe"]
+
+
+def probe(client: DockerClient, image: str) -> Features:
+    """Try every queueing discipline in a throwaway container."""
+    with refusals("probing what the kernel can shape"):
+        try:
+            said: Any = client.containers.run(
+                image,
+                entrypoint=PROBE,
+                command=[],
+                remove=True,
+                network_mode="none",
+                cap_drop=["ALL"],
+                cap_add=["NET_ADMIN"],
+                security_opt=["no-new-privileges"],
+                read_only=True,
+                tmpfs={"/tmp": "size=1m", "/run": "size=1m"},
+                labels={RUN: "probe", ROLE: "probe"},
+            )
+        except ContainerError as error:
+            raise DeploymentError(f"the probe of the kernel failed: {error}") from error
+    return Features.read(json.loads(said))
+
+
+def backend_for(client: DockerClient, image: str, scenario: Scenario) -> Backend:
+    """How this scenario's links will be shaped here. Raises HostError if they cannot be."""
+    links = [scenario.server.link, *(device.link for device in scenario.nodes)]
+    features = probe(client, image)
+    kinds = {timed.action.verb for timed in timeline(scenario)}
+    kinds |= {hazard["kind"] for device in scenario.nodes for hazard in device.hazards}
+    # a crash is the truer for a cut before it, but can do without
+    cuts = bool(kinds & {"sever", "partition"}) or (bool(kinds) and features.nftables)
+    return choose(features, links, cuts)
+
+
+def described(plain: Mapping[str, Any]) -> str:
+    """Features or a backend in one line."""
+    return ", ".join(f"{what} {_word(how)}" for what, how in plain.items())
+
+
+def _word(how: Any) -> str:
+    return {True: "yes", False: "no"}.get(how, f"by {how}")

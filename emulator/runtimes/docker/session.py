@@ -1,0 +1,195 @@
+"""A whole run on Docker: checks first, then the world, then the folder that remains."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from docker import DockerClient
+
+from ... import models
+from ...codecs import Dense
+from ...core import wire
+from ...core.messages import Update
+from ...errors import HostError
+from ...folder import RunFolder, create
+from ...host import Host, Load
+from ...results import gather, write_json, write_log
+from ...run import Canceled, View, run
+from ...runlog import Record
+from ...scenario import Scenario, Timed, demand, dump, shortfalls, timeline
+from ...scenario.demand import Host as Capacity
+from ...scenario.timeline import lines
+from ...shaping.backend import Backend
+from ...summary import summarise
+from . import image
+from .border import connect
+from .manifest import manifest
+from .orders import EVALUATOR, SERVER
+from .prepare import prepare
+from .probing import backend_for, described
+from .runtime import DockerRuntime
+from .sweep import sweep
+
+
+def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, Any]]:
+    """Play the scenario; the run's folder and its summary. Errors come before anything is made.
+
+    Raises Canceled with the folder complete if someone ends it, and whatever failed
+    otherwise, with the folder holding all that is known.
+    """
+    client = connect()
+    found, host = image.require(client), Host.here()
+    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
+    if too_much := [one.text for one in short if one.severity == "error"]:
+        raise HostError("this host cannot carry the scenario:\n" + "\n".join(too_much))
+    backend = backend_for(client, found.id, scenario)
+    view.progress(f"shaping: {described(backend.plain())}")
+    folder = create(scenario.name, runs)
+    session = _Session(client, scenario, folder, backend, found, host, view)
+    return session.play()
+
+
+class _Session:
+    def __init__(
+        self,
+        client: DockerClient,
+        scenario: Scenario,
+        folder: RunFolder,
+        backend: Backend,
+        found: image.NodeImage,
+        host: Host,
+        view: View,
+    ) -> None:
+        self._client, self._scenario, self._folder = client, scenario, folder
+        self._backend, self._image, self._host, self._view = backend, found, host, view
+        self._timeline: tuple[Timed, ...] = tuple(timeline(scenario))
+
+    def play(self) -> tuple[Path, dict[str, Any]]:
+        folder = self._folder
+        pid = folder.path / "conductor.pid"
+        pid.write_text(str(os.getpid()))
+        (folder.path / "scenario.yaml").write_text(dump(self._scenario))
+        folder.timeline.write_text(lines(self._timeline))
+        write_json(folder.path / "manifest.json", self._manifest())
+        try:
+            with canceling() as reason:
+                return folder.path, self._play(reason)
+        finally:
+            folder.discard_work()
+            pid.unlink(missing_ok=True)
+
+    def _manifest(self) -> dict[str, Any]:
+        return manifest(
+            self._client, self._scenario, self._folder, self._host, self._backend, self._image
+        )
+
+    def _play(self, reason: list[str]) -> dict[str, Any]:
+        runtime: DockerRuntime | None = None
+        load, ending = Load(), None
+        output = self._folder.path / "server"
+        try:
+            world = prepare(
+                self._scenario,
+                self._folder,
+                backend=self._backend,
+                image=self._image.id,
+                tell=self._view.progress,
+            )
+            runtime = DockerRuntime(self._client, self._folder, world, self._view)
+            with load:
+                run(self._scenario, self._timeline, runtime)
+        except Canceled:
+            ending = reason[0]
+        except Exception as error:
+            self._finish(output, runtime, load.busy, "failed", str(error))
+            raise
+        finally:
+            sweep(self._client, self._folder.run)  # a signal may have come amid the teardown
+        return self._finish(output, runtime, load.busy, ending)
+
+    def _finish(
+        self,
+        output: Path,
+        runtime: DockerRuntime | None,
+        busy: list[float],
+        ending: str | None,
+        detail: str = "",
+    ) -> dict[str, Any]:
+        """Whatever happened, the folder is complete, and says how it ended."""
+        devices = runtime.records if runtime else []
+        records = gather(self._folder, output, devices)
+        if ending:
+            records = _ended(records, ending, detail)
+            write_log(self._folder.records, records)
+        summary = self._summary(records, busy)
+        write_json(self._folder.path / "summary.json", summary)
+        shutil.rmtree(output, ignore_errors=True)
+        return summary
+
+    def _summary(self, records: list[Record], busy: list[float]) -> dict[str, Any]:
+        scenario = self._scenario
+        parameters = models.find(scenario.training.model).layout.size
+        return summarise(
+            records,
+            scenario=scenario.name,
+            algorithm=scenario.training.algorithm or "custom",
+            seed=scenario.seed,
+            runtime="docker",
+            devices=len(scenario.nodes),
+            dense_push=dense_push(parameters, encrypted=scenario.server.encrypt),
+            evaluator=EVALUATOR,
+            planned=[{"at": t.at, "verb": t.action.verb} for t in self._timeline],
+            busy=busy,
+            quotas=any(device.cpu is not None for device in scenario.nodes),
+        )
+
+
+def _ended(records: list[Record], ending: str, detail: str) -> list[Record]:
+    """The log with its last word as the conductor has it: it knows why the server was told to."""
+    stops = [record for record in records if record["what"] == "stop"]
+    at = stops[-1]["at"] if stops else max((r["at"] for r in records), default=0.0)
+    last: Record = {"at": at, "what": "stop", "reason": ending}
+    if detail:
+        last["detail"] = detail
+    return [*(record for record in records if record["what"] != "stop"), last]
+
+
+def dense_push(parameters: int, *, encrypted: bool) -> int:
+    """Bytes of one update as the dense codec would have sent it."""
+    import numpy as np
+
+    from ...layout import Layout, Variable
+
+    layout = Layout((Variable("all", (parameters,), "dense", 0),))
+    frames = Dense().encode(np.zeros(parameters, np.float32), layout)
+    return wire.size(Update("device", 0, 0.0, 0.0, frames), encrypted=encrypted)
+
+
+@contextmanager
+def canceling() -> Iterator[list[str]]:
+    """Turn Ctrl-C, SIGTERM and SIGUSR1 into Canceled, once; yields where the reason will be.
+
+    While the world is being taken down, later ones are ignored: it takes seconds, and what
+    it would leave behind takes a person longer.
+    """
+    reason: list[str] = []
+
+    def cancel(number: int, frame: object) -> None:
+        if not reason:
+            reason.append("stopped" if number == signal.SIGUSR1 else "canceled")
+            raise Canceled
+
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+    before = {number: signal.signal(number, cancel) for number in numbers}
+    try:
+        yield reason
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+__all__ = ["SERVER", "canceling", "dense_push", "play"]
