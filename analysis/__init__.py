@@ -1,0 +1,33 @@
+"""What a run did, from its folder alone: figures, a report, and runs side by side.
+
+A figure is a module with a TITLE, a CAPTION, `table(runs)` and `draw(table, ax)`. To add
+one, write its file in `figures/` and name it here.
+"""
+
+from .figures import (
+    accuracy_bytes,
+    accuracy_time,
+    accuracy_updates,
+    bytes_by_kind,
+    device_traffic,
+    link_rates,
+    server_traffic,
+    staleness,
+    update_rate,
+)
+from .runs import Run, RunError, read
+
+FIGURES = (
+    accuracy_updates,
+    accuracy_time,
+    accuracy_bytes,
+    update_rate,
+    bytes_by_kind,
+    staleness,
+    server_traffic,
+    device_traffic,
+    link_rates,
+)
+"""In the order in which the report tells them."""
+
+__all__ = ["FIGURES", "Run", "RunError", "read"]

@@ -1,0 +1,91 @@
+"""What went wrong in a run, when it was planned and when it really happened."""
+
+import pandas as pd
+
+from .runs import Run
+
+OUTAGE = ("node", "fault", "at", "until")
+ACTION = ("fault", "node", "verb", "planned", "at", "drawn")
+
+_CLOSES = {"kill": "boot", "exit": "boot", "sever": "mend"}
+_ROUNDING = 1e-3
+"""Seconds: the log rounds its times."""
+_VERBS = {"kill": "kill", "boot": "start", "sever": "sever", "mend": "mend"}
+"""What the log calls an action, and the verb that the timeline has for it."""
+
+
+def outages(run: Run) -> pd.DataFrame:
+    """When each device was gone: from `kill` or `exit` to `boot`, from `sever` to `mend`.
+
+    A row an outage: `node`, `fault` (its kind, `exit` for a container that ended unasked),
+    `at`, `until`; one that nothing ended lasts until the run's end.
+    """
+    happened = _happened(run)
+    rows = []
+    gone: dict[tuple[str, str], tuple[str, float]] = {}
+    for what, node, fault, at in happened[["what", "node", "fault", "at"]].itertuples(index=False):
+        if what in _CLOSES:
+            gone.setdefault((node, _CLOSES[what]), (fault, at))
+        elif (node, what) in gone:
+            kind, since = gone.pop((node, what))
+            rows.append((node, kind, since, at))
+    rows += [(node, kind, since, max(since, run.end)) for (node, _), (kind, since) in gone.items()]
+    return pd.DataFrame(rows, columns=list(OUTAGE)).sort_values("at", ignore_index=True)
+
+
+def actions(run: Run) -> pd.DataFrame:
+    """Each action, planned and realised: what the schedule wanted and what came of it.
+
+    Columns: `fault`, `node`, `verb`, `planned` (s), `at` (s; NaN if it never happened),
+    `drawn` (whether the device drew it for itself, so that no timeline could hold it), and
+    `late` (s).
+    """
+    happened = _happened(run)
+    happened = happened[happened["what"].isin(_VERBS)]
+    due = list(run.timeline[["fault", "node", "verb", "at"]].itertuples(index=False, name=None))
+    rows = []
+    for what, node, fault, planned, at in happened.itertuples(index=False):
+        drawn = not _strike_off(due, (fault, node, _VERBS[what]), planned)
+        rows.append((fault, node, _VERBS[what], planned, at, drawn))
+    rows += [(*one, float("nan"), False) for one in due]
+    table = pd.DataFrame(rows, columns=list(ACTION))
+    table[["planned", "at"]] = table[["planned", "at"]].astype(float)
+    table["late"] = table["at"] - table["planned"]
+    return table.sort_values("planned", ignore_index=True, kind="stable")
+
+
+def downtime(run: Run) -> pd.Series:
+    """Seconds for which each device was gone, overlapping outages counted once."""
+    sums: dict[str, float] = {}
+    for node, own in outages(run).groupby("node"):
+        reached = float("-inf")
+        for at, until in own.sort_values("at")[["at", "until"]].itertuples(index=False):
+            sums[str(node)] = sums.get(str(node), 0.0) + max(0.0, until - max(at, reached))
+            reached = max(reached, until)
+    return pd.Series(sums, dtype=float)
+
+
+def _happened(run: Run) -> pd.DataFrame:
+    columns = ["what", "node", "fault", "planned", "at"]
+    frames = [
+        frame.assign(what=what).reindex(columns=columns)
+        for what in ("kill", "boot", "sever", "mend", "exit")
+        if not (frame := run.records(what)).empty
+    ]
+    if not frames:
+        return pd.DataFrame(columns=columns)
+    table = pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
+    table["fault"] = table["fault"].where(table["what"] != "exit", "exit")
+    return table.sort_values("at", ignore_index=True, kind="stable")
+
+
+def _strike_off(due: list[tuple], done: tuple[str, str, str], planned: float | None) -> bool:
+    """Take the action that was done off the list of those that were due; False if none was."""
+    same = [one for one in due if one[:3] == done]
+    if not same or planned is None:
+        return False
+    nearest = min(same, key=lambda one: abs(one[3] - planned))
+    if abs(nearest[3] - planned) > _ROUNDING:
+        return False
+    due.remove(nearest)
+    return True

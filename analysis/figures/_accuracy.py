@@ -1,0 +1,55 @@
+"""Test accuracy as a line a run, over whatever was spent to get there."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ..labels import stack
+from ..runs import Run
+from ..theme import nothing, series
+
+
+def table(runs: Sequence[Run], over: str) -> pd.DataFrame:
+    """Columns `run`, `over`, `accuracy` (per cent): a row an evaluation."""
+
+    def rows(run: Run) -> pd.DataFrame:
+        evaluations = run.records("evaluation")
+        return evaluations[[over]].assign(accuracy=evaluations["accuracy"] * 100)
+
+    return stack(runs, rows, [over, "accuracy"])
+
+
+def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
+    if table.empty:
+        nothing(ax, "no evaluation was recorded")
+        return
+    colours = series(table["run"])
+    for run, own in table.groupby("run", sort=False):
+        ax.plot(
+            own[over],
+            own["accuracy"],
+            color=colours[run],
+            label=run,
+            marker="o",
+            markersize=2.2,
+            zorder=3,
+        )
+    ax.set_xlabel(label)
+    ax.set_ylabel("accuracy (%)")
+    ax.set_xlim(0, table[over].max() * 1.02)
+    ax.set_ylim(*_limits(table["accuracy"]))
+    ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
+    if len(colours) > 1:
+        ax.legend(loc="lower right")
+    else:
+        _tell_end(ax, table[over].iloc[-1], table["accuracy"].iloc[-1])
+
+
+def _limits(accuracy: pd.Series) -> tuple[float, float]:
+    """From zero, so that no fall looks deeper than it is, to a little above the best."""
+    return 0.0, max(5.0, accuracy.max() * 1.1)
+
+
+def _tell_end(ax: Axes, x: float, y: float) -> None:
+    ax.annotate(f"{y:.1f} %", (x, y), xytext=(0, 4), textcoords="offset points", ha="right")

@@ -1,0 +1,32 @@
+"""Test accuracy over the bytes that workers pushed."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ..quantities import size
+from ..runs import Run
+from ..theme import log_ticks
+from . import _accuracy
+
+TITLE = "Accuracy over bytes pushed"
+CAPTION = (
+    "Test accuracy against all that the workers had sent to the server by then, on a "
+    "logarithmic axis: the further left a curve, the less it paid for its accuracy."
+)
+
+
+def table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Columns `run`, `push_bytes`, `accuracy` (per cent); an evaluation before any push has 0."""
+    return _accuracy.table(runs, "push_bytes")
+
+
+def draw(table: pd.DataFrame, ax: Axes) -> None:
+    shown = table[table["push_bytes"] > 0]  # zero has no place on a logarithmic axis
+    _accuracy.draw(shown, ax, "push_bytes", "push_bytes")
+    if not shown.empty:
+        low, high = shown["push_bytes"].min(), shown["push_bytes"].max()
+        ax.set_xscale("log")
+        ax.set_xlim(low / 1.2, high * 1.2)
+        log_ticks(ax.xaxis, low, high, size)

@@ -1,0 +1,24 @@
+"""Test accuracy over applied updates."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ..runs import Run
+from . import _accuracy
+
+TITLE = "Accuracy over updates"
+CAPTION = (
+    "Test accuracy against the number of updates that the server applied: what each update "
+    "was worth, whatever it took to deliver it."
+)
+
+
+def table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Columns `run`, `updates`, `accuracy` (per cent)."""
+    return _accuracy.table(runs, "updates")
+
+
+def draw(table: pd.DataFrame, ax: Axes) -> None:
+    _accuracy.draw(table, ax, "updates", "updates")

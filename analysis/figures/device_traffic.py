@@ -1,0 +1,166 @@
+"""Traffic at each device's interface over time: strips for a few devices, a map for many."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.patches import Patch
+
+from ..devices import devices
+from ..faults import outages
+from ..labels import stack
+from ..quantities import figures
+from ..runs import Run
+from ..theme import INK, fault, fault_keys, nothing, panels, shade, who
+from ..traffic import bins, rates, rebin, width
+
+TITLE = "Traffic per device"
+CAPTION = (
+    "What each device sent (tx, up) and received (rx, down) at its own interface. Of a few "
+    "devices, each has its own scale, and a dashed line where its link's requested rate is "
+    "near; on the map of many, darker is more, and a mark in a row is a fault."
+)
+
+_MOST_STRIPS = 12
+_WAYS = {"tx": "tx, up (Mbit/s)", "rx": "rx, down (Mbit/s)"}
+_STRIP_BINS = 150
+_MAP_BINS = 240
+_MOST_NAMES = 80
+_NEAR = 2.5
+"""The requested rate is drawn unless the busiest stretch is this many times below it."""
+
+
+def table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Columns `run`, `node`, `what`, `at`, `until` (s), `mbit`, `requested` (Mbit/s).
+
+    `what` is `tx` or `rx` for a stretch between two readings, the mean rate in it and the
+    rate that the link was asked for (NaN: unshaped); or the kind of a fault, without rates.
+    """
+    return stack(runs, _rows, ["node", "what", "at", "until", "mbit", "requested"])
+
+
+def _rows(run: Run) -> pd.DataFrame:
+    measured = rates(run)
+    known = {device.name: device for device in devices(run)}
+    measured = measured[measured["node"].isin(known)]
+    if measured.empty:
+        return pd.DataFrame()
+    order = list(known)
+    measured = measured.sort_values(
+        ["node", "at"], key=lambda one: one.map(order.index) if one.name == "node" else one
+    )
+    requested = {(name, way): known[name].rate(way) for name in known for way in _WAYS}
+    asked = [requested[pair] for pair in zip(measured["node"], measured["what"], strict=True)]
+    measured = measured.assign(requested=pd.Series(asked, index=measured.index, dtype=float))
+    struck = outages(run).rename(columns={"fault": "what"})
+    return pd.concat([measured.drop(columns="bytes"), struck], ignore_index=True)
+
+
+def height(table: pd.DataFrame) -> float:
+    count = len(_keys(table))
+    if count <= _MOST_STRIPS:
+        return 1.0 + 0.55 * max(count, 2)
+    return 1.6 + 0.1 * min(count, _MOST_NAMES)
+
+
+def draw(table: pd.DataFrame, ax: Axes) -> None:
+    keys = _keys(table)
+    if not keys:
+        nothing(ax, "no traffic was recorded at the devices")
+    elif len(keys) <= _MOST_STRIPS:
+        _strips(table, keys, ax)
+    else:
+        _map(table, keys, ax)
+
+
+def _keys(table: pd.DataFrame) -> list[tuple[str, str]]:
+    measured = table[table["what"].isin(_WAYS)]
+    return list(measured[["run", "node"]].drop_duplicates().itertuples(index=False, name=None))
+
+
+def _names(keys: list[tuple[str, str]]) -> list[str]:
+    """A device's name; with the run's beside it where there are several runs."""
+    several = len({run for run, _ in keys}) > 1
+    return [f"{run} · {node}" if several else node for run, node in keys]
+
+
+def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
+    grid = panels(ax, rows=len(keys), columns=2, gap=0.25)
+    colours = who(node for _, node in keys)
+    for row, (run, node), name in zip(grid, keys, _names(keys), strict=True):
+        own = table[(table["run"] == run) & (table["node"] == node)]
+        struck = own[~own["what"].isin(_WAYS)]
+        for panel, way in zip(row, _WAYS, strict=True):
+            _strip(panel, own[own["what"] == way], colours[node])
+            shade(panel, struck)
+        row[0].set_ylabel(name, rotation=0, ha="right", va="center", labelpad=6)
+    for column, label in enumerate(_WAYS.values()):
+        grid[0][column].set_title(label, loc="left")
+        grid[-1][column].set_xlabel("at (s)")
+    _fault_legend(table, ax)
+
+
+def _strip(panel: Axes, own: pd.DataFrame, colour: str) -> None:
+    edges = bins(own, width(own, _STRIP_BINS))
+    rate = rebin(own, edges)
+    panel.stairs(rate, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+    panel.stairs(rate, edges, color=colour, linewidth=0.8, baseline=None, zorder=3)
+    most = max(rate.max(), 1e-3)
+    requested = own["requested"].iloc[0]
+    if requested <= _NEAR * most:
+        panel.axhline(requested, color=INK, linestyle=(0, (4, 3)), linewidth=0.7, zorder=4)
+        most = max(most, requested)
+    panel.set_ylim(0, most * 1.2)
+    panel.set_yticks([0, most], ["0", figures(most)], fontsize=7)
+
+
+def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
+    measured = table[table["what"].isin(_WAYS)]
+    own = dict(iter(measured.groupby(["run", "node", "what"])))
+    nobody = measured.iloc[:0]
+    edges = bins(measured, width(measured, _MAP_BINS))
+    busy = measured.loc[measured["mbit"] > 0, "mbit"]
+    top = busy.max() if len(busy) else 1.0
+    norm = LogNorm(max(top / 1e4, min(busy.min() if len(busy) else 0.1, top / 10)), top)
+    (row,) = panels(ax, rows=1, columns=2)
+    for panel, (way, label) in zip(row, _WAYS.items(), strict=True):
+        cells = np.array([rebin(own.get((*key, way), nobody), edges) for key in keys])
+        mesh = panel.pcolormesh(
+            edges,
+            np.arange(len(keys) + 1),
+            np.ma.masked_less_equal(cells, 0.0),
+            cmap="cividis_r",
+            norm=norm,
+            rasterized=True,
+        )
+        _mark(panel, table, keys)
+        panel.set_ylim(len(keys), 0)
+        panel.set_title(label, loc="left")
+        panel.set_xlabel("at (s)")
+        panel.grid(visible=False)
+        step = -(-len(keys) // _MOST_NAMES)
+        panel.set_yticks(np.arange(len(keys))[::step] + 0.5, _names(keys)[::step], fontsize=6.5)
+    row[1].set_yticks([])
+    ax.figure.colorbar(mesh, ax=row, label="Mbit/s", shrink=0.6, pad=0.02)
+    _fault_legend(table, ax)
+
+
+def _mark(panel: Axes, table: pd.DataFrame, keys: list[tuple[str, str]]) -> None:
+    places = {key: place for place, key in enumerate(keys)}
+    struck = table[~table["what"].isin(_WAYS)]
+    for run, node, kind, at, until in struck[["run", "node", "what", "at", "until"]].itertuples(
+        index=False
+    ):
+        if (run, node) in places:
+            middle = places[run, node] + 0.5
+            panel.hlines(middle, at, until, color=fault(kind), linewidth=2.2)
+
+
+def _fault_legend(table: pd.DataFrame, ax: Axes) -> None:
+    struck = table[~table["what"].isin(_WAYS)]
+    if struck.empty:
+        return
+    keys: list[Patch] = fault_keys(struck)
+    ax.figure.legend(handles=keys, loc="outside lower center", ncols=len(keys))

@@ -1,0 +1,76 @@
+"""Traffic at the server's interface over time, with the faults behind it."""
+
+from collections.abc import Sequence
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from ..faults import outages
+from ..labels import stack
+from ..runs import Run
+from ..theme import above, fault_keys, nothing, panels, series, shade
+from ..traffic import bins, rates, rebin, width
+
+TITLE = "Traffic at the server"
+CAPTION = (
+    "Both directions at the server's network interface: rx carries the pushes and the "
+    "acknowledgements of what it sent, tx the models. Bands are the times when a device was "
+    "crashed or cut off. Each direction has its own scale."
+)
+
+_BINS = 300
+_WAYS = {"rx": "rx (Mbit/s)", "tx": "tx (Mbit/s)"}
+
+
+def table(runs: Sequence[Run]) -> pd.DataFrame:
+    """Columns `run`, `what`, `node`, `at`, `until` (s), `mbit` (Mbit/s).
+
+    `what` is `rx` or `tx` for a stretch between two readings and the mean rate in it, or the
+    kind of a fault, with the node that it struck and no rate.
+    """
+    return stack(runs, _rows, ["what", "node", "at", "until", "mbit"])
+
+
+def _rows(run: Run) -> pd.DataFrame:
+    measured = rates(run)
+    measured = measured[measured["node"] == "server"]
+    if measured.empty:
+        return pd.DataFrame()
+    struck = outages(run).rename(columns={"fault": "what"})
+    return pd.concat([measured.drop(columns="bytes"), struck], ignore_index=True)
+
+
+def height(table: pd.DataFrame) -> float:
+    return 4.0
+
+
+def draw(table: pd.DataFrame, ax: Axes) -> None:
+    if table.empty:
+        nothing(ax, "no traffic was recorded at the server")
+        return
+    colours = series(table["run"])
+    struck = table[~table["what"].isin(_WAYS)]
+    wide = width(table, _BINS if len(colours) == 1 else _BINS // 3)
+    grid = panels(ax, rows=2)
+    for (panel,), (way, label) in zip(grid, _WAYS.items(), strict=True):
+        for run, own in table[table["what"] == way].groupby("run", sort=False):
+            edges = bins(own, wide)
+            panel.stairs(
+                rebin(own, edges),
+                edges,
+                color=colours[run],
+                label=run,
+                linewidth=1.1,
+                baseline=None,
+                zorder=3,
+            )
+        panel.set_ylabel(label)
+        panel.set_ylim(bottom=0)
+        if len(colours) == 1:
+            shade(panel, struck)
+    top, bottom = grid[0][0], grid[1][0]
+    bottom.set_xlabel("at (s)")
+    if len(colours) > 1:
+        above(top)
+    elif not struck.empty:
+        above(top, handles=fault_keys(struck))

@@ -1,0 +1,60 @@
+"""The training protocol in words: no ratio means anything without it."""
+
+from typing import Any
+
+from .runs import Run
+
+_ALGORITHMS = {
+    "asgd": "every entry is sent and each step is taken in full",
+    "ada-sgd": "every entry is sent and each step is divided by the update's staleness",
+    "comp-asgd": "the largest entries of each variable are sent and each step is taken in full",
+    "adacomp": "the largest entries of each variable are sent "
+    "and each step is divided by its parameter's own staleness",
+}
+
+
+def algorithm(run: Run) -> str:
+    """The name of the algorithm, or of the parts that it is spelled out with."""
+    training = _training(run)
+    name = training.get("algorithm") or run.summary.get("algorithm")
+    name = name or run.manifest.get("algorithm")
+    if name:
+        return str(name)
+    parts = [_part(training.get(key)) for key in ("codec", "modulation", "synchronization")]
+    return " + ".join(filter(None, parts)) or "unknown algorithm"
+
+
+def sentence(run: Run) -> str:
+    """Algorithm, step size, batch, seed, model and data, as one sentence of prose."""
+    training = _training(run)
+    name = algorithm(run)
+    if not training:
+        return f"{name}; the rest is unknown, as the run's scenario is missing."
+    facts = [
+        f"learning rate α = {training.get('learning_rate', '?')}",
+        f"batch {training.get('batch_size', '?')}",
+        f"seed {run.summary.get('seed', run.scenario.get('seed', '?'))}",
+    ]
+    if training.get("error_feedback"):
+        facts.append("with error feedback")
+    for key in ("codec", "modulation", "synchronization"):
+        if training.get(key) and training.get("algorithm"):
+            facts.append(f"{key} {_part(training[key])}")
+    told = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
+    return (
+        f"{name}{told}, {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
+        f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
+    )
+
+
+def _training(run: Run) -> dict[str, Any]:
+    training = run.scenario.get("training")
+    return training if isinstance(training, dict) else {}
+
+
+def _part(value: Any) -> str:
+    """`{kind: topk, keep: 1%}` as `topk (keep 1%)`; a plain name as it is."""
+    if not isinstance(value, dict):
+        return "" if value is None else str(value)
+    options = ", ".join(f"{key} {_part(one)}" for key, one in value.items() if key != "kind")
+    return f"{value.get('kind', '')} ({options})" if options else str(value.get("kind", ""))

@@ -1,0 +1,180 @@
+"""How figures look: colours that everyone can tell apart, units on axes, nothing else.
+
+A name keeps its colour in all figures of a run: `rx` is filled, `tx` is a line, and the
+colour says whose they are. Runs that are compared have colours of their own.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#882255")
+"""Okabe and Ito's palette, without its yellow (unreadable on white), and two of Tol's."""
+
+WHO = (
+    *("#332288", "#117733", "#CC6677", "#0F7FA8", "#AA4499", "#8A7A1F"),
+    *("#882255", "#2A9D8F", "#C4561A", "#6699CC", "#661100", "#5C5C5C"),
+)
+"""After Tol's muted palette, darkened where thin lines need it: one for each of 12 devices."""
+
+FAULTS = {"crash": "#D55E00", "partition": "#9A5BA5", "exit": "#4D4D4D"}
+_OTHER_FAULT = "#009E73"
+_HATCHES = {"partition": "////", "exit": "...."}
+_LETTERS = 105
+"""How many of them a line of a legend holds."""
+_MOST_BANDS = 8
+_LANE = 0.05
+"""Height of a kind's lane where bands are too many, as a share of the axes'."""
+
+INK = "#222222"
+QUIET = "#777777"
+
+STYLE = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+    "font.size": 9,
+    "axes.labelsize": 9,
+    "axes.titlesize": 9,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#E6E6E6",
+    "grid.linewidth": 0.6,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.linewidth": 1.4,
+    "hatch.linewidth": 0.5,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "emulate",
+}
+
+
+def series(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each run that is shown, in their order."""
+    return _assign(names, SERIES)
+
+
+def who(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each device, in the scenario's order; the server's is its own."""
+    return {**_assign((name for name in names if name != "server"), WHO), "server": INK}
+
+
+def _assign(names: Iterable[str], palette: Sequence[str]) -> dict[str, str]:
+    return {name: palette[place % len(palette)] for place, name in enumerate(dict.fromkeys(names))}
+
+
+def fault(kind: str) -> str:
+    return FAULTS.get(kind, _OTHER_FAULT)
+
+
+def shade(ax: Axes, outages: pd.DataFrame) -> None:
+    """Outages as bands behind the data; too many of them as lanes above it, one a kind.
+
+    In a lane the darkness tells how many devices were gone at once. Call it last: the lanes
+    make room for themselves.
+    """
+    if len(outages) > _MOST_BANDS:
+        _lanes(ax, outages)
+        return
+    for kind, at, until in outages[["what", "at", "until"]].itertuples(index=False):
+        ax.axvspan(at, until, facecolor=(fault(kind), 0.2), linewidth=0, zorder=0)
+        if kind in _HATCHES:  # apart: an SVG would make it as pale as the face
+            ax.axvspan(at, until, **_hatch(kind), facecolor="none", zorder=0)
+
+
+def fault_keys(outages: pd.DataFrame) -> list[Patch]:
+    """The legend's entries for the bands: the kind of a fault, and whom it struck or how often."""
+    keys = []
+    for kind, own in outages.groupby("what", sort=False):
+        nodes = list(dict.fromkeys(own["node"]))
+        whom = ", ".join(nodes) if len(nodes) <= 2 else f"{len(own)} times"
+        pale = tuple(0.8 + 0.2 * part for part in to_rgb(fault(kind)))
+        keys.append(Patch(**_hatch(kind), facecolor=pale, label=f"{kind}: {whom}"))
+    return keys
+
+
+def _hatch(kind: str) -> dict[str, Any]:
+    return {"edgecolor": (fault(kind), 0.5), "linewidth": 0, "hatch": _HATCHES.get(kind)}
+
+
+def _lanes(ax: Axes, outages: pd.DataFrame) -> None:
+    kinds = list(dict.fromkeys(outages["what"]))
+    room = 1 - _LANE * (len(kinds) + 0.5)
+    low, high = ax.get_ylim()
+    ax.set_ylim(low, low + (high - low) / room)
+    for place, kind in enumerate(kinds):
+        top = 1 - place * _LANE
+        own = outages[outages["what"] == kind]
+        for at, until in own[["at", "until"]].itertuples(index=False):
+            ax.axvspan(
+                at, until, top - 0.8 * _LANE, top, facecolor=(fault(kind), 0.35), linewidth=0
+            )
+
+
+def panels(ax: Axes, rows: int, columns: int = 1, gap: float = 0.08) -> list[list[Axes]]:
+    """`ax` as a grid of smaller axes, their x shared; `ax` itself keeps only its frame's place."""
+    ax.set_axis_off()
+    grid = ax.get_subplotspec().subgridspec(rows, columns, hspace=gap)
+    first = None
+    made = []
+    for row in range(rows):
+        made.append([])
+        for column in range(columns):
+            panel = ax.figure.add_subplot(grid[row, column], sharex=first)
+            first = first or panel
+            panel.tick_params(labelbottom=row == rows - 1)
+            made[-1].append(panel)
+    return made
+
+
+def nothing(ax: Axes, missing: str) -> None:
+    """Say that there is nothing to draw, and what there would have to be."""
+    ax.set_axis_off()
+    ax.text(
+        0.5,
+        0.5,
+        f"nothing to draw: {missing}",
+        ha="center",
+        va="center",
+        color=QUIET,
+        transform=ax.transAxes,
+    )
+
+
+def above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """A legend above the data, at the left, in as few lines as its texts allow."""
+    shown = list(handles or ax.get_legend_handles_labels()[0])
+    longest = max(len(str(handle.get_label())) for handle in shown)
+    ax.legend(
+        handles=shown,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        borderaxespad=0.3,
+        handlelength=1.4,
+        ncols=max(1, min(4, _LETTERS // (longest + 5))),
+    )
+
+
+def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:
+    """Labels on a logarithmic axis: each power of ten, and 2 and 5 times it if these are few."""
+    few = high < 200 * low
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))
+    axis.set_minor_formatter(NullFormatter())

@@ -1,0 +1,121 @@
+"""Pages that stand alone, for whole runs, half runs and runs side by side."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from analysis import FIGURES, page, read
+from analysis.compare import compare, compare_html, readable, rows
+from analysis.doubts import kept_up
+from analysis.figures import (
+    accuracy_updates,
+    device_traffic,
+)
+from analysis.report import report
+
+from .handmade_run import update, written
+from .synthetic_run import Synthetic
+
+FETCHES = re.compile(r"""https?:|@import|<script|<link|<iframe|(src|href)="//|url\(["']?(?!#)""")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Synthetic(updates=1000).write(tmp_path_factory.mktemp("run") / "one")
+
+
+def text_of(path: Path) -> str:
+    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", path.read_text(encoding="utf-8")))
+
+
+def test_a_report_is_one_file_that_fetches_nothing(folder: Path) -> None:
+    path = report(folder)
+    html = path.read_text(encoding="utf-8")
+    assert path == folder.resolve() / "report.html"
+    assert len(html) < 1_500_000
+    assert not FETCHES.search(html)
+    for address in re.findall(r'(?:src|href)="([^"]*)"', html):
+        assert address.startswith("#") or (folder / address).exists(), address
+    assert html.count("<svg") == len(FIGURES)
+    text = text_of(path)
+    for told in ("success", "adacomp", "α = 0.1", "batch 10", "seed 7", "75.8", "+0.", "2 / 2"):
+        assert told in text, told
+    assert "Before you trust" not in text
+
+
+@pytest.fixture
+def two_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with fewer figures, where these are not the point: drawing takes time."""
+    monkeypatch.setattr(page, "FIGURES", (accuracy_updates, device_traffic))
+
+
+@pytest.mark.parametrize("outcome", ["canceled", "failed", "stopped"])
+def test_a_run_without_a_single_update_still_has_a_report(tmp_path: Path, outcome: str) -> None:
+    stop = {"at": 0.0, "what": "stop", "reason": "failed", "detail": "no hello from <a>"}
+    summary = {
+        "outcome": outcome,
+        "updates": 0,
+        "final_accuracy": None,
+        "compression_ratio": None,
+        "push_bytes": {"total": 0},
+        "pull_bytes": 0,
+        "dense_push_bytes": 0,
+    }
+    run = written(tmp_path, [stop], summary=summary)
+    text = text_of(report(run.folder))
+    assert outcome in text
+    assert "no hello from &lt;a&gt;" in text
+    assert "nothing was recorded" in text
+
+
+def test_a_summary_alone_is_enough_for_a_report(tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text('{"outcome": "failed", "scenario": "lonely"}')
+    text = text_of(report(tmp_path))
+    assert "lonely" in text and "run.jsonl is missing" in text
+
+
+@pytest.mark.usefixtures("two_figures")
+def test_a_run_that_did_not_keep_up_is_marked(tmp_path: Path) -> None:
+    Synthetic(devices=1, updates=5, reasons=["all cores were busy"]).write(tmp_path)
+    assert kept_up(read(tmp_path)) is False
+    text = text_of(report(tmp_path))
+    assert "the host did not keep up" in text and "all cores were busy" in text
+
+
+def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:
+    def evaluation(at: float, updates: int, accuracy: float, pushed: int) -> dict:
+        facts = {"version": updates, "updates": updates, "accuracy": accuracy, "loss": 0.1}
+        return {"at": at, "what": "evaluation", **facts, "push_bytes": pushed}
+
+    records = [
+        evaluation(10.0, 200, 0.89, 1000),
+        evaluation(20.0, 400, 0.95, 2000),
+        evaluation(30.0, 600, 0.94, 3000),
+        update(30.0),
+        {"at": 40.0, "what": "stop", "reason": "time"},
+    ]
+    made = written(tmp_path / "made", records)
+    nothing = written(tmp_path / "nothing", [{"at": 1.0, "what": "stop", "reason": "failed"}])
+    table = compare([made, nothing])
+    first = table.iloc[0]
+    assert (first["updates_to_90"], first["time_to_90"], first["bytes_to_90"]) == (400, 20.0, 2000)
+    assert (first["updates_to_95"], first["final_accuracy"]) == (400, 0.94)
+    assert first["best_accuracy"] == 0.95
+    assert first["duration"] == 40.0 and first["updates_per_second"] == 1 / 40
+    assert pd.isna(first["updates_to_97"]) and pd.isna(table.iloc[1]["final_accuracy"])
+    plain = json.loads(json.dumps(rows([made, nothing])))
+    assert plain[0]["bytes_to_95"] == 2000 and plain[1]["bytes_to_95"] is None
+    assert readable([made, nothing]).loc["time to 95 %"].to_list() == ["20 s", "–"]
+
+
+@pytest.mark.usefixtures("two_figures")
+def test_a_comparison_is_one_page(tmp_path: Path) -> None:
+    made = read(Synthetic(devices=2, updates=200).write(tmp_path / "made"))
+    nothing = written(tmp_path / "nothing", [{"at": 1.0, "what": "stop", "reason": "failed"}])
+    path = compare_html([made, nothing], tmp_path / "new" / "compare.html")
+    html = path.read_text(encoding="utf-8")
+    assert not FETCHES.search(html)
+    assert html.count("<svg") == 2
