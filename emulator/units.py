@@ -5,14 +5,24 @@ type and in the YAML, never in a name. A bare number is refused: it has no unit.
 """
 
 import re
-from decimal import Decimal
+from decimal import Decimal, DecimalException
 from typing import Any, ClassVar, Self
 
-_NUMBER = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE | re.ASCII
+)
 
 
 def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
+
+
+def _product(number: str, scale: float) -> float:
+    # in decimal: 7 * 0.01 is not 0.07 in binary, and top-k counts entries with it
+    try:
+        return float(Decimal(number) * _decimal(scale))
+    except DecimalException:  # an exponent of millions
+        return float("inf")
 
 
 class Quantity(float):
@@ -40,8 +50,7 @@ class Quantity(float):
         scales = {name.lower(): scale for name, scale in cls.units.items()}
         if unit not in scales:
             raise ValueError(f"{text!r} is not in {known}: write it as {cls.example}")
-        # in decimal: 7 * 0.01 is not 0.07 in binary, and top-k counts entries with it
-        return cls._checked(float(Decimal(number) * _decimal(scales[unit])), text)
+        return cls._checked(_product(number, scales[unit]), text)
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
@@ -52,11 +61,14 @@ class Quantity(float):
         return cls(value)
 
     def __str__(self) -> str:
-        """The spelling in the largest unit that leaves a whole part: `parse(str(q)) == q`."""
-        fitting = [unit for unit, scale in self.units.items() if abs(self) >= scale]
-        unit = max(fitting or [self._base()], key=lambda name: self.units[name])
-        number = (_decimal(self) / _decimal(self.units[unit])).normalize()
-        return f"{number:f}{unit}"
+        """The spelling with the fewest digits that leaves a whole part: `parse(str(q)) == q`."""
+        fitting = [unit for unit, scale in self.units.items() if self >= scale]
+        written = [(self._in(unit), unit) for unit in fitting or [self._base()]]
+        number, unit = min(written, key=lambda pair: (len(pair[0]), -self.units[pair[1]]))
+        return number + unit
+
+    def _in(self, unit: str) -> str:
+        return f"{(_decimal(self) / _decimal(self.units[unit])).normalize():f}"
 
     @classmethod
     def _base(cls) -> str:
@@ -66,16 +78,14 @@ class Quantity(float):
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
         from pydantic_core import core_schema  # not in a device's image, nor needed there
 
-        return core_schema.no_info_plain_validator_function(
-            cls.parse,
-            serialization=core_schema.to_string_ser_schema(),
-            json_schema_input_schema=core_schema.str_schema(),
-        )
+        written = core_schema.to_string_ser_schema()
+        return core_schema.no_info_plain_validator_function(cls.parse, serialization=written)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "type": "string",
+            "pattern": rf"^\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({'|'.join(cls.units)})\s*$",
             "description": f"a number in {' or '.join(cls.units)}",
             "examples": [cls.example],
         }
@@ -119,6 +129,7 @@ class Fraction(Quantity):
 
     units = {"%": 0.01}  # noqa: RUF012
     example = "1.5%"
+    meant = {"percent": "%"}  # noqa: RUF012
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
@@ -127,8 +138,30 @@ class Fraction(Quantity):
         return super()._checked(value, text)
 
 
+class Share(Quantity):
+    """How much of one processor core, in per cent of it; 200% are two cores."""
+
+    units = {"%": 0.01}  # noqa: RUF012
+    example = "50%"
+    meant = {"percent": "%"}  # noqa: RUF012
+
+    @classmethod
+    def _checked(cls, value: float, text: object) -> Self:
+        if value == 0:
+            raise ValueError(f"{text!r}: a share of a core is above zero")
+        return super()._checked(value, text)
+
+
 class Bytes(Quantity):
     """An amount of memory, in bytes."""
 
     units = {"B": 1.0, "KiB": 1024.0, "MiB": 1024.0**2, "GiB": 1024.0**3}  # noqa: RUF012
     example = "512MiB"
+    meant = {  # noqa: RUF012
+        "k": "KiB",
+        "kb": "KiB",
+        "m": "MiB",
+        "mb": "MiB",
+        "g": "GiB",
+        "gb": "GiB",
+    }

@@ -1,0 +1,104 @@
+"""Laws that durations are drawn from: `{exponential: 10min}`, `{uniform: [1s, 5s]}`, or `20s`.
+
+To add one: write its class, whose one field bears its name, and list it in `Law`.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from random import Random
+from typing import Any, TypeAlias, get_args
+
+from ..units import Seconds
+
+
+def _positive(name: str, number: float) -> None:
+    if not 0 < number < math.inf:
+        raise ValueError(f"{name} is {number}: it must be above zero")
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Always the same; a time written alone means this law."""
+
+    fixed: Seconds
+
+    def draw(self, rng: Random) -> float:
+        return self.fixed
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """Without memory, with this mean: what is left does not depend on what has passed."""
+
+    exponential: Seconds
+
+    def __post_init__(self) -> None:
+        _positive("the mean of exponential", self.exponential)
+
+    def draw(self, rng: Random) -> float:
+        return rng.expovariate(1 / self.exponential)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    """Anything between the two, all equally likely."""
+
+    uniform: tuple[Seconds, Seconds]
+
+    def __post_init__(self) -> None:
+        low, high = self.uniform
+        if low > high:
+            raise ValueError(f"uniform runs from {low} to {high}: write the shorter one first")
+
+    def draw(self, rng: Random) -> float:
+        return rng.uniform(*self.uniform)
+
+
+@dataclass(frozen=True)
+class Weibull:
+    """`[scale, shape]`; shape below 1: early failures, above 1: wear."""
+
+    weibull: tuple[Seconds, float]
+
+    def __post_init__(self) -> None:
+        _positive("the scale of weibull", self.weibull[0])
+        _positive("the shape of weibull", self.weibull[1])
+
+    def draw(self, rng: Random) -> float:
+        return rng.weibullvariate(*self.weibull)
+
+
+@dataclass(frozen=True)
+class LogNormal:
+    """`[median, sigma]`, sigma of the logarithm; repairs and sessions are often like this."""
+
+    lognormal: tuple[Seconds, float]
+
+    def __post_init__(self) -> None:
+        _positive("the median of lognormal", self.lognormal[0])
+        _positive("the sigma of lognormal", self.lognormal[1])
+
+    def draw(self, rng: Random) -> float:
+        median, sigma = self.lognormal
+        return rng.lognormvariate(math.log(median), sigma)
+
+
+Law: TypeAlias = Fixed | Exponential | Uniform | Weibull | LogNormal
+
+LAWS: dict[str, type[Law]] = {fields(law)[0].name: law for law in get_args(Law)}
+
+
+def plain(law: Law) -> dict[str, Any]:
+    """As JSON holds it, times in seconds; `read` is its inverse."""
+    (name,) = (field.name for field in fields(law))
+    value = getattr(law, name)
+    return {name: [float(one) for one in value] if isinstance(value, tuple) else float(value)}
+
+
+def read(plain: Mapping[str, Any]) -> Law:
+    ((name, value),) = plain.items()
+    if name not in LAWS:
+        raise ValueError(f"law {name!r} is not {' or '.join(LAWS)}")
+    # a law only calculates with its numbers, so floats serve where seconds are meant
+    return LAWS[name](tuple(value) if isinstance(value, list) else value)  # type: ignore[arg-type]

@@ -1,0 +1,84 @@
+"""What takes more than one key to see: names taken twice, faults that hit nobody, misfits.
+
+They look at the plain data, so they find their mistakes beside those of single values.
+"""
+
+from collections.abc import Iterator
+
+from ..datasets import DATASETS
+from ..models import MODELS
+from .devices import RESERVED, names
+from .document import Document
+from .wording import meant
+
+
+def check(document: Document) -> None:
+    _images_fit(document)
+    groups = list(_groups(document))
+    _one_name_each(document, groups)
+    _faults_hit(document, groups)
+
+
+def _images_fit(document: Document) -> None:
+    dataset, model = document.at(("training", "dataset")), document.at(("training", "model"))
+    if not (isinstance(dataset, str) and dataset in DATASETS):
+        return
+    if not (isinstance(model, str) and model in MODELS):
+        return
+    has, takes = tuple(DATASETS[dataset].shape), tuple(MODELS[model].shape)
+    if has != takes:
+        fitting = [name for name, one in MODELS.items() if tuple(one.shape) == has]
+        document.complain(
+            ("training", "model"),
+            f"{model!r} takes images of {_size(takes)}, those of {dataset!r} are {_size(has)}: "
+            f"use {' or '.join(fitting)}",
+        )
+
+
+def _size(shape: tuple[int, ...]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Index, name and devices of each group whose name and count can be read."""
+    groups = document.at(("devices",))
+    for index in range(len(groups) if isinstance(groups, list) else 0):
+        name = document.at(("devices", index, "name"))
+        count = document.at(("devices", index, "count"))
+        if not isinstance(name, str):
+            continue
+        whole = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= 10_000
+        yield index, name, names(name, count if whole else None)
+
+
+def _one_name_each(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    owner: dict[str, int] = {}
+    for index, name, devices in groups:
+        taken = next((one for one in (name, *devices) if one in owner), None)
+        if taken is not None:
+            document.complain(
+                ("devices", index, "name"),
+                f"{taken!r} is the name of devices[{owner[taken]}] too: a name is for one",
+            )
+        for one in (name, *devices):
+            owner.setdefault(one, index)
+
+
+def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    known = list(dict.fromkeys(one for _, name, devices in groups for one in (name, *devices)))
+    faults = document.at(("faults",))
+    for number in range(len(faults) if isinstance(faults, list) else 0):
+        address = ("faults", number, "nodes")
+        nodes = document.at(address)
+        if nodes == []:
+            document.complain(address, "is empty: say which devices it strikes")
+        for place, node in enumerate(nodes if isinstance(nodes, list) else ()):
+            if isinstance(node, str) and node not in known:
+                document.complain((*address, place), _nobody(node, known))
+
+
+def _nobody(node: str, known: list[str]) -> str:
+    if node in RESERVED:
+        return f"{node!r} is no device: faults strike devices only"
+    some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+    return f"{node!r} is no device{meant(node, known) or ': there are ' + some}"

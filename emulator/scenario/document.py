@@ -1,0 +1,84 @@
+"""Plain data that still knows where each of its values was written, and what is wrong with it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+Step: TypeAlias = str | int
+Address: TypeAlias = tuple[Step, ...]
+
+
+def place(address: Iterable[Step]) -> str:
+    """`("devices", 1, "link")` as `devices[1].link`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in address)
+    return text.removeprefix(".")
+
+
+class Mark(NamedTuple):
+    """Where a value was written."""
+
+    file: str
+    line: int | None
+    address: Address
+    """Inside that file: a profile's values are not where the scenario has them."""
+
+
+class Mistake(NamedTuple):
+    """One thing to mend, and where."""
+
+    mark: Mark
+    message: str
+
+    def __str__(self) -> str:
+        file, line, address = self.mark
+        where = f"{file}:{line}" if line else file
+        return ": ".join(filter(None, (where, place(address), self.message)))
+
+
+@dataclass
+class Document:
+    """A value, a mark for each value inside it, and the mistakes found so far."""
+
+    data: Any
+    marks: dict[Address, Mark]
+    mistakes: list[Mistake] = field(default_factory=list)
+    broken: set[Address] = field(default_factory=set)
+    """Where a mistake was found: what follows from it is not another one."""
+
+    def at(self, address: Address) -> Any:
+        """The value there; None where there is none."""
+        value = self.data
+        for step in address:
+            try:
+                value = value[step]
+            except (LookupError, TypeError):
+                return None
+        return value
+
+    def mark(self, address: Address) -> Mark:
+        """The mark of the value, or of the nearest one that holds it."""
+        ends = range(len(address), -1, -1)
+        known = next(address[:end] for end in ends if address[:end] in self.marks)
+        file, line, inside = self.marks[known]
+        return Mark(file, line, inside + address[len(known) :])
+
+    def complain(self, address: Address, message: str) -> None:
+        self.broken.add(address)
+        self._add(Mistake(self.mark(address), message))
+
+    def doubts(self, address: Address) -> bool:
+        """Whether a mistake was found there, or in what holds it."""
+        return any(address[:end] in self.broken for end in range(len(address) + 1))
+
+    def graft(self, address: Address, other: "Document") -> None:
+        """Put `other` there, with its marks and mistakes; what holds the place must exist."""
+        self.marks = {at: mark for at, mark in self.marks.items() if at[: len(address)] != address}
+        self.marks |= {address + at: mark for at, mark in other.marks.items()}
+        self.broken |= {address + at for at in other.broken}
+        for mistake in other.mistakes:
+            self._add(mistake)
+        self.at(address[:-1])[address[-1]] = other.data
+
+    def _add(self, mistake: Mistake) -> None:
+        if mistake not in self.mistakes:  # one profile may serve many devices
+            self.mistakes.append(mistake)

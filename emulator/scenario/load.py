@@ -1,0 +1,69 @@
+"""A scenario file to a resolved scenario, or to all its mistakes at once."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from ..errors import ScenarioError
+from .algorithm import spell_out, spell_out_towards
+from .checks import check
+from .document import Address, Document
+from .model import Scenario
+from .override import override
+from .profiles import Library, inline
+from .reading import parse, read
+from .schema import schema
+from .wording import explain
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+    """Read the file, apply each `PATH=VALUE` of `overrides` to it, and resolve what it names.
+
+    Raises a ScenarioError whose message has a line for each mistake: file, line, place, what
+    was found, what was expected.
+    """
+    file = Path(path)
+    return _resolve(read(file), overrides, Library(file.parent))
+
+
+def loads(text: str, overrides: Sequence[str] = (), folder: str | Path = ".") -> Scenario:
+    """As `load`, from text that stands in no file; profiles are looked for from `folder`."""
+    return _resolve(parse(text, "scenario"), overrides, Library(Path(folder)))
+
+
+def _resolve(document: Document, overrides: Sequence[str], library: Library) -> Scenario:
+    if not isinstance(document.data, dict):
+        if not document.mistakes:
+            document.complain((), "a scenario is a mapping, as `name: …`, `training: …`")
+        raise _refusal(document)
+
+    def expand(address: Address) -> None:
+        inline(document, library, address)
+        spell_out_towards(document, address)
+
+    for text in overrides:
+        override(document, text, expand)
+    inline(document, library)
+    spell_out(document)
+    scenario = _validated(document)
+    check(document)
+    if document.mistakes or scenario is None:
+        raise _refusal(document)
+    return scenario
+
+
+def _validated(document: Document) -> Scenario | None:
+    try:
+        # as JSON, in which lists may become tuples and mappings objects, but "3" is not 3
+        return Scenario.model_validate_json(json.dumps(document.data))
+    except ValidationError as error:
+        explain(document, error.errors(include_url=False), schema())
+        return None
+
+
+def _refusal(document: Document) -> ScenarioError:
+    first = document.marks[()].file
+    mistakes = sorted(document.mistakes, key=lambda one: (one.mark.file != first, one.mark[:2]))
+    return ScenarioError("\n".join(map(str, mistakes)))

@@ -1,0 +1,151 @@
+"""A scenario: who trains what with whom, over which links, and what goes wrong meanwhile.
+
+These classes are the file's format: their fields are its keys, their docstrings its
+description in the JSON schema. Read a file with `load`, which also checks what takes more
+than one key to see.
+"""
+
+import re
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, model_validator
+
+from ..algorithms import name_of
+from ..codecs import AnyCodec
+from ..datasets import DATASETS, Description
+from ..datasets.split import AnySplit, Iid
+from ..faults import FAULTS, Aimed, scheduled
+from ..link import Link
+from ..models import MODELS
+from ..modulation import AnyModulation, Constant
+from ..synchronization import AnySynchronization, Asynchronous
+from ..units import Fraction
+from .devices import Device, Group, Part, expand
+from .fields import Duration, Kinds, Name, NotEmpty, Profiled
+
+_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+
+def _images(data: Description) -> str:
+    height, width = data.shape
+    return f"{data.sizes['train']:,} images of {height} × {width} to learn from"
+
+
+class Training(Part):
+    """What is learnt, from what, and by which algorithm."""
+
+    dataset: Annotated[str, Name({name: _images(data) for name, data in DATASETS.items()})]
+    """The images to learn from."""
+    model: Annotated[
+        str, Name({name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()})
+    ]
+    """The network to train."""
+    split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
+    """How the training set is dealt out to the devices."""
+    batch_size: Annotated[int, Field(ge=1)] = 10
+    """Images in a mini-batch."""
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    """The step at the server, before modulation."""
+    codec: Annotated[AnyCodec, Kinds()]
+    """How gradients are compressed; or give `algorithm`, which stands for it and the rest."""
+    modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
+    """What the step of a stale gradient is divided by."""
+    synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
+    """Who waits for whom."""
+    error_feedback: bool = False
+    """Whether a device adds what it did not send to its next gradient."""
+
+    @property
+    def algorithm(self) -> str | None:
+        """The name of the algorithm that has exactly these parts, if one has."""
+        return name_of(self.codec, self.modulation, self.synchronization, self.error_feedback)
+
+    @property
+    def described(self) -> str:
+        """The algorithm's name, or its parts in a few words."""
+        parts = (self.codec, self.modulation, self.synchronization)
+        feedback = ["error feedback"] if self.error_feedback else []
+        return self.algorithm or ", ".join([*(part.kind for part in parts), *feedback])
+
+
+class Evaluate(Part):
+    """When the model is measured on the test set."""
+
+    every: Annotated[int, Field(ge=1)] = 200
+    """Updates between two measurements."""
+
+
+class Stop(Part):
+    """When the run ends: at whichever comes first. At least one is needed."""
+
+    updates: Annotated[int, Field(ge=1)] | None = None
+    """After so many updates."""
+    accuracy: Fraction | None = None
+    """Once a measurement on the test set reaches it."""
+    time: Duration | None = None
+    """After so much time, counted from when every device has said hello."""
+
+    @model_validator(mode="after")
+    def _some(self) -> "Stop":
+        if self.updates is None and self.accuracy is None and self.time is None:
+            raise ValueError("is empty: say when, by updates, accuracy or time")
+        return self
+
+
+class Checkpoint(Part):
+    """How often the server saves its model, to go on from there after a crash."""
+
+    every: Duration
+    """Time between two checkpoints."""
+
+
+class Server(Part):
+    """The parameter server."""
+
+    link: Annotated[Link, Profiled("a link preset")] = Field(default_factory=Link)
+    """Its access link, shared by all devices."""
+    checkpoint: Checkpoint | None = None
+    """Without it, none are made."""
+    encrypt: bool = False
+    """Whether traffic is encrypted (CURVE); it costs some 3 ms of a core for each exchange."""
+
+
+AnyAimed = Annotated[
+    Aimed, Kinds([scheduled(Aimed, fault) for fault in FAULTS.values()], bare=False)
+]
+
+
+def _folder_name(name: str) -> str:
+    if not _FOLDER.fullmatch(name):
+        raise ValueError(
+            f"{name!r} must serve as a folder's name: up to 64 letters, digits, '.', '_' and '-', "
+            "a letter or digit first"
+        )
+    return name
+
+
+class Scenario(Part):
+    """An experiment: a world of devices, and a model that they train together."""
+
+    name: Annotated[str, AfterValidator(_folder_name)]
+    """What its runs are filed under."""
+    seed: int = 0
+    """All randomness comes from it: the same seed makes the same world."""
+    training: Training
+    """What is learnt, and how."""
+    evaluate: Evaluate = Field(default_factory=Evaluate)
+    """When the model is measured."""
+    stop: Stop
+    """When the run ends."""
+    server: Server = Field(default_factory=Server)
+    """The parameter server."""
+    devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
+    """Who trains: one entry for each device or group of devices alike."""
+    faults: tuple[AnyAimed, ...] = ()
+    """What strikes whom and when, beside the devices' own failures."""
+
+    @cached_property
+    def nodes(self) -> tuple[Device, ...]:
+        """The devices, one by one, in the file's order."""
+        return tuple(device for group in self.devices for device in expand(group))

@@ -1,0 +1,156 @@
+"""YAML in, plain data out: the JSON subset of YAML 1.2, with a line number for every value.
+
+PyYAML's own loader follows YAML 1.1, where `no` is false, `1:30` is ninety and `1e-3` is text;
+and it keeps the last of two equal keys. Here a word is a word and a key is written once.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .document import Address, Document, Mark, Mistake
+
+_PREFIX = "tag:yaml.org,2002:"
+_NUMBER = r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?"
+CORE = (
+    (f"{_PREFIX}null", re.compile(r"^(?:~|null|Null|NULL|)$"), ["~", "n", "N", ""]),
+    (f"{_PREFIX}bool", re.compile(r"^(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF")),
+    (f"{_PREFIX}int", re.compile(r"^[-+]?[0-9]+$"), list("-+0123456789")),
+    (
+        f"{_PREFIX}float",
+        re.compile(rf"^(?:{_NUMBER}|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$"),
+        list("-+.0123456789"),
+    ),
+)
+"""What plain words mean in YAML 1.2's core schema: tag, pattern, possible first letters."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Tells words, numbers and truth values apart as YAML 1.2's core schema does."""
+
+    yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
+
+
+for _tag, _pattern, _first in CORE:
+    _Loader.add_implicit_resolver(_tag, _pattern, _first)
+
+_PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
+
+
+def read(file: Path) -> Document:
+    """The file's data; where there is no reading it, None and the mistake that says why."""
+    try:
+        text = file.read_bytes().decode()
+    except OSError as error:
+        return _unreadable(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")
+    except UnicodeDecodeError as error:
+        mark = Mark(str(file), None, ())
+        return _unreadable(mark, f"is not text in UTF-8 (byte {error.start})")
+    return parse(text, str(file))
+
+
+def parse(text: str, name: str, *, lines: bool = True) -> Document:
+    """As `read`; `name` is what mistakes call the text, and `lines` says whether it has any."""
+    try:
+        root = yaml.compose(text, Loader=_Loader)
+        reader = _Reader(name, lines)
+        reader.document.data = None if root is None else reader.value(root, ())
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        line = mark.line + 1 if mark and lines else None
+        return _unreadable(Mark(name, line, ()), f"this is not YAML: {_syntax(error)}")
+    except RecursionError:
+        return _unreadable(Mark(name, None, ()), "is nested too deeply")
+    return reader.document
+
+
+def _unreadable(mark: Mark, message: str) -> Document:
+    return Document(None, {(): mark}, [Mistake(mark, message)], {()})
+
+
+class _Reader:
+    """Walks YAML's nodes once, collecting values, marks and mistakes."""
+
+    def __init__(self, name: str, lines: bool) -> None:
+        self._name = name
+        self._lines = lines
+        self._open: list[yaml.Node] = []
+        self.document = Document(None, {(): Mark(name, 1 if lines else None, ())})
+
+    def value(self, node: yaml.Node, address: Address) -> Any:
+        if any(node is one for one in self._open):
+            self.document.complain(address, "an anchor that holds itself has no end")
+            return None
+        self._open.append(node)
+        try:
+            return self._value(node, address)
+        finally:
+            self._open.pop()
+
+    def _value(self, node: yaml.Node, address: Address) -> Any:
+        kind = node.tag.removeprefix(_PREFIX)
+        if kind not in ("map", "seq", "str", *_PATTERNS):
+            self.document.complain(address, f"the tag {node.tag} has no meaning here: remove it")
+        match node:
+            case yaml.MappingNode():
+                return self._mapping(node, address)
+            case yaml.SequenceNode():
+                return [self._item(child, (*address, i)) for i, child in enumerate(node.value)]
+            case _:
+                return _plain(kind, node.value)
+
+    def _item(self, node: yaml.Node, address: Address) -> Any:
+        self._mark(node, address)
+        return self.value(node, address)
+
+    def _mapping(self, node: yaml.MappingNode, address: Address) -> dict[str, Any]:
+        data: dict[str, Any] = {}
+        for key, child in node.value:
+            name = str(key.value) if isinstance(key, yaml.ScalarNode) else "?"
+            if name in data:
+                first = self.document.mark((*address, name)).line
+                self._complain(key, (*address, name), "is written twice" + _line(first))
+                continue
+            self._mark(key, (*address, name))
+            data[name] = self.value(child, (*address, name))
+        return data
+
+    def _mark(self, node: yaml.Node, address: Address) -> None:
+        self.document.marks[address] = Mark(self._name, self._line(node), address)
+
+    def _complain(self, node: yaml.Node, address: Address, message: str) -> None:
+        mark = Mark(self._name, self._line(node), address)
+        self.document.mistakes.append(Mistake(mark, message))
+
+    def _line(self, node: yaml.Node) -> int | None:
+        return node.start_mark.line + 1 if self._lines else None
+
+
+def _plain(kind: str, text: str) -> Any:
+    if kind not in _PATTERNS or not _PATTERNS[kind].fullmatch(text):
+        return text
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case "int" if len(text) < 20:  # more digits than any key here can mean
+            return int(text)
+        case _:
+            return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _line(number: int | None) -> str:
+    return f" (first on line {number})" if number else ""
+
+
+def _syntax(error: yaml.YAMLError) -> str:
+    mark = getattr(error, "problem_mark", None)
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+    if problem.startswith("but"):  # the second half of a sentence
+        problem = f"{getattr(error, 'context', '')}, {problem}"
+    if "'\\t'" in problem:
+        problem = "a tab where YAML wants spaces"
+    return f"{problem} (column {mark.column + 1})" if mark else problem

@@ -1,0 +1,158 @@
+"""Faults: each kind's verbs, the laws they follow, the dice that devices roll themselves."""
+
+import math
+import subprocess
+import sys
+from random import Random
+from statistics import mean, median
+
+import pytest
+
+from emulator.actions import Action
+from emulator.faults import FAULTS, LAWS, Aimed, Hazard, Recurring, hazard, laws, scheduled
+from emulator.faults.laws import Exponential, Fixed, Law, LogNormal, Uniform, Weibull
+from emulator.faults.schedule import MOST, Interval
+from emulator.units import Fraction, Seconds
+
+EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
+    (Fixed(Seconds(20)), 20),
+    (Exponential(Seconds(600)), 600),
+    (Uniform((Seconds(1), Seconds(5))), 3),
+    (Weibull((Seconds(100), 2.0)), 100 * math.gamma(1.5)),
+    (LogNormal((Seconds(6), 1.0)), 6 * math.exp(0.5)),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "begins", "ends"), [("crash", "kill", "start"), ("partition", "sever", "mend")]
+)
+def test_a_fault_begins_and_ends_with_its_verbs(kind: str, begins: str, ends: str) -> None:
+    fault = FAULTS[kind]()
+    assert fault.begin("a") == Action(begins, "a", kind)  # type: ignore[arg-type]
+    assert fault.end("a") == Action(ends, "a", kind)  # type: ignore[arg-type]
+
+
+def test_every_law_has_an_example() -> None:
+    assert {type(law) for law, _ in EXAMPLES} == set(LAWS.values())
+
+
+@pytest.mark.parametrize(("law", "expected"), EXAMPLES)
+def test_a_law_draws_times_with_its_mean(law: Law, expected: float) -> None:
+    rng = Random("draws")
+    draws = [law.draw(rng) for _ in range(4000)]
+    assert min(draws) >= 0
+    assert mean(draws) == pytest.approx(expected, rel=0.1)
+    assert Random("x").random() == Random("x").random()
+    assert law.draw(Random("x")) == law.draw(Random("x"))
+
+
+def test_lognormal_is_told_by_its_median() -> None:
+    rng = Random("draws")
+    draws = [LogNormal((Seconds(6), 1.0)).draw(rng) for _ in range(4000)]
+    assert median(draws) == pytest.approx(6, rel=0.1)
+
+
+@pytest.mark.parametrize("law", [law for law, _ in EXAMPLES])
+def test_a_law_survives_json(law: Law) -> None:
+    again = laws.read(laws.plain(law))
+    assert again == law
+    assert again.draw(Random("x")) == law.draw(Random("x"))
+
+
+def test_a_law_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(ValueError, match="law 'poisson' is not fixed or exponential"):
+        laws.read({"poisson": 3.0})
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Exponential(Seconds(0)),
+        lambda: Uniform((Seconds(5), Seconds(1))),
+        lambda: Weibull((Seconds(1), 0.0)),
+        lambda: LogNormal((Seconds(1), math.nan)),
+    ],
+)
+def test_a_law_that_cannot_be_drawn_from_is_refused(make: object) -> None:
+    with pytest.raises(ValueError):
+        make()  # type: ignore[operator]
+
+
+def recurring(**fields: object) -> Recurring:
+    fault = scheduled(Recurring, FAULTS["crash"])(**fields)
+    assert isinstance(fault, Recurring)
+    return fault
+
+
+def test_every_counts_from_the_end_of_one_failure_to_the_beginning_of_the_next() -> None:
+    fault = recurring(every=Fixed(Seconds(10)), lasts=Fixed(Seconds(3)))
+    found = list(fault.intervals(Random("x"), 40))
+    assert found == [Interval(10, 13), Interval(23, 26), Interval(36, 39)]
+
+
+def test_a_failure_that_does_not_last_is_for_good() -> None:
+    fault = recurring(every=Fixed(Seconds(10)))
+    assert list(fault.intervals(Random("x"), 1e9)) == [Interval(10, math.inf)]
+
+
+def test_a_longer_horizon_only_adds_failures() -> None:
+    fault = recurring(every=Exponential(Seconds(10)), lasts=Exponential(Seconds(1)))
+    short, long = (list(fault.intervals(Random("x"), horizon)) for horizon in (100, 1000))
+    assert 0 < len(short) < len(long)
+    assert long[: len(short)] == short
+
+
+def test_failing_without_end_is_refused_rather_than_compiled() -> None:
+    fault = recurring(every=Fixed(Seconds(0)), lasts=Fixed(Seconds(0)))
+    with pytest.raises(ValueError, match=f"more than {MOST:,} failures"):
+        list(fault.intervals(Random("x"), 10))
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"every": Fixed(Seconds(1)), "per_iteration": Fraction(0.1)}]
+)
+def test_a_recurring_fault_says_in_one_way_how_often(fields: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="`every` or `per_iteration`"):
+        recurring(**fields)
+
+
+def test_an_aimed_fault_without_an_end_is_for_good() -> None:
+    aimed = scheduled(Aimed, FAULTS["partition"])
+    struck = aimed(nodes=("a",), at=Seconds(60))
+    assert isinstance(struck, Aimed)
+    assert struck.interval() == Interval(60, math.inf)
+    assert struck.begin("a").verb == "sever"
+
+
+def test_a_devices_image_needs_no_more_than_python_for_its_dice() -> None:
+    code = "import sys, emulator.faults; assert not {'pydantic', 'yaml'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def strikes(config: list[dict[str, object]], name: str, iterations: int = 20_000) -> list[int]:
+    dice = Hazard(config, name)
+    return [number for number in range(iterations) if dice.strike()]
+
+
+def test_hazards_strike_as_often_as_they_say() -> None:
+    fault = recurring(per_iteration=Fraction(0.01), lasts=Uniform((Seconds(1), Seconds(5))))
+    config = fault.hazard()
+    assert config == {"kind": "crash", "per_iteration": 0.01, "lasts": {"uniform": [1.0, 5.0]}}
+    assert len(strikes([config], "7/a/hazard/0")) == pytest.approx(200, rel=0.25)
+
+
+def test_each_boot_of_each_device_has_dice_of_its_own() -> None:
+    config: list[dict[str, object]] = [{"kind": "crash", "per_iteration": 0.01, "lasts": None}]
+    first, again = hazard.stream(7, "a", 0), hazard.stream(7, "a", 1)
+    assert strikes(config, first) == strikes(config, first)
+    assert strikes(config, first) != strikes(config, again)
+    assert strikes(config, first) != strikes(config, hazard.stream(7, "b", 0))
+
+
+def test_what_strikes_says_what_it_is_and_how_long_it_lasts() -> None:
+    sure: dict[str, object] = {"kind": "crash", "per_iteration": 1.0, "lasts": {"fixed": 2.0}}
+    later: dict[str, object] = {"kind": "partition", "per_iteration": 1.0, "lasts": None}
+    assert Hazard([sure, later], "x").strike() == ("crash", 2.0)
+    assert Hazard([later, sure], "x").strike() == ("partition", None)
+    assert Hazard([], "x").strike() is None
+    assert Hazard([{**sure, "per_iteration": 0.0}], "x").strike() is None
