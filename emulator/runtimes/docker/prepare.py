@@ -8,9 +8,10 @@ from functools import cached_property
 from pathlib import Path
 
 from ... import datasets, models
-from ...datasets import shard
+from ...datasets import Dataset, shard
+from ...datasets.split import Parts, parts
+from ...errors import ScenarioError
 from ...folder import RunFolder
-from ...learners.export import exported
 from ...node import config
 from ...scenario import Device, Scenario
 from ...shaping.backend import Backend
@@ -80,17 +81,37 @@ class World:
         )
 
 
+@dataclass(frozen=True)
+class Hands:
+    """The data set, and which of its examples each device is dealt."""
+
+    data: Dataset
+    parts: Parts
+
+
+def deal(scenario: Scenario) -> Hands:
+    """Split the scenario's data; writes nothing. A DataError if it is missing or damaged, a
+    ScenarioError if some device would not get a single batch."""
+    training, devices = scenario.training, [device.name for device in scenario.nodes]
+    data = datasets.load(training.dataset)
+    labels, size = data.train.labels, training.batch_size
+    try:
+        return Hands(data, parts(training.split, labels, devices, scenario.seed, batch_size=size))
+    except ValueError as error:
+        raise ScenarioError(f"training.split: {error}") from error
+
+
 def prepare(
     scenario: Scenario,
     folder: RunFolder,
     *,
+    hands: Hands,
+    graph: Path,
     backend: Backend,
     image: str,
     tell: Callable[[str], None],
 ) -> World:
-    """Export the graphs, deal out the data, issue the secrets. Raises DataError, HostError."""
-    tell("graphs")
-    graph = exported(scenario.training.model)
+    """Issue the secrets and lay everything down: the shards, and where the server may write."""
     model = models.find(scenario.training.model)
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
@@ -98,19 +119,16 @@ def prepare(
     orders = Orders(scenario, model.layout.size, guests, secrets, backend, user)
     world = World(scenario, folder, orders, image, graph)
     tell("shards")
-    _deal(scenario, folder.work / "shards")
+    _write_shards(hands, folder.work / "shards")
     world.output.mkdir()
     if os.getuid() == 0:
         shutil.chown(world.output, user, user)
     return world
 
 
-def _deal(scenario: Scenario, shards: Path) -> None:
+def _write_shards(hands: Hands, shards: Path) -> None:
     """Each device's part of the training set in a folder of its own; the evaluator's is the test
     set."""
-    data = datasets.load(scenario.training.dataset)
-    names = [device.name for device in scenario.nodes]
-    parts = scenario.training.split.split(data.train.labels, names, scenario.seed)
-    for name, indices in parts.items():
-        shard.write(shards / name, data.train.take(indices))
-    shard.write(shards / EVALUATOR, data.test)
+    for name, indices in hands.parts.items():
+        shard.write(shards / name, hands.data.train.take(indices))
+    shard.write(shards / EVALUATOR, hands.data.test)

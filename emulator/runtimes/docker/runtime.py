@@ -137,7 +137,7 @@ class DockerRuntime:
                 raise DeploymentError(f"the run did not begin: {stop.get('detail', 'no reason')}")
             self._view.progress(f"waiting for {members} nodes to say hello")
 
-    # -- while it goes -------------------------------------------------------------------------------
+    # -- while it goes ----------------------------------------------------------------------------
 
     def _now(self) -> float:
         return time.monotonic() - self._zero if self._zero is not None else 0.0

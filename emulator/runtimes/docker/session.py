@@ -5,6 +5,7 @@ import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from ...core.messages import Update
 from ...errors import HostError
 from ...folder import RunFolder, create
 from ...host import Host, Load
+from ...learners.export import exported
 from ...results import gather, write_json, write_log
 from ...run import Canceled, View, run
 from ...runlog import Record
@@ -29,72 +31,86 @@ from . import image
 from .border import connect
 from .manifest import manifest
 from .orders import EVALUATOR, SERVER
-from .prepare import prepare
+from .prepare import Hands, deal, prepare
 from .probing import backend_for, described
 from .runtime import DockerRuntime
 from .sweep import sweep
 
 
 def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, Any]]:
-    """Play the scenario; the run's folder and its summary. Errors come before anything is made.
+    """Play the scenario; the run's folder and its summary.
 
-    Raises Canceled with the folder complete if someone ends it, and whatever failed
-    otherwise, with the folder holding all that is known.
+    What is missing is found before anything is made, the cheap things first. After that,
+    whatever goes wrong is raised with the folder holding all that is known; if someone ends
+    the run, that is no error.
     """
+    view.progress("data")
+    hands, host = deal(scenario), Host.here()
+    _carried_by(host, scenario)
     client = connect()
-    found, host = image.require(client), Host.here()
-    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
-    if too_much := [one.text for one in short if one.severity == "error"]:
-        raise HostError("this host cannot carry the scenario:\n" + "\n".join(too_much))
+    found = image.require(client)
     backend = backend_for(client, found.id, scenario)
     view.progress(f"shaping: {described(backend.plain())}")
+    view.progress("graphs")
+    graph = exported(scenario.training.model)
+    planned = tuple(timeline(scenario))
     folder = create(scenario.name, runs)
-    session = _Session(client, scenario, folder, backend, found, host, view)
-    return session.play()
+    return _Session(
+        client, scenario, planned, hands, graph, folder, backend, found, host, view
+    ).play()
 
 
+def _carried_by(host: Host, scenario: Scenario) -> None:
+    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
+    if too_much := [str(one) for one in short if one.fatal]:
+        raise HostError("this host cannot carry the scenario:\n" + "\n".join(too_much))
+
+
+@dataclass(frozen=True)
 class _Session:
-    def __init__(
-        self,
-        client: DockerClient,
-        scenario: Scenario,
-        folder: RunFolder,
-        backend: Backend,
-        found: image.NodeImage,
-        host: Host,
-        view: View,
-    ) -> None:
-        self._client, self._scenario, self._folder = client, scenario, folder
-        self._backend, self._image, self._host, self._view = backend, found, host, view
-        self._timeline: tuple[Timed, ...] = tuple(timeline(scenario))
+    _client: DockerClient
+    _scenario: Scenario
+    _timeline: tuple[Timed, ...]
+    _hands: Hands
+    _graph: Path
+    _folder: RunFolder
+    _backend: Backend
+    _image: image.NodeImage
+    _host: Host
+    _view: View
 
     def play(self) -> tuple[Path, dict[str, Any]]:
         folder = self._folder
         pid = folder.path / "conductor.pid"
-        pid.write_text(str(os.getpid()))
-        (folder.path / "scenario.yaml").write_text(dump(self._scenario))
-        folder.timeline.write_text(lines(self._timeline))
-        write_json(folder.path / "manifest.json", self._manifest())
         try:
             with canceling() as reason:
+                pid.write_text(str(os.getpid()))  # from now on, who signals us is understood
                 return folder.path, self._play(reason)
         finally:
             folder.discard_work()
             pid.unlink(missing_ok=True)
 
-    def _manifest(self) -> dict[str, Any]:
-        return manifest(
-            self._client, self._scenario, self._folder, self._host, self._backend, self._image
+    def _describe(self) -> None:
+        """What is known before anything happens."""
+        folder = self._folder
+        (folder.path / "scenario.yaml").write_text(dump(self._scenario))
+        folder.timeline.write_text(lines(self._timeline))
+        made_with = manifest(
+            self._client, self._scenario, folder, self._host, self._backend, self._image
         )
+        write_json(folder.path / "manifest.json", made_with)
 
     def _play(self, reason: list[str]) -> dict[str, Any]:
         runtime: DockerRuntime | None = None
         load, ending = Load(), None
         output = self._folder.path / "server"
         try:
+            self._describe()
             world = prepare(
                 self._scenario,
                 self._folder,
+                hands=self._hands,
+                graph=self._graph,
                 backend=self._backend,
                 image=self._image.id,
                 tell=self._view.progress,
