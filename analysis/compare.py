@@ -1,7 +1,7 @@
 """Runs side by side: what each needed to come as far as it did."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +14,23 @@ from .page import figures, write
 from .protocol import algorithm, sentence
 from .quantities import figures as number
 from .quantities import percent, seconds, size
-from .runs import Run
+from .runs import Run, read
+
+__all__ = ["compare", "compare_html", "read", "readable", "rows", "text"]
 
 TARGETS = (90, 95, 97)
 """Test accuracies, in per cent, for which the cost of getting there is told."""
 
+_AS_THEY_ARE = ("scenario", "algorithm", "seed", "outcome")
+_WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
+    "updates": ("updates", number),
+    "duration": ("duration", seconds),
+    "updates / s": ("updates_per_second", number),
+    "final accuracy": ("final_accuracy", lambda share: percent(share, 2)),
+    "best accuracy": ("best_accuracy", lambda share: percent(share, 2)),
+    "pushed": ("push_bytes", size),
+    "compression ratio": ("ratio", number),
+}
 _COSTS = {"updates": number, "time": seconds, "bytes": size}
 _KEYS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
 
@@ -34,56 +46,51 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame([_row(run, name) for run, name in zip(runs, labels(runs), strict=True)])
 
 
-def rows(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """The same as plain data for JSON: None where a run does not say."""
-    told = compare(runs).to_dict("records")
-    return [{str(key): _plain(str(key), value) for key, value in row.items()} for row in told]
+def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """A comparison as plain data for JSON: None where a run does not say."""
+    return [
+        {str(key): _plain(str(key), value) for key, value in row.items()}
+        for row in table.to_dict("records")
+    ]
 
 
-def readable(runs: Sequence[Run]) -> pd.DataFrame:
-    """The same as text with units, a run a column: narrow enough for a terminal or a phone."""
-    table = compare(runs)
-    shown = {"algorithm": table["algorithm"], "seed": table["seed"], "outcome": table["outcome"]}
-    shown["updates"] = table["updates"].map(number)
-    shown["duration"] = table["duration"].map(seconds)
-    shown["updates / s"] = table["updates_per_second"].map(number)
-    for key in ("final_accuracy", "best_accuracy"):
-        shown[key.replace("_", " ")] = table[key].map(lambda value: percent(value, 2))
-    shown["pushed"] = table["push_bytes"].map(size)
-    shown["compression ratio"] = table["ratio"].map(number)
+def readable(table: pd.DataFrame) -> pd.DataFrame:
+    """A comparison as text with units, a run a column: narrow enough for a terminal or a phone."""
+    shown = {name: [str(value) for value in table[name]] for name in _AS_THEY_ARE}
+    for name, (column, words) in _WORDED.items():
+        shown[name] = [words(value) for value in table[column]]
     for target in TARGETS:
-        for cost, text in _COSTS.items():
-            values = table[f"{cost}_to_{target}"].astype(float)
+        for cost, words in _COSTS.items():
+            values = table[f"{cost}_to_{target}"]
             shown[f"{cost} to {target} %"] = [
-                "–" if math.isnan(value) else text(value) for value in values
+                "–" if math.isnan(value) else words(value) for value in values
             ]
-    frame = pd.DataFrame(
-        {
-            key: values.astype(object) if isinstance(values, pd.Series) else values
-            for key, values in shown.items()
-        }
-    )
-    frame.index = pd.Index(table["run"])
-    return frame.T
+    return pd.DataFrame.from_dict(shown, orient="index", columns=list(table["run"]))
+
+
+def text(table: pd.DataFrame) -> str:
+    """A comparison for a terminal."""
+    return str(readable(table).to_string())
 
 
 def compare_html(runs: Sequence[Run], out: Path) -> Path:
-    """Write the comparison as one self-contained page with all figures overlaid."""
-    facts = readable(runs)
+    """Write `compare.html` into the folder `out`, self-contained, and its figures as PNG.
+
+    Returns the page's path.
+    """
+    table = compare(runs)
+    names = list(table["run"])
+    doubtful = [(name, one) for name, run in zip(names, runs, strict=True) for one in doubts(run)]
     return write(
         "compare.html",
-        out,
-        title=" against ".join(facts.columns) if len(runs) < 4 else f"{len(runs)} runs compared",
-        runs=list(facts.columns),
-        facts=[(name, list(values)) for name, values in facts.iterrows()],
-        protocols=list(zip(facts.columns, map(sentence, runs), strict=True)),
-        folders=[(name, run.folder.name) for name, run in zip(facts.columns, runs, strict=True)],
-        doubts=[
-            (name, doubt)
-            for name, run in zip(facts.columns, runs, strict=True)
-            for doubt in doubts(run)
-        ],
-        figures=figures(runs),
+        out / "compare.html",
+        title=" against ".join(names) if len(runs) < 4 else f"{len(runs)} runs compared",
+        runs=names,
+        facts=[(name, list(values)) for name, values in readable(table).iterrows()],
+        doubts=doubtful,
+        protocols=list(zip(names, map(sentence, runs), strict=True)),
+        folders=[(name, str(run.folder)) for name, run in zip(names, runs, strict=True)],
+        figures=figures(runs, out),
     )
 
 

@@ -55,15 +55,23 @@ def _expand(entry: dict[str, Any]) -> list[Device]:
     name, count = str(entry.get("name")), entry.get("count")
     link = entry.get("link")
     sides = link if isinstance(link, dict) else {}
-    profile = entry.get("profile") or ""
     told = {
-        "profile": str(profile.get("name", "") if isinstance(profile, dict) else profile),
+        "profile": _profile(entry.get("profile") or ""),
         "up": dict(sides.get("up") or {}),
         "down": dict(sides.get("down") or {}),
     }
     if count is None:
         return [Device(name, _group(name), **told)]
     return [Device(f"{name}-{number}", name, **told) for number in range(int(count))]
+
+
+def _profile(profile: dict[str, Any] | str) -> str:
+    """`{name: phone, cpu: 20%, memory: 1GiB}` as `phone: 20% of a core, 1GiB`."""
+    if isinstance(profile, str):
+        return profile
+    share = f"{profile['cpu']} of a core" if profile.get("cpu") else ""
+    told = ", ".join(filter(None, [share, str(profile.get("memory") or "")]))
+    return ": ".join(filter(None, [str(profile.get("name") or ""), told]))
 
 
 def _group(name: str) -> str:

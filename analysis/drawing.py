@@ -20,6 +20,9 @@ WIDTH, HEIGHT = 7.2, 3.2
 """Inches; a figure that needs more room than HEIGHT has a `height(table)`."""
 
 
+DPI = 160
+
+
 class FigureModule(Protocol):
     """What a file in `figures/` has."""
 
@@ -50,16 +53,13 @@ def render(module: FigureModule, runs: Sequence[Run]) -> Figure:
     return figure
 
 
-def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = 160) -> Path:
+def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
     """Write the figure as `folder/<name>.png`."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name(module)}.png"
     with rc_context(STYLE):
-        render(module, runs).savefig(path, dpi=dpi)
-    return path
+        return _save(render(module, runs), name(module), folder, dpi)
 
 
-def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = 160) -> list[Path]:
+def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
     """Write every figure; those of one run go into its own `figures/` unless told where."""
     if out is None and len(runs) != 1:
         raise ValueError("figures of several runs have no folder of their own: say where to")
@@ -68,20 +68,40 @@ def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = 160) -> list[P
 
 
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
-    """An `<svg>` element to stand in an HTML page, referring to nothing outside of it.
+    """An `<svg>` element to stand in an HTML page, referring to nothing outside of it."""
+    with rc_context(STYLE):
+        return _inline(render(module, runs), module.TITLE)
 
-    Empty if there is nothing to draw.
+
+def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
+    """Write the figure as PNG and return it as SVG; neither, and "", if there is nothing to draw.
+
+    A PNG of this name that was there before is removed then: it shows something else.
     """
     if module.table(runs).empty:
+        (folder / f"{name(module)}.png").unlink(missing_ok=True)
         return ""
-    sink = io.StringIO()
     with rc_context(STYLE):
-        blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        render(module, runs).savefig(sink, format="svg", dpi=160, metadata=blank)
+        figure = render(module, runs)
+        _save(figure, name(module), folder, dpi)
+        return _inline(figure, module.TITLE)
+
+
+def _save(figure: Figure, name: str, folder: Path, dpi: int) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.png"
+    figure.savefig(path, dpi=dpi)
+    return path
+
+
+def _inline(figure: Figure, title: str) -> str:
+    sink = io.StringIO()
+    blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
     text = sink.getvalue()
     text = text[text.index("<svg") :]
     # HTML knows the namespaces by itself; without them the page holds no address at all
     text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text)
-    text = re.sub(r'(<svg[^>]*?)\s+width="[^"]*"', r"\1", text, count=1)
-    text = re.sub(r'(<svg[^>]*?)\s+height="[^"]*"', r"\1", text, count=1)
-    return text.replace("<svg", f'<svg role="img" aria-label="{module.TITLE}"', 1)
+    for given in ("width", "height"):  # the page says how wide, the viewBox how high
+        text = re.sub(rf'(<svg[^>]*?)\s+{given}="[^"]*"', r"\1", text, count=1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)

@@ -1,6 +1,6 @@
 """Pages that need nothing but themselves: style and figures inside, no address to fetch."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,15 +19,14 @@ class Picture:
     title: str
     caption: str
     svg: str
+    """Empty if there was nothing to draw."""
 
 
-def figures(runs: Sequence[Run], names: Iterable[str] | None = None) -> list[Picture]:
-    """Drawings of these runs, in the report's order; without `names` all that there are."""
-    wanted = None if names is None else set(names)
+def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
+    """All figures of these runs, in the report's order; as PNG they are put into `folder`."""
     return [
-        Picture(drawing.name(one), one.TITLE, one.CAPTION, drawing.svg(one, runs))
+        Picture(drawing.name(one), one.TITLE, one.CAPTION, drawing.both(one, runs, folder))
         for one in FIGURES
-        if wanted is None or drawing.name(one) in wanted
     ]
 
 

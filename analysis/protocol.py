@@ -12,15 +12,16 @@ _ALGORITHMS = {
     "and each step is divided by its parameter's own staleness",
 }
 
+_PARTS = ("codec", "modulation", "synchronization")
+
 
 def algorithm(run: Run) -> str:
     """The name of the algorithm, or of the parts that it is spelled out with."""
     training = _training(run)
-    name = training.get("algorithm") or run.summary.get("algorithm")
-    name = name or run.manifest.get("algorithm")
-    if name:
-        return str(name)
-    parts = [_part(training.get(key)) for key in ("codec", "modulation", "synchronization")]
+    for told in (training, run.manifest, run.summary):
+        if told.get("algorithm"):
+            return str(told["algorithm"])
+    parts = [_part(training.get(key)) for key in _PARTS]
     return " + ".join(filter(None, parts)) or "unknown algorithm"
 
 
@@ -30,19 +31,16 @@ def sentence(run: Run) -> str:
     name = algorithm(run)
     if not training:
         return f"{name}; the rest is unknown, as the run's scenario is missing."
-    facts = [
+    facts = [f"{key} {_part(training[key])}" for key in _PARTS if training.get(key)]
+    facts += ["error feedback"] if training.get("error_feedback") else []
+    facts += [
         f"learning rate α = {training.get('learning_rate', '?')}",
         f"batch {training.get('batch_size', '?')}",
         f"seed {run.summary.get('seed', run.scenario.get('seed', '?'))}",
     ]
-    if training.get("error_feedback"):
-        facts.append("with error feedback")
-    for key in ("codec", "modulation", "synchronization"):
-        if training.get(key) and training.get("algorithm"):
-            facts.append(f"{key} {_part(training[key])}")
     told = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
     return (
-        f"{name}{told}, {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
+        f"{name}{told}: {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     )
 

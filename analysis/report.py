@@ -17,13 +17,14 @@ _OUTCOMES = {
 
 
 def report(folder: Path | str) -> Path:
-    """Write `report.html` into a run's folder, from what the folder holds, and return its path.
+    """Write `report.html` into a run's folder, and its figures as PNG; return the page's path.
 
     The page is self-contained: no address in it leads out of the folder. A partial run gives
     a partial page that says so. Raises a RunError for what is no run's folder.
     """
     run = read(folder)
-    return page.write("report.html", run.folder / "report.html", **_content(run))
+    pictures = page.figures([run], run.folder / "figures")  # first: the page lists the files
+    return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
 
 
 def _content(run: Run) -> dict[str, object]:
@@ -45,7 +46,6 @@ def _content(run: Run) -> dict[str, object]:
         "fidelity": sections.fidelity(run),
         "devices": sections.per_device(run),
         "files": sections.files(run),
-        "figures": page.figures([run]),
     }
 
 

@@ -63,7 +63,8 @@ def facts(run: Run) -> list[Row]:
         ("kernel", manifest.get("kernel")),
         ("engine", manifest.get("engine")),
         ("versions", _pairs(manifest.get("versions"))),
-        ("image", _pairs(manifest.get("image"))),
+        ("image", _image(manifest.get("image"))),
+        ("traffic", _encrypted(manifest.get("encrypted"))),
     ]
     return [(name, str(value)) for name, value in rows if value]
 
@@ -76,6 +77,14 @@ def ended_by(run: Run) -> str:
     reason, detail = stop[["reason", "detail"]].iloc[-1]
     told = f": {detail}" if isinstance(detail, str) and detail else ""
     return f"{reason} at {seconds(float(stop['at'].iloc[-1]))}{told}"
+
+
+def _image(value: Any) -> str:
+    return f"{value.get('name')} {value.get('digest')}" if isinstance(value, dict) else ""
+
+
+def _encrypted(value: Any) -> str:
+    return {True: "encrypted (CURVE)", False: "not encrypted (PLAIN)"}.get(value, "")
 
 
 def _pairs(value: Any) -> str:

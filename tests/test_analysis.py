@@ -9,9 +9,6 @@ from analysis import Run, RunError, faults, pushes, read, traffic
 from analysis.compare import compare
 from analysis.devices import devices, mbit
 from analysis.doubts import doubts
-from analysis.labels import labels
-from analysis.protocol import algorithm, sentence
-from analysis.quantities import figures, seconds, size
 from analysis.reconcile import reconcile
 
 from .handmade_run import act, traffic_record, update, written
@@ -106,6 +103,16 @@ def test_a_counter_that_fell_began_again_at_the_boot(tmp_path: Path) -> None:
     assert traffic.totals(run).loc["a", "rx"] == 1000
 
 
+def test_the_busiest_stretch_is_as_long_as_wanted(tmp_path: Path) -> None:
+    gained = [0, 1, 1, 4, 1, 1]  # Mbit in each second
+    counts = [sum(gained[: place + 1]) * 125_000 for place in range(len(gained))]
+    run = written(tmp_path, [traffic_record(at, "a", rx, 0) for at, rx in enumerate(counts)])
+    own = traffic.rates(run).query("what == 'rx'")
+    wanted = {0.5: 4.0, 1.0: 4.0, 2.0: 2.5, 3.0: 2.0, 5.0: 1.6, 60.0: 1.6}
+    assert {window: traffic.busiest(own, window) for window in wanted} == pytest.approx(wanted)
+    assert traffic.busiest(own.iloc[:0], 1.0) == 0.0
+
+
 def test_rebinning_keeps_the_bytes(run: Run) -> None:
     own = traffic.rates(run).query("node == 'adsl-1' and what == 'rx'")
     edges = traffic.bins(own, 3.7)
@@ -158,14 +165,14 @@ def test_devices_come_from_the_scenario_with_their_links(tmp_path: Path) -> None
         "name": "x",
         "devices": [
             {"name": "farm", "count": 2, "link": {"up": {"rate": "500kbit", "delay": "5ms"}}},
-            {"name": "near", "link": None, "profile": "phone"},
+            {"name": "near", "link": None, "profile": {"name": "phone", "cpu": "9%"}},
         ],
     }
     run = written(tmp_path, [], scenario=scenario)
     assert [one.name for one in devices(run)] == ["farm-0", "farm-1", "near"]
     farm, near = devices(run)[0], devices(run)[2]
     assert (farm.rate("tx"), farm.rate("rx"), farm.link) == (0.5, None, "500kbit 5ms up")
-    assert (near.link, near.profile) == ("unshaped", "phone")
+    assert (near.link, near.profile) == ("unshaped", "phone: 9% of a core")
 
 
 def test_without_a_scenario_devices_are_those_that_the_records_name(tmp_path: Path) -> None:
@@ -220,33 +227,3 @@ def test_sums_that_disagree_are_a_doubt(tmp_path: Path) -> None:
     pull = {"at": 1.0, "what": "pull", "node": "a", "version": 0, "bytes": 1_000_000}
     run = written(tmp_path, [pull, traffic_record(2.0, "server", 50_000, 1_050_000)])
     assert any("differ by 10.0 %" in doubt for doubt in doubts(run))
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def test_labels_tell_only_what_sets_runs_apart(run: Run, tmp_path: Path) -> None:
-    facts = {"scenario": "synthetic", "algorithm": "asgd", "seed": 7, "runtime": "docker"}
-    other = written(tmp_path / "one", [], summary=facts)
-    assert labels([run]) == ["synthetic"]
-    assert labels([run, other]) == ["adacomp", "asgd"]
-    assert len(set(labels([run, run]))) == 2
-
-
-def test_the_protocol_is_told_in_full(run: Run, tmp_path: Path) -> None:
-    for fact in ("adacomp", "α = 0.1", "batch 10", "seed 7", "mnist-cnn on mnist", "split iid"):
-        assert fact in sentence(run)
-    spelled = {"training": {"codec": {"kind": "topk", "keep": "1%"}, "modulation": "constant"}}
-    assert algorithm(written(tmp_path, [], scenario=spelled)) == "topk (keep 1%) + constant"
-
-
-def test_quantities_are_short_and_have_units() -> None:
-    assert [size(count) for count in (0, 999, 20_400_000, 3.37e9)] == [
-        *("0 B", "999 B", "20.4 MB", "3.37 GB")
-    ]
-    assert [seconds(span) for span in (0.123, 41, 252, 8000)] == [
-        *("0.12 s", "41 s", "4 min 12 s", "2 h 13 min")
-    ]
-    assert [figures(number) for number in (0.0123, 75.75, 3000, 0)] == [
-        *("0.0123", "75.8", "3,000", "0")
-    ]

@@ -14,6 +14,9 @@ from analysis.figures import (
     accuracy_updates,
     device_traffic,
 )
+from analysis.labels import labels
+from analysis.protocol import algorithm, sentence
+from analysis.quantities import figures, seconds, size
 from analysis.report import report
 
 from .handmade_run import update, written
@@ -39,7 +42,7 @@ def test_a_report_is_one_file_that_fetches_nothing(folder: Path) -> None:
     assert not FETCHES.search(html)
     for address in re.findall(r'(?:src|href)="([^"]*)"', html):
         assert address.startswith("#") or (folder / address).exists(), address
-    assert html.count("<svg") == len(FIGURES)
+    assert html.count("<svg") == len(FIGURES) == len(list((folder / "figures").glob("*.png")))
     text = text_of(path)
     for told in ("success", "adacomp", "α = 0.1", "batch 10", "seed 7", "75.8", "+0.", "2 / 2"):
         assert told in text, told
@@ -106,16 +109,49 @@ def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:
     assert first["best_accuracy"] == 0.95
     assert first["duration"] == 40.0 and first["updates_per_second"] == 1 / 40
     assert pd.isna(first["updates_to_97"]) and pd.isna(table.iloc[1]["final_accuracy"])
-    plain = json.loads(json.dumps(rows([made, nothing])))
+    plain = json.loads(json.dumps(rows(table)))
     assert plain[0]["bytes_to_95"] == 2000 and plain[1]["bytes_to_95"] is None
-    assert readable([made, nothing]).loc["time to 95 %"].to_list() == ["20 s", "–"]
+    assert readable(table).loc["time to 95 %"].to_list() == ["20 s", "–"]
 
 
 @pytest.mark.usefixtures("two_figures")
 def test_a_comparison_is_one_page(tmp_path: Path) -> None:
     made = read(Synthetic(devices=2, updates=200).write(tmp_path / "made"))
     nothing = written(tmp_path / "nothing", [{"at": 1.0, "what": "stop", "reason": "failed"}])
-    path = compare_html([made, nothing], tmp_path / "new" / "compare.html")
+    path = compare_html([made, nothing], tmp_path / "new")
+    assert path == tmp_path / "new" / "compare.html"
     html = path.read_text(encoding="utf-8")
     assert not FETCHES.search(html)
     assert html.count("<svg") == 2
+    assert {one.name for one in path.parent.glob("*.png")} == {
+        *("accuracy_updates.png", "device_traffic.png")
+    }
+
+
+def test_labels_tell_only_what_sets_runs_apart(folder: Path, tmp_path: Path) -> None:
+    run = read(folder)
+    facts = {"scenario": "synthetic", "algorithm": "asgd", "seed": 7, "runtime": "docker"}
+    other = written(tmp_path / "one", [], summary=facts)
+    assert labels([run]) == ["synthetic"]
+    assert labels([run, other]) == ["adacomp", "asgd"]
+    assert len(set(labels([run, run]))) == 2
+
+
+def test_the_protocol_is_told_in_full(folder: Path, tmp_path: Path) -> None:
+    run = read(folder)
+    for fact in ("adacomp", "α = 0.1", "batch 10", "seed 7", "mnist-cnn on mnist", "split iid"):
+        assert fact in sentence(run)
+    spelled = {"training": {"codec": {"kind": "topk", "keep": "1%"}, "modulation": "constant"}}
+    assert algorithm(written(tmp_path, [], scenario=spelled)) == "topk (keep 1%) + constant"
+
+
+def test_quantities_are_short_and_have_units() -> None:
+    assert [size(count) for count in (0, 999, 20_400_000, 3.37e9)] == [
+        *("0 B", "999 B", "20.4 MB", "3.37 GB")
+    ]
+    assert [seconds(span) for span in (0.123, 41, 252, 8000)] == [
+        *("0.12 s", "41 s", "4 min 12 s", "2 h 13 min")
+    ]
+    assert [figures(number) for number in (0.0123, 75.75, 3000, 0)] == [
+        *("0.0123", "75.8", "3,000", "0")
+    ]

@@ -1,4 +1,4 @@
-"""The rate that each shaped link was asked for, and the busiest second that it had."""
+"""The rate that each shaped link was asked for, and the busiest stretch that it had."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
 from ..theme import INK, QUIET, above, log_ticks, nothing, who
-from ..traffic import rates
+from ..traffic import busiest, rates
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (
-    "For each shaped direction the requested rate (bar) and the mean rate in its busiest second "
-    "(triangle). A link that was kept busy for a whole second shows 95 to 100 %; one that "
-    "never was tells nothing about its shaping. rx is counted before the device's own shaper, "
-    "whose queue can take in a burst."
+    "For each shaped direction the requested rate (bar) and the highest mean rate that it had "
+    "(triangle): up, in a second; down, in five, since what comes in is counted before the "
+    "device's own shaper, whose queue takes in a burst. A link kept busy for so long shows 95 to "
+    "100 %; one that never was tells nothing about its shaping."
 )
 
 SATURATED = 0.9
@@ -27,7 +27,8 @@ TOO_FAST = 1.05
 TOO_MUCH = "above the requested rate"
 
 _MOST_ROWS = 12
-_LONG_ENOUGH = 0.5
+_WINDOWS = {"tx": 0.5, "rx": 5.0}
+"""Seconds that a stretch must last at least; readings are about one apart."""
 _MARKERS = {"tx": "^", "rx": "v"}
 
 
@@ -35,19 +36,21 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Columns `run`, `group`, `node`, `what`, `requested`, `busiest` (Mbit/s), `share`, `verdict`.
 
     A row for each device and each direction (`tx` up, `rx` down) whose link asks for a rate;
-    `busiest` is the highest mean between two readings. Verdicts: `saturated`, `never
-    saturated`, `above the requested rate` (tx only), `a burst above it` (rx), `no traffic`.
+    `busiest` is the highest mean between two readings, for rx over five seconds. Verdicts:
+    `saturated`, `never saturated`, `above the requested rate` (tx only), `a burst above it`
+    (rx), `no traffic`.
     """
     columns = ["group", "node", "what", "requested", "busiest", "share", "verdict"]
     return stack(runs, _rows, columns)
 
 
 def _rows(run: Run) -> pd.DataFrame:
-    measured = rates(run)
-    whole = measured[measured["until"] - measured["at"] >= _LONG_ENOUGH]
-    busiest = whole.groupby(["node", "what"])["mbit"].max().to_dict()
+    measured = {
+        (node, way): busiest(own, _WINDOWS[way])
+        for (node, way), own in rates(run).groupby(["node", "what"])
+    }
     rows = [
-        (device.group, device.name, way, requested, busiest.get((device.name, way), 0.0))
+        (device.group, device.name, way, requested, measured.get((device.name, way), 0.0))
         for device in devices(run)
         for way in _MARKERS
         if (requested := device.rate(way)) is not None
@@ -94,17 +97,17 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
 
 
 def _draw_direction(ax: Axes, own: pd.DataFrame, y: float, way: str, colour: str) -> None:
-    requested, busiest = own["requested"].median(), own["busiest"].median()
+    requested, achieved = own["requested"].median(), own["busiest"].median()
     ax.plot([requested], [y], marker="|", markersize=9, markeredgewidth=1.6, color=INK, zorder=5)
-    if busiest > 0:
-        ax.plot([busiest, requested], [y, y], color=colour, linewidth=0.8, alpha=0.5)
-        ax.plot([busiest], [y], marker=_MARKERS[way], markersize=5.5, color=colour, zorder=4)
+    if achieved > 0:
+        ax.plot([achieved, requested], [y, y], color=colour, linewidth=0.8, alpha=0.5)
+        ax.plot([achieved], [y], marker=_MARKERS[way], markersize=5.5, color=colour, zorder=4)
     if len(own) > 1:
         span = own["busiest"].where(own["busiest"] > 0).agg(["min", "max"])
         ax.plot(span, [y, y], color=colour, linewidth=2.4, alpha=0.45, solid_capstyle="butt")
     verdicts = own["verdict"].unique()
     told = verdicts[0] if len(verdicts) == 1 else "mixed"
-    text = told if busiest == 0 else f"{busiest / requested * 100:.0f} %, {told}"
+    text = told if achieved == 0 else f"{achieved / requested * 100:.0f} %, {told}"
     ax.annotate(
         text,
         (1.01, y),
@@ -122,7 +125,7 @@ def _keys() -> list[Line2D]:
     return [
         mark("|", "requested"),
         mark("^", "busiest second, tx (up)"),
-        mark("v", "busiest second, rx (down)"),
+        mark("v", "busiest 5 s, rx (down)"),
     ]
 
 
