@@ -1,0 +1,69 @@
+"""Asks the kernel what it can do, by doing it to a device of our own.
+
+Run as `python3 -m emulator.shaping.probe` in a container that has what a device's will have:
+no list of modules says whether *this* network may use them. Prints one line of JSON.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ..errors import DeploymentError
+from ..link import Link, Side
+from ..units import Fraction, Rate, Seconds
+from . import access, tc
+from .apply import apply
+from .backend import Backend
+from .command import Command
+from .features import Features
+
+_DEVICE = "probe504e"
+_PEER = "probe504f"
+_RATED = Link(up=Side(rate=Rate(8e6)))
+_LATE = Link(up=Side(delay=Seconds(0.01), jitter=Seconds(0.001)))
+_LOSSY = Link(down=Side(loss=Fraction(0.5)))
+
+
+def probe() -> Features:
+    """What works here. Raises DeploymentError if we may not touch the network at all."""
+    with _device():
+        return Features(
+            netem=_works(access.shape(_LATE, Backend(delay="netem"), _DEVICE)),
+            tbf=_works(access.shape(_RATED, Backend(rate="tbf"), _DEVICE)),
+            htb=_works(access.shape(_RATED, Backend(rate="htb"), _DEVICE)),
+            ifb=_works([Command.of(line) for line in tc.redirect(_DEVICE)]),
+            nftables=_works(access.shape(_LOSSY, Backend(loss="nftables"), _DEVICE)),
+        )
+
+
+def _works(commands: list[Command]) -> bool:
+    try:
+        apply(commands)
+    except DeploymentError:
+        return False
+    finally:
+        apply(access.clear(_DEVICE))
+    return True
+
+
+@contextmanager
+def _device() -> Iterator[None]:
+    apply([Command.of(f"ip link add dev {_DEVICE} type veth peer name {_PEER}")])
+    try:
+        yield
+    finally:
+        apply([Command.of(f"ip link del dev {_DEVICE}")])
+
+
+def main() -> int:
+    try:
+        print(json.dumps(probe().plain()))
+    except DeploymentError as error:
+        print(error, file=sys.stderr)
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

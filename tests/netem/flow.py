@@ -1,0 +1,96 @@
+"""Traffic between two ends of a link, as a script for either end; it imports nothing of ours.
+
+Both ends read one clock, that of the host they share. What an end saw it prints as JSON.
+"""
+
+import contextlib
+import json
+import socket
+import struct
+import sys
+import time
+
+CUBIC = b"cubic"
+"""Named, since a host's default may be another, and loss means something else to it."""
+STAMP = struct.Struct("!Qd")
+
+
+def sink(port: str) -> None:
+    """Print [bytes, sent, received whole] of each message on the first connection to come."""
+    with socket.create_server(("", int(port))) as server:
+        peer, _ = server.accept()
+    seen = []
+    while len(head := peer.recv(STAMP.size, socket.MSG_WAITALL)) == STAMP.size:
+        size, sent = STAMP.unpack(head)
+        left = size - STAMP.size
+        while left:
+            left -= len(peer.recv(min(left, 1 << 18)))
+        seen.append([size, sent, time.monotonic()])
+    print(json.dumps(seen))
+
+
+def source(host: str, port: str, size: str, count: str, gap: str) -> None:
+    """Send `count` messages of `size` bytes, `gap` seconds after one another."""
+    message = bytearray(int(size))
+    peer = _connect(host, int(port))
+    began = time.monotonic()
+    for number in range(int(count)):
+        time.sleep(max(0.0, began + number * float(gap) - time.monotonic()))
+        STAMP.pack_into(message, 0, len(message), time.monotonic())
+        peer.sendall(message)
+    peer.shutdown(socket.SHUT_WR)
+    peer.recv(1)  # until the other end has all of it
+
+
+def _connect(host: str, port: int) -> socket.socket:
+    end = time.monotonic() + 10
+    while True:
+        peer = socket.socket()
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CUBIC)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            peer.connect((host, port))
+            return peer
+        except ConnectionRefusedError:
+            peer.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.02)
+
+
+def echo(port: str) -> None:
+    """Send every datagram back, until told to stop."""
+    server = socket.socket(type=socket.SOCK_DGRAM)
+    server.bind(("", int(port)))
+    print("ready", flush=True)
+    while True:
+        data, peer = server.recvfrom(2048)
+        server.sendto(data, peer)
+
+
+def ping(host: str, port: str, count: str, gap: str, wait: str) -> None:
+    """Print the round-trip time of each datagram in order of sending; null if none was made."""
+    peer = socket.socket(type=socket.SOCK_DGRAM)
+    peer.connect((host, int(port)))
+    times: list[float | None] = [None] * int(count)
+    began = time.monotonic()
+    for number in range(int(count)):
+        _collect(peer, times, began + number * float(gap))
+        with contextlib.suppress(PermissionError):  # so says a local drop
+            peer.send(STAMP.pack(number, time.monotonic()))
+    _collect(peer, times, time.monotonic() + float(wait))
+    print(json.dumps(times))
+
+
+def _collect(peer: socket.socket, times: list[float | None], until: float) -> None:
+    while (left := until - time.monotonic()) > 0:
+        peer.settimeout(left)
+        try:
+            number, sent = STAMP.unpack(peer.recv(2048))
+        except TimeoutError:
+            return
+        times[number] = time.monotonic() - sent
+
+
+if __name__ == "__main__":
+    {"sink": sink, "source": source, "echo": echo, "ping": ping}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,136 @@
+"""A node and the rest of the world: two network namespaces, a cable, and what can be measured."""
+
+import itertools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from emulator.shaping.apply import apply
+from emulator.shaping.command import Command
+
+Way = Literal["up", "down"]
+FLOW = str(Path(__file__).with_name("flow.py"))
+_numbers = itertools.count()
+
+
+@dataclass(frozen=True)
+class Message:
+    """One that arrived; times are the host's monotonic clock's."""
+
+    size: int
+    sent: float
+    received: float
+
+    @property
+    def took(self) -> float:
+        return self.received - self.sent
+
+
+@dataclass
+class Lab:
+    """`near` is the node, on whose eth0 all shaping happens; `far` is everyone else."""
+
+    near: str
+    far: str
+    children: list["subprocess.Popen[str]"] = field(default_factory=list)
+    ports: Iterator[int] = field(default_factory=lambda: itertools.count(7000))
+
+    def shape(self, commands: list[Command]) -> None:
+        """Run them in the node; none may have anything to complain of."""
+        said = apply(commands, inside=_inside(self.near))
+        assert not said, said
+
+    def stream(self, way: Way, size: int, count: int = 1, gap: float = 0.0) -> "Stream":
+        """Start sending messages over a TCP connection of their own."""
+        start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
+        port = str(next(self.ports))
+        sink = self._run(end, "sink", port)
+        words = [_address(way), port, str(size), str(count), str(gap)]
+        return Stream(sink, self._run(start, "source", *words))
+
+    def ping(self, count: int, gap: float = 0.001, wait: float = 1.0) -> list[float | None]:
+        """Round trips from the node, in order of sending; None for what was lost."""
+        port = str(next(self.ports))
+        echo = self._run(self.far, "echo", port)
+        assert echo.stdout is not None
+        assert echo.stdout.readline() == "ready\n"
+        ping = self._run(self.near, "ping", _address("up"), port, str(count), str(gap), str(wait))
+        times: list[float | None] = _result(ping)
+        echo.kill()
+        return times
+
+    def _run(self, inside: str, *words: str) -> "subprocess.Popen[str]":
+        child = subprocess.Popen(
+            [*_inside(inside), sys.executable, "-I", "-S", FLOW, *words],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.children.append(child)
+        return child
+
+    def end(self) -> None:
+        for child in self.children:
+            child.kill()
+            child.communicate()
+        for name in (self.near, self.far):
+            apply([Command.of(f"ip netns del {name}", lenient=True)])
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A connection that is being used."""
+
+    sink: "subprocess.Popen[str]"
+    source: "subprocess.Popen[str]"
+
+    def messages(self) -> list[Message]:
+        """All that arrived, when the last one has."""
+        seen = [Message(*entry) for entry in _result(self.sink)]
+        assert self.source.wait(timeout=10) == 0
+        return seen
+
+
+@contextmanager
+def lab() -> Iterator[Lab]:
+    """Unshaped so far; nothing of it is left afterwards."""
+    name = f"emulate-{os.getpid()}-{next(_numbers)}"
+    made = Lab(f"{name}-near", f"{name}-far")
+    try:
+        _build(made)
+        yield made
+    finally:
+        made.end()
+
+
+def _build(made: Lab) -> None:
+    lines = [
+        f"ip netns add {made.near}",
+        f"ip netns add {made.far}",
+        f"ip link add eth0 netns {made.near} type veth peer name eth0 netns {made.far}",
+        f"ip -n {made.near} address add {_address('down')}/24 dev eth0",
+        f"ip -n {made.far} address add {_address('up')}/24 dev eth0",
+        f"ip -n {made.near} link set eth0 up",
+        f"ip -n {made.far} link set eth0 up",
+    ]
+    apply(Command.of(line) for line in lines)
+
+
+def _address(way: Way) -> str:
+    """Where what goes that way arrives."""
+    return "10.80.78.2" if way == "up" else "10.80.78.1"
+
+
+def _inside(name: str) -> list[str]:
+    return ["ip", "netns", "exec", name]
+
+
+def _result(child: "subprocess.Popen[str]") -> Any:
+    said, _ = child.communicate(timeout=60)
+    assert child.returncode == 0, f"{child.args} failed"
+    return json.loads(said)

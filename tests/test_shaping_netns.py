@@ -1,0 +1,189 @@
+"""A node's link on this kernel, with real packets between two namespaces."""
+
+import os
+import subprocess
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from emulator.link import FRAME, Link, Side
+from emulator.shaping import access
+from emulator.shaping.backend import Backend
+from emulator.units import Fraction, Rate
+from tests.netem.lab import Lab, Way, lab
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make network namespaces"),
+]
+
+TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
+HTB = Backend(rate="htb", loss="nftables", cut="nftables")
+RATES = [Rate(1e6), Rate(8e6), Rate(50e6)]
+MODEL = 1_700_000
+WAYS: tuple[Way, Way] = ("up", "down")
+
+
+def _rated(rate: Rate) -> Link:
+    return Link(up=Side(rate=rate), down=Side(rate=rate))
+
+
+def _lossy(way: Way, loss: float, rate: Rate | None = None) -> Link:
+    return Link(**{way: Side(rate=rate, loss=Fraction(loss))})
+
+
+@pytest.mark.parametrize(
+    ("backend", "lump"),
+    [(TBF, 0), (HTB, 65536)],  # htb lets the last packet through whole, however long
+    ids=["tbf", "htb"],
+)
+def test_goodput_is_the_rate_less_the_headers(backend: Backend, lump: int) -> None:
+    with ExitStack() as stack:
+        running = {}
+        for rate in RATES:
+            for way in WAYS:  # a lab each: acknowledgements would take a share of the other way
+                here = stack.enter_context(lab())
+                here.shape(access.shape(_rated(rate), backend))
+                running[rate, way] = here.stream(way, size=round(4 * rate / 8 / FRAME))
+        for (rate, way), stream in running.items():
+            (message,) = stream.messages()
+            wanted = Side(rate=rate).transfer(message.size)
+            print(
+                f"{backend.rate} {rate} {way}: goodput {wanted / message.took:.4f} of 0.9564 rate"
+            )
+            least = Side(rate=rate).transfer(message.size - lump) / 1.03
+            assert least < message.took < wanted / 0.97, (str(rate), way)
+
+
+@pytest.mark.parametrize(
+    ("rate", "size", "count"),
+    [
+        (Rate(8e6), MODEL, 1),
+        (Rate(50e6), MODEL, 3),
+        (Rate(1e6), 2_000, 100),
+        (Rate(8e6), 22_000, 20),
+    ],
+    ids=["model-8mbit", "models-50mbit", "burst-1mbit", "updates-8mbit"],
+)
+def test_messages_take_the_time_that_virtual_time_charges(
+    rate: Rate, size: int, count: int
+) -> None:
+    with lab() as up, lab() as down:
+        link, streams = _rated(rate), {}
+        for way, here in (("up", up), ("down", down)):
+            here.shape(access.shape(link, TBF))
+            streams[way] = here.stream(way, size, count)
+        for way, stream in streams.items():
+            messages = stream.messages()
+            took = messages[-1].received - messages[0].sent
+            print(f"{way}: {took:.3f} for {link.up.transfer(count * size):.3f}")
+            wanted = link.up.transfer(count * size)
+            first = 8 * 1600 / rate + 0.002  # what an idle link lets through at once
+            assert wanted * 0.97 - first < took < wanted * 1.03 + 0.01, way
+
+
+def test_the_slowest_link_still_carries() -> None:
+    """TCP's first timeout is far too short for a dial-up line: some of it is sent twice."""
+    link = _rated(Rate(49e3))
+    with lab() as here:
+        here.shape(access.shape(link, TBF))
+        (message,) = here.stream("down", size=16_000).messages()
+        assert message.took == pytest.approx(link.down.transfer(16_000), rel=0.3)
+
+
+def test_an_update_is_not_let_through_whole() -> None:
+    """TCP hands 64 KB down as one packet; charged after it has passed, it would take no time."""
+    with lab() as here:
+        link = _rated(Rate(1e6))
+        here.shape(access.shape(link, TBF))
+        for way in WAYS:
+            took = here.stream(way, size=22_000).messages()[0].took
+            assert took == pytest.approx(link.up.transfer(22_000), rel=0.12), way
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_loss_is_what_was_asked(way: Way) -> None:
+    """Of 3,000 at 10 %, 99 in 100 honest runs lose 8.6 to 11.4 %: two outside are a fault."""
+    with lab() as here:
+        here.shape(access.shape(_lossy(way, 0.1), TBF))
+        shares = []
+        while len(shares) < 2 and not (shares and 0.086 <= shares[-1] <= 0.114):
+            times = here.ping(3000, gap=0.0005, wait=0.5)
+            shares.append(times.count(None) / len(times))
+        print(way, shares)
+        assert 0.086 <= shares[-1] <= 0.114, shares
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_loss_slows_tcp_down(way: Way) -> None:
+    """It must not be told of the loss, or it would carry on as if nothing had happened."""
+    rate = Rate(200e6)
+    with lab() as here:
+        here.shape(access.shape(_lossy(way, 0.1, rate), TBF))
+        (message,) = here.stream(way, size=1_500_000).messages()
+        print(way, message.took / Side(rate=rate).transfer(message.size))
+        assert message.took > 2 * Side(rate=rate).transfer(message.size)
+
+
+def test_a_cut_stops_everything_and_connections_outlive_it() -> None:
+    backend, link = TBF, _rated(Rate(8e6))
+    with lab() as here:
+        here.shape(access.shape(link, backend))
+        streams = [here.stream(way, size=200, count=60, gap=0.05) for way in WAYS]
+        time.sleep(1.0)
+        here.shape(access.sever(link, backend))
+        cut = time.monotonic()
+        here.shape(access.sever(link, backend))  # as when a severed node crashes
+        assert here.ping(20, gap=0.01, wait=0.1) == [None] * 20
+        time.sleep(0.5)
+        mended = time.monotonic()
+        here.shape(access.mend(link, backend))
+        here.shape(access.mend(link, backend))
+        for stream in streams:
+            messages = stream.messages()
+            assert len(messages) == 60
+            during = [m for m in messages if cut + 0.02 < m.received < mended]
+            assert not during
+            assert any(m.received < cut for m in messages)
+            assert max(m.took for m in messages) > 0.8 * (mended - cut)
+        assert None not in here.ping(20, gap=0.01)
+
+
+def test_clearing_leaves_the_device_as_it_was() -> None:
+    side = Side(rate=Rate(8e6), loss=Fraction(0.01))
+    link = Link(up=side, down=side)
+    with lab() as here:
+        before = _state(here)
+        here.shape(access.shape(link, TBF))
+        here.shape(access.sever(link, TBF))
+        assert _state(here) != before
+        here.shape(access.clear())
+        assert _state(here) == before
+        here.shape(access.clear())
+
+
+def test_what_others_shaped_is_refused_and_left_alone() -> None:
+    from emulator.errors import DeploymentError
+
+    with lab() as here:
+        theirs = ["tc", "qdisc", "add", "dev", "eth0", "root", "handle", "7:", "pfifo"]
+        subprocess.run(["ip", "netns", "exec", here.near, *theirs], check=True)
+        before = _state(here)
+        with pytest.raises(DeploymentError, match="tc refused: tc qdisc add dev eth0 root"):
+            here.shape(access.shape(_rated(Rate(8e6)), TBF))
+        here.shape(access.clear())
+        assert _state(here) == before
+
+
+def _state(here: Lab) -> list[str]:
+    asked = ["tc qdisc show", "tc filter show dev eth0", "ip -d link show", "nft list ruleset"]
+    return [
+        subprocess.run(
+            ["ip", "netns", "exec", here.near, *line.split()],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for line in asked
+    ]
