@@ -593,6 +593,8 @@ def test_any_key_can_be_overridden(override: str, get: Any, value: object) -> No
 def test_overrides_are_applied_in_order_and_may_mend_the_file() -> None:
     overrides = ("training.algorithm=null", "training.codec=dense", "training.modulation=staleness")
     assert small(overrides=overrides).training.algorithm == "ada-sgd"
+    unsaid = ("algorithm: asgd", "batch_size: 5")
+    assert small(unsaid, overrides=("training.codec.kind=dense",)).training.codec == Dense()
     assert small(overrides=("seed=1", "seed=2")).seed == 2
     assert small(("asgd", "nonsense"), overrides=("training.algorithm=adacomp",))
 
@@ -788,6 +790,14 @@ def test_kinds_do_not_mix_and_ties_follow_the_file_and_then_the_verbs() -> None:
         (5, "mend", "one"),
         (5, "mend", "pair-1"),
     ]
+
+
+def test_ends_at_one_time_follow_the_file_whichever_began_first() -> None:
+    text = (
+        "[{kind: crash, nodes: [pair-0], at: 1s, lasts: 4s},"
+        " {kind: crash, nodes: [one], at: 3s, lasts: 2s}]"
+    )
+    assert planned(text)[2:] == [(5, "start", "one"), (5, "start", "pair-0")]
 
 
 def test_nothing_is_planned_for_after_the_end() -> None:
@@ -998,6 +1008,7 @@ def test_the_schema_accepts_the_scenarios_here_as_written(path: Path) -> None:
         (("nmae",), "x"),
         (("training", "algorithm"), "adacmp"),
         (("training", "codec"), "dense"),
+        (("training",), {"dataset": "mnist", "model": "mnist-cnn", "codec": "topk"}),
         (("training", "batch_size"), 0),
         (("training", "split"), {"kind": "shards", "per": 1}),
         (("stop",), {}),
@@ -1043,3 +1054,45 @@ def test_the_schema_describes_every_key() -> None:
         part = whole if model == "Scenario" else whole["$defs"][model]
         for key, about in part["properties"].items():
             assert "description" in about or "$ref" in about, f"{model}.{key}"
+
+
+# -- the documentation -----------------------------------------------------------------------------
+
+DOCS = SCENARIOS.parent / "docs"
+
+
+def blocks(page: str) -> list[Any]:
+    text = (DOCS / page).read_text()
+    return [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
+
+
+def test_the_documented_scenario_runs_as_it_stands() -> None:
+    whole, faults, preset = blocks("scenario.md")
+    assert loads(json.dumps(whole)).name == "smallest-of-all"
+    assert loads(json.dumps({**WRITTEN, **faults}), folder=SCENARIOS).faults
+    shipped = yaml.safe_load((SCENARIOS / "profiles" / "links" / "fios.yaml").read_text())
+    assert preset == shipped
+
+
+def test_the_documented_failure_profile_can_be_used(tmp_path: Path) -> None:
+    profile, devices = blocks("add-a-failure-profile.md")
+    files = {
+        "own.yaml": json.dumps({**WRITTEN, **devices, "faults": []}),
+        "profiles/failures/night-shift.yaml": json.dumps(profile),
+    }
+    assert timeline(load(in_folder(tmp_path, files)))
+
+
+def mappings(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+    for one in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from mappings(one)
+
+
+def test_every_key_and_name_is_documented() -> None:
+    words = set(re.findall(r"[\w-]+", (DOCS / "scenario.md").read_text()))
+    keys = {key for part in mappings(schema()) for key in part.get("properties", {})}
+    kinds = {part["const"] for part in mappings(schema()) if "const" in part}
+    profiles = {file.stem for file in (SCENARIOS / "profiles").rglob("*.yaml")}
+    assert not (keys | kinds | profiles) - words
