@@ -85,9 +85,9 @@ def _links(run: Run) -> list[str]:
 
 def _sums(run: Run) -> list[str]:
     sums = reconcile(run)
-    if sums is None or abs(sums.share) <= RECONCILED:
+    if sums is None or abs(sums.both.share) <= RECONCILED:
         return []
     return [
-        f"the bytes at the server's interface differ by {percent(sums.share)} from those that the "
-        f"application counted: they should agree within {percent(RECONCILED, 0)}"
+        f"the bytes at the server's interface differ by {percent(sums.both.share)} from those "
+        f"that the application counted: they should agree within {percent(RECONCILED, 0)}"
     ]

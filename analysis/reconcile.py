@@ -5,7 +5,7 @@ frames. Between the two lie headers and acknowledgements, which can be estimated
 sizes of an Ethernet frame and its TCP segment, and what cannot be known beforehand.
 """
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from . import pushes, traffic
 from .runs import Run
@@ -22,23 +22,19 @@ _CONNECTION = 1500
 
 
 @dataclass(frozen=True)
-class Reconciliation:
-    """Both sums and the estimates between them, in bytes over both directions."""
+class Sums:
+    """What was counted in one direction, or in both, and the estimates between; in bytes."""
 
-    push: int
-    pull: int
+    application: int
     interface: int
-    """rx + tx at the server's interface."""
     headers: int
-    """Estimate: of data, were every segment one full Ethernet frame."""
+    """Estimate: of the data, were every segment one full Ethernet frame."""
     acknowledgements: int
-    """Estimate: one for two segments."""
+    """Estimate: of what came the other way, one for two segments."""
     requests: int
+    """Estimate: one small segment a pull."""
     connections: int
-
-    @property
-    def application(self) -> int:
-        return self.push + self.pull
+    """Estimate: handshakes of TCP and ZMTP."""
 
     @property
     def difference(self) -> int:
@@ -47,7 +43,7 @@ class Reconciliation:
     @property
     def share(self) -> float:
         """The difference as a fraction of the application's bytes."""
-        return self.difference / self.application
+        return self.difference / self.application if self.application else float("nan")
 
     @property
     def rest(self) -> int:
@@ -59,6 +55,28 @@ class Reconciliation:
         estimates = self.headers + self.acknowledgements + self.requests + self.connections
         return self.difference - estimates
 
+    def __add__(self, other: "Sums") -> "Sums":
+        pairs = zip(astuple(self), astuple(other), strict=True)
+        return Sums(*(one + two for one, two in pairs))
+
+
+@dataclass(frozen=True)
+class Reconciliation:
+    """Both directions at the server's interface: `rx` holds the pushes, `tx` the models."""
+
+    rx: Sums
+    tx: Sums
+
+    @property
+    def both(self) -> Sums:
+        return self.rx + self.tx
+
+    @property
+    def data_a_header(self) -> float:
+        """Bytes of models for each header that was counted with them; a full frame has 1448."""
+        headers = self.tx.difference - self.tx.acknowledgements - self.tx.connections
+        return self.tx.application * HEADERS / headers if headers > 0 else float("inf")
+
 
 def reconcile(run: Run) -> Reconciliation | None:
     """None if a side of it is not known: no traffic at the server, or no bytes counted."""
@@ -68,24 +86,27 @@ def reconcile(run: Run) -> Reconciliation | None:
     pull = int(pulls["bytes"].sum()) if len(pulls) else _told(run)
     if interface is None or push + pull == 0:
         return None
+    hellos = len(run.records("hello")) * _CONNECTION // 2
+    rx, tx = interface
     return Reconciliation(
-        push=push,
-        pull=pull,
-        interface=interface,
-        headers=(push + pull) * HEADERS // PAYLOAD,
-        acknowledgements=(push + pull) * HEADERS // (2 * PAYLOAD),
-        requests=len(pulls) * _REQUEST,
-        connections=len(run.records("hello")) * _CONNECTION,
+        rx=Sums(push, rx, _headers(push), _headers(pull) // 2, len(pulls) * _REQUEST, hellos),
+        tx=Sums(pull, tx, _headers(pull), _headers(push) // 2, 0, hellos),
     )
+
+
+def _headers(data: int) -> int:
+    return data * HEADERS // PAYLOAD
 
 
 def _told(run: Run) -> int:
     return sum(int(run.summary.get(key) or 0) for key in ("pull_bytes", "evaluation_pull_bytes"))
 
 
-def _interface(run: Run) -> int | None:
-    told = [run.summary.get(key) for key in ("server_rx_bytes", "server_tx_bytes")]
-    if None not in told:
-        return int(sum(told))
+def _interface(run: Run) -> tuple[int, int] | None:
+    rx, tx = (run.summary.get(key) for key in ("server_rx_bytes", "server_tx_bytes"))
+    if rx is not None and tx is not None:
+        return int(rx), int(tx)
     counted = traffic.totals(run)
-    return int(counted.loc["server"].sum()) if "server" in counted.index else None
+    if "server" not in counted.index:
+        return None
+    return int(counted.loc["server", "rx"]), int(counted.loc["server", "tx"])

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from . import page, sections
+from . import byte_tables, page, sections
 from .doubts import doubts, kept_up
 from .protocol import sentence
 from .runs import Run, read
 
 _OUTCOMES = {
-    "success": "The run ended by its stop condition.",
     "stopped": "Someone asked for the end of the run; what it did until then is complete.",
     "canceled": "The run was broken off by hand; what it did until then is below.",
     "failed": "The run failed; what it did until then is below.",
@@ -37,11 +36,12 @@ def _content(run: Run) -> dict[str, object]:
         "headline": sections.headline(run),
         "protocol": sentence(run),
         "facts": sections.facts(run),
-        "kinds": sections.kinds(run),
-        "models": sections.models(run),
-        "reconciled": sections.bytes_reconciled(run),
-        "remainder": sections.remainder(run),
+        "kinds": byte_tables.kinds(run),
+        "models": byte_tables.models(run),
+        "reconciled": byte_tables.bytes_reconciled(run),
+        "remainder": byte_tables.remainder(run),
         "faults": sections.faults(run),
+        "faults_to_come": sections.faults_to_come(run),
         "links": sections.links(run),
         "fidelity": sections.fidelity(run),
         "devices": sections.per_device(run),

@@ -11,7 +11,6 @@ from .devices import devices
 from .faults import actions, downtime
 from .figures import link_rates
 from .quantities import figures, percent, seconds, size
-from .reconcile import Reconciliation, reconcile
 from .runs import Run
 
 Row = tuple[str, ...]
@@ -64,7 +63,7 @@ def facts(run: Run) -> list[Row]:
         ("engine", manifest.get("engine")),
         ("versions", _pairs(manifest.get("versions"))),
         ("image", _image(manifest.get("image"))),
-        ("traffic", _encrypted(manifest.get("encrypted"))),
+        ("on the wire", _encrypted(manifest.get("encrypted"))),
     ]
     return [(name, str(value)) for name, value in rows if value]
 
@@ -93,89 +92,27 @@ def _pairs(value: Any) -> str:
     return ", ".join(f"{key} {one}" for key, one in value.items())
 
 
-def kinds(run: Run) -> list[Row]:
-    """Push bytes by kind, as (style, kind, bytes, share, bytes an update)."""
-    sums = pushes.by_kind(run)
-    total, count = int(sums.sum()), len(run.records("update"))
-    rows = [("", *row) for row in sums.items()] + [("sum", "total", total)]
-    return [
-        (
-            *(style, str(kind), f"{held:,}", percent(held / total)),
-            f"{held / count:,.1f}" if count else "–",
-        )
-        for style, kind, held in (rows if total else [])
-    ]
-
-
-def models(run: Run) -> list[Row]:
-    """Compression under each byte model, as (model, bytes, ratio)."""
-    table = pushes.models(run)
-    return [
-        (model, f"{held:,}", figures(ratio)) for model, held, ratio in table.itertuples(index=False)
-    ]
-
-
-def bytes_reconciled(run: Run) -> list[Row]:
-    """From application bytes to the interface's, as (style, what, bytes, share of application)."""
-    sums = reconcile(run)
-    return [] if sums is None else list(_steps(sums))
-
-
-def _steps(sums: Reconciliation) -> Iterator[Row]:
-    def row(style: str, what: str, held: int) -> Row:
-        return style, what, f"{held:,}", percent(held / sums.application, 2)
-
-    yield row("", "pushes that were applied", sums.push)
-    yield row("", "models sent in answer to pulls", sums.pull)
-    yield row("sum", "application, both ways", sums.application)
-    yield row("sum", "server's interface, rx + tx", sums.interface)
-    yield row("sum", "difference", sums.difference)
-    yield row(
-        "part", "headers of 66 B, were every frame counted (1448 B of data each)", sums.headers
-    )
-    yield row("part", "acknowledgements, one for two frames", sums.acknowledgements)
-    yield row("part", "requests, one a pull", sums.requests)
-    yield row("part", "handshakes of TCP and ZMTP", sums.connections)
-    yield row("part", "the rest", sums.rest)
-
-
-def remainder(run: Run) -> str:
-    """What the last row of that table is made of, given its sign."""
-    sums = reconcile(run)
-    if sums is None:
-        return ""
-    if sums.rest < 0:
-        return (
-            "The rest is below zero because the kernel hands segments of up to 64 kB to the "
-            "interface in one piece (segmentation offload): they are counted with one header, and "
-            "cut into frames of 1514 B, each with its own, only later. Heartbeats and "
-            "retransmissions are in it too."
-        )
-    return (
-        "The rest is heartbeats, retransmissions, and messages that a fault or the run's end "
-        "cut off, whose bytes crossed the interface in part."
-    )
-
-
 def faults(run: Run) -> list[Row]:
-    """Every action, as (style, fault, node, verb, planned, realised, late)."""
-    return [
-        _fault(run, *row)
-        for row in actions(run)[
-            ["fault", "node", "verb", "planned", "at", "drawn", "late"]
-        ].itertuples(index=False)
-    ]
+    """Every action due before the end, as (style, fault, node, verb, planned, realised, late)."""
+    table = actions(run)
+    due = table[(table["planned"] < run.end) | table["at"].notna()]
+    columns = ["fault", "node", "verb", "planned", "at", "drawn", "late"]
+    return [_fault(*row) for row in due[columns].itertuples(index=False)]
+
+
+def faults_to_come(run: Run) -> int:
+    """Actions that the schedule held for after the run's end."""
+    table = actions(run)
+    return int(((table["planned"] >= run.end) & table["at"].isna()).sum())
 
 
 def _fault(
-    run: Run, fault: str, node: str, verb: str, planned: float, at: float, drawn: bool, late: float
+    fault: str, node: str, verb: str, planned: float, at: float, drawn: bool, late: float
 ) -> Row:
     when = "drawn by the device" if drawn else f"{planned:.3f}"
-    if not math.isnan(at):
-        return "", fault, node, verb, when, f"{at:.3f}", "" if drawn else f"{late:+.3f}"
-    if planned >= run.end:
-        return "quiet", fault, node, verb, when, "the run had ended", ""
-    return "bad", fault, node, verb, when, "never", ""
+    if math.isnan(at):
+        return "bad", fault, node, verb, when, "never", ""
+    return "", fault, node, verb, when, f"{at:.3f}", "" if drawn else f"{late:+.3f}"
 
 
 def links(run: Run) -> list[Row]:

@@ -81,6 +81,12 @@ def width(table: pd.DataFrame, most: int) -> float:
     return max(1.0, (table["until"].max() - table["at"].min()) / most)
 
 
+def extent(table: pd.DataFrame) -> tuple[float, float]:
+    """What a time axis shows: from the run's zero, as nobody may speak before, to the end."""
+    end = table["until"].max()
+    return (0.0, end) if end > 0 else (table["at"].min(), end)
+
+
 _WAYS = ("rx", "tx")
 
 

@@ -216,10 +216,13 @@ def test_ratios_under_all_byte_models_come_from_the_entries(tmp_path: Path) -> N
 def test_the_difference_is_split_and_nothing_is_left_over(run: Run) -> None:
     sums = reconcile(run)
     assert sums is not None
-    parts = sums.headers + sums.acknowledgements + sums.requests + sums.connections + sums.rest
-    assert sums.push + sums.pull + parts == sums.interface
-    assert sums.push == run.summary["push_bytes"]["total"]
-    assert sums.pull == run.summary["pull_bytes"]
+    for way in (sums.rx, sums.tx, sums.both):
+        parts = way.headers + way.acknowledgements + way.requests + way.connections + way.rest
+        assert way.application + parts == way.interface
+    assert sums.rx.application == run.summary["push_bytes"]["total"]
+    assert sums.tx.application == run.summary["pull_bytes"]
+    assert sums.tx.interface == run.summary["server_tx_bytes"]
+    assert sums.both.interface == sums.rx.interface + sums.tx.interface
     assert not any("interface" in doubt for doubt in doubts(run))
 
 

@@ -2,12 +2,13 @@
 
 import json
 import re
+import types
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis import FIGURES, page, read
+from analysis import FIGURES, drawing, page, read
 from analysis.compare import compare, compare_html, readable, rows
 from analysis.doubts import kept_up
 from analysis.figures import (
@@ -18,10 +19,12 @@ from analysis.labels import labels
 from analysis.protocol import algorithm, sentence
 from analysis.quantities import figures, seconds, size
 from analysis.report import report
+from analysis.runs import COLUMNS
 
 from .handmade_run import update, written
 from .synthetic_run import Synthetic
 
+DOCS = Path(__file__).parent.parent / "docs"
 FETCHES = re.compile(r"""https?:|@import|<script|<link|<iframe|(src|href)="//|url\(["']?(?!#)""")
 
 
@@ -155,3 +158,33 @@ def test_quantities_are_short_and_have_units() -> None:
     assert [figures(number) for number in (0.0123, 75.75, 3000, 0)] == [
         *("0.0123", "75.8", "3,000", "0")
     ]
+
+
+def test_the_documented_records_are_those_that_are_read() -> None:
+    text = (DOCS / "run-folder.md").read_text(encoding="utf-8")
+    text = text[text.index("## run.jsonl") : text.index("## timeline.jsonl")]
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `")]
+    told = {
+        name: set(re.findall(r"`(\w+)`", keys))
+        for names, keys in rows
+        for name in re.findall(r"`([\w.]+)`", names)
+    }
+    for what, columns in COLUMNS.items():
+        keys = set(columns) - {"at"}
+        assert keys <= (told.keys() if what == "update" else told[what]), what
+
+
+def test_the_documented_figure_joins_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (DOCS / "add-a-figure.md").read_text(encoding="utf-8")
+    example = types.ModuleType("example")
+    exec(re.findall(r"```python\n(.*?)```", text, re.S)[0], example.__dict__)
+    run = read(Synthetic(devices=2, updates=150).write(tmp_path))
+    table = example.table([run])
+    assert table["loss"].iloc[0] == run.records("update")["loss"][:100].median()
+    assert len(drawing.render(example, [run]).axes[0].lines) == 1
+    assert example.table([]).empty
+    monkeypatch.setattr(page, "FIGURES", (example,))
+    html = report(tmp_path).read_text(encoding="utf-8")
+    assert html.index("More figures") < html.index('<figure id="example">')

@@ -37,7 +37,7 @@ def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
         )
     ax.set_xlabel(label)
     ax.set_ylabel("accuracy (%)")
-    ax.set_xlim(0, table[over].max() * 1.02)
+    ax.set_xlim(0, table[over].max() * 1.01)
     ax.set_ylim(*_limits(table["accuracy"]))
     ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
     if len(colours) > 1:
@@ -52,4 +52,4 @@ def _limits(accuracy: pd.Series) -> tuple[float, float]:
 
 
 def _tell_end(ax: Axes, x: float, y: float) -> None:
-    ax.annotate(f"{y:.1f} %", (x, y), xytext=(0, 4), textcoords="offset points", ha="right")
+    ax.annotate(f"{y:.1f} %", (x, y), xytext=(5, 0), textcoords="offset points", va="center")

@@ -28,5 +28,5 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if not shown.empty:
         low, high = shown["push_bytes"].min(), shown["push_bytes"].max()
         ax.set_xscale("log")
-        ax.set_xlim(low / 1.2, high * 1.2)
+        ax.set_xlim(low / 1.2, high * 1.03)
         log_ticks(ax.xaxis, low, high, size)

@@ -14,7 +14,7 @@ from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
 from ..theme import INK, fault, fault_keys, nothing, panels, shade, who
-from ..traffic import bins, rates, rebin, width
+from ..traffic import bins, extent, rates, rebin, width
 
 TITLE = "Traffic per device"
 CAPTION = (
@@ -96,6 +96,7 @@ def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
             _strip(panel, own[own["what"] == way], colours[node])
             shade(panel, struck)
         row[0].set_ylabel(name, rotation=0, ha="right", va="center", labelpad=6)
+    grid[0][0].set_xlim(*extent(table))
     for column, label in enumerate(_WAYS.values()):
         grid[0][column].set_title(label, loc="left")
         grid[-1][column].set_xlabel("at (s)")
@@ -136,6 +137,7 @@ def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
             rasterized=True,
         )
         _mark(panel, table, keys)
+        panel.set_xlim(*extent(table))
         panel.set_ylim(len(keys), 0)
         panel.set_title(label, loc="left")
         panel.set_xlabel("at (s)")

@@ -9,7 +9,7 @@ from ..faults import outages
 from ..labels import stack
 from ..runs import Run
 from ..theme import above, fault_keys, nothing, panels, series, shade
-from ..traffic import bins, rates, rebin, width
+from ..traffic import bins, extent, rates, rebin, width
 
 TITLE = "Traffic at the server"
 CAPTION = (
@@ -65,6 +65,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
                 zorder=3,
             )
         panel.set_ylabel(label)
+        panel.set_xlim(*extent(table))
         panel.set_ylim(bottom=0)
         if len(colours) == 1:
             shade(panel, struck)

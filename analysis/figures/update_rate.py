@@ -14,7 +14,7 @@ from ..theme import above, fault_keys, nothing, series, shade
 TITLE = "Updates per second"
 CAPTION = (
     "How fast the server's model moved; bands are the times when a device was crashed or cut "
-    "off. A dip that outlasts its band is a fault that the others had to wait for."
+    "off. A dip that outlasts its band is what the recovery took."
 )
 
 _BINS = 100
