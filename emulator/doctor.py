@@ -1,25 +1,33 @@
 """What runs need of a machine, looked up one by one, and what to do where it is missing."""
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import datasets
 from .errors import EmulatorError
 from .host import Host
 
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from .shaping.features import Features
+
 LEAST_MEMORY = 2 << 30
+
+NEEDED = "mnist"
+"""The data set without which the quickstart does not run; the others are for who names them."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that runs need."""
+    """One thing that runs need, or that is good to know."""
 
     what: str
     ok: bool
     found: str
     remedy: str = ""
     optional: bool = False
+    """Whether runs can do without it."""
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
@@ -27,15 +35,12 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything, also where the first thing is missing already."""
-    host = Host.here()
-    findings = [_host(host)]
-    findings += [_data(name) for name in datasets.DATASETS]
-    findings += _engine()
-    return findings
+    return [_host(Host.here()), *(_data(name) for name in datasets.DATASETS), *_engine()]
 
 
 def _host(host: Host) -> Finding:
-    found = f"{host.cores} cores, {host.available / 2**30:.1f} GiB of memory free"
+    memory = f"{host.available / 2**30:.1f} of {host.memory / 2**30:.1f} GiB of memory free"
+    found = f"{host.cores} cores, {memory}, kernel {host.kernel}"
     enough = host.available >= LEAST_MEMORY
     return Finding("host", enough, found, "" if enough else "free some memory: 2 GiB are needed")
 
@@ -44,36 +49,48 @@ def _data(name: str) -> Finding:
     try:
         data = datasets.load(name)
     except EmulatorError as error:
-        return Finding("data", False, f"{name}: {error}", "make data", optional=name != "mnist")
-    return Finding("data", True, f"{name}: {len(data.train)} + {len(data.test)} images, sound")
+        return Finding("data", False, str(error), optional=name != NEEDED)
+    found = f"{name}: {len(data.train):,} + {len(data.test):,} images, sound"
+    return Finding("data", True, found, optional=name != NEEDED)
 
 
 def _engine() -> list[Finding]:
-    from .runtimes.docker import border, image, probing, sweep
+    from .runtimes.docker import border, sweep
 
     try:
         client = border.connect()
+        with border.refusals("looking at the engine"):
+            version, left = client.version()["Version"], sweep.leftovers(client)
     except EmulatorError as error:
-        return [Finding("engine", False, str(error), "make demo, or images/engine as root")]
-    findings = [Finding("engine", True, f"Docker {client.version()['Version']}")]
-    findings.append(_attempt("image", lambda: f"{image.require(client).id[:19]}", "make images"))
-    if findings[-1].ok:
-        id = image.require(client).id
-        findings.append(
-            _attempt(
-                "shaping",
-                lambda: probing.described(probing.probe(client, id).plain()),
-                "see docs/why.md",
-            )
-        )
-    left = sweep.leftovers(client)
-    remedy = "emulate clean" if left else ""
-    findings.append(Finding("leftovers", not left, f"{left} containers", remedy, optional=True))
-    return findings
+        return [Finding("engine", False, str(error))]
+    return [Finding("engine", True, f"Docker {version}"), *_image(client), _leftovers(left)]
 
 
-def _attempt(what: str, look: Callable[[], str], remedy: str) -> Finding:
+def _image(client: "DockerClient") -> list[Finding]:
+    from .runtimes.docker import image, probing
+
     try:
-        return Finding(what, True, look())
+        found = image.require(client)
     except EmulatorError as error:
-        return Finding(what, False, str(error), remedy)
+        return [Finding("image", False, str(error))]
+    made = Finding("image", True, f"{image.NAME} {found.id[:19]}, made of this code")
+    try:
+        return [made, Finding("shaping", True, service(probing.probe(client, found.id)))]
+    except EmulatorError as error:
+        return [made, Finding("shaping", False, str(error))]
+
+
+def service(features: "Features") -> str:
+    """What serves each part of a link on this kernel, in words."""
+    delay = "by the kernel" if features.netem else "held at the receiver (no netem here)"
+    rate = next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
+    loss = "netem" if features.netem else "nftables" if features.nftables else "missing"
+    down = "" if features.ifb else "; no ifb, so no downlink can have a rate"
+    return f"rate by {rate}, delay {delay}, loss by {loss}{down}"
+
+
+def _leftovers(count: int) -> Finding:
+    what = "dead runs have left"
+    if count:
+        return Finding("leftovers", False, f"{what} {count} containers", "emulate clean", True)
+    return Finding("leftovers", True, f"{what} nothing", optional=True)

@@ -5,11 +5,14 @@ import secrets
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from difflib import get_close_matches
 from pathlib import Path
 
 from .errors import EmulatorError, HostError
 
 RUNS = Path("runs")
+
+_CONDUCTOR = "conductor.pid"
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,24 @@ class RunFolder:
         return self.path / "devices"
 
     @property
+    def server(self) -> Path:
+        """Where the server writes while it lives; it goes when the run ends."""
+        return self.path / "server"
+
+    @property
     def work(self) -> Path:
         """What containers mount; it holds secrets, and goes when the run ends."""
         return self.path / ".work"
 
     def discard_work(self) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
+
+    def take(self) -> None:
+        """Say that this process conducts the run, until `leave`."""
+        (self.path / _CONDUCTOR).write_text(str(os.getpid()))
+
+    def leave(self) -> None:
+        (self.path / _CONDUCTOR).unlink(missing_ok=True)
 
 
 def create(scenario: str, runs: Path = RUNS) -> RunFolder:
@@ -52,7 +67,9 @@ def create(scenario: str, runs: Path = RUNS) -> RunFolder:
         folder.work.mkdir(mode=0o700)
         _point(path.parent / "latest", path.name)
     except OSError as error:
-        raise HostError(f"cannot write the run folder {path}: {error.strerror}") from error
+        raise HostError(
+            f"cannot write the run folder {path}: {error.strerror}: name another place with --runs"
+        ) from error
     return folder
 
 
@@ -63,15 +80,46 @@ def _point(link: Path, target: str) -> None:
     beside.replace(link)
 
 
+def conductor(folder: Path) -> int | None:
+    """The process that conducts the run in `folder`, if it lives."""
+    try:
+        pid = int((folder / _CONDUCTOR).read_text())
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (OSError, ValueError):
+        return None
+    return pid if b"emulate" in command else None  # else its number is another's by now
+
+
+def folders(runs: Path = RUNS) -> list[Path]:
+    """All runs, the newest last."""
+    found = (path for path in runs.glob("*/*") if not path.is_symlink())
+    return sorted((path for path in found if _is_run(path)), key=lambda path: path.name)
+
+
 def find(name: str, runs: Path = RUNS) -> Path:
     """The run folder that `name` means: a path, a run's id, or a scenario (its latest run)."""
-    for candidate in (Path(name), runs / name, runs / name / "latest"):
-        if (candidate / "scenario.yaml").is_file():
+    for candidate in (runs / name / "latest", runs / name, Path(name) / "latest", Path(name)):
+        if name and _is_run(candidate):
             return candidate.resolve()
-    matches = [path for path in runs.glob("*/*") if path.name.endswith(f"-{name}")]
+    known = folders(runs)
+    matches = [path for path in known if name in (path.name, _id(path))]
     if len(matches) == 1:
         return matches[0].resolve()
     raise EmulatorError(
-        f"no run {name!r}: give a run folder, the id at its end, or a scenario that has been run "
-        f"(`emulate list` shows them)"
+        f"no run {name!r} in {runs}/{_meant(name, known)}: give a run's folder, the id at its "
+        "end, or a scenario that has been run (`emulate list` shows them)"
     )
+
+
+def _is_run(path: Path) -> bool:
+    return (path / "scenario.yaml").is_file()
+
+
+def _id(path: Path) -> str:
+    return path.name.rpartition("-")[2]
+
+
+def _meant(name: str, known: list[Path]) -> str:
+    words = {word for path in known for word in (path.parent.name, path.name, _id(path))}
+    close = get_close_matches(name, sorted(words), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

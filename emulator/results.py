@@ -27,6 +27,18 @@ def gather(folder: RunFolder, server: Path, devices: Sequence[Record]) -> list[R
     return records
 
 
+def recover(path: Path) -> None:
+    """Save what is left of a run whose conductor was killed: the server's log and model.
+
+    What only the conductor knew, from the devices' supervisors, is lost. Does nothing to a
+    folder that is complete.
+    """
+    folder = RunFolder(path, path.name.rpartition("-")[2])
+    if not folder.records.is_file() and (folder.server / "run.jsonl").is_file():
+        gather(folder, folder.server, [])
+        folder.discard_work()
+
+
 def write_log(path: Path, records: Sequence[Record]) -> None:
     _replace(path, b"".join(map(line, records)))
 

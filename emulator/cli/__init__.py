@@ -4,13 +4,24 @@ import sys
 
 import click
 
-from ..errors import EmulatorError
-from . import after, before, play, world
+from ..errors import EmulatorError, ScenarioError
+from .after import compare, report
+from .before import check, doctor, schema
+from .logs import logs
+from .play import node, run
+from .world import clean, list_, stop
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
-@click.group(context_settings=CONTEXT)
+class Commands(click.Group):
+    """Lists its commands in the order in which one comes to need them."""
+
+    def list_commands(self, context: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
 def commands() -> None:
     """What happens to this training when it runs on devices behind real networks that fail?
@@ -19,25 +30,25 @@ def commands() -> None:
     goes wrong. `emulate run` plays it in containers; what happened is a folder under runs/.
 
     \b
-    emulate check scenarios/quickstart.yaml     what would be played, and does it fit here?
-    emulate run scenarios/quickstart.yaml       play it
-    emulate report quickstart                   its latest run as a page with figures
-    emulate doctor                              what this machine has, and what it lacks
+    emulate doctor                            what this machine has, and what it lacks
+    emulate check scenarios/quickstart.yaml   what would be played, and does it fit here?
+    emulate run scenarios/quickstart.yaml     play it
+    emulate report quickstart                 its latest run as a page with figures
     """
 
 
 for command in (
-    play.run,
-    before.check,
-    before.schema,
-    before.doctor,
-    world.list_,
-    world.logs,
-    world.stop,
-    world.clean,
-    after.report,
-    after.compare,
-    play.node,
+    doctor,
+    check,
+    run,
+    list_,
+    logs,
+    stop,
+    clean,
+    report,
+    compare,
+    schema,
+    node,
 ):
     commands.add_command(command)
 
@@ -47,7 +58,7 @@ def main() -> None:
     try:
         commands(standalone_mode=False)
     except EmulatorError as error:
-        click.echo(f"emulate: {error}", err=True)
+        _complain(error)
         sys.exit(error.exit_code)
     except click.exceptions.Abort:
         click.echo("emulate: interrupted", err=True)
@@ -60,3 +71,11 @@ def main() -> None:
     except BrokenPipeError:  # as with `emulate logs RUN | head`
         sys.stderr.close()
         sys.exit(141)
+
+
+def _complain(error: EmulatorError) -> None:
+    # a scenario's mistakes begin with file:line, which editors and terminals can follow
+    prefix = "" if isinstance(error, ScenarioError) else "emulate: "
+    click.echo(f"{prefix}{error}", err=True)
+    for note in getattr(error, "__notes__", ()):
+        click.echo(f"emulate: {note}", err=True)

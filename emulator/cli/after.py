@@ -1,45 +1,98 @@
 """Look at runs: `report` for one, `compare` for several."""
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from ..folder import find
-from .world import JSON_OPTION, RUNS_OPTION
+from ..errors import EmulatorError
+from ..folder import conductor, find
+from ..results import recover
+from .options import JSON_OPTION, RUNS_OPTION
 
 
-@click.command()
+@click.command(short_help="Draw a run as a page with figures.")
 @click.argument("run")
 @RUNS_OPTION
 def report(run: str, runs: Path) -> None:
-    """Draw RUN: a self-contained page (report.html), and its figures as PNG.
+    """Draw RUN: a page that needs nothing else (report.html), and its figures as PNG.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+
+    \b
+    emulate report quickstart                 the latest run of that scenario
+    emulate report 8c4eb2                     the run whose folder ends so
     """
-    from analysis.report import report as draw
-
-    click.echo(draw(find(run, runs)))
+    page(_ended(run, runs))
 
 
-@click.command()
+@click.command(short_help="Put runs side by side, and what each accuracy cost.")
 @click.argument("run", nargs=-1, required=True)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     default=None,
-    help="Also draw the runs over each other, as a page and figures in this folder.",
+    metavar="FOLDER",
+    help="Also draw the runs over each other: a page, compare.html, and figures in this folder.",
 )
 @RUNS_OPTION
 @JSON_OPTION
 def compare(run: tuple[str, ...], out: Path | None, runs: Path, as_json: bool) -> None:
-    """Put runs side by side: a row for each, and what it took to reach an accuracy."""
+    """Put each RUN side by side: how it went, and what it took to reach an accuracy.
+
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+
+    \b
+    emulate compare asgd adacomp              the latest run of each of two scenarios
+    emulate compare 8c4eb2 77aa01 --out build/compared
+    """
     from analysis import compare as comparing
 
-    folders = [find(one, runs) for one in run]
-    table = comparing.compare([comparing.read(folder) for folder in folders])
+    with runs_readable():
+        compared = [comparing.read(_ended(one, runs)) for one in run]
+        drawn = comparing.compare_html(compared, out) if out else None
+    table = comparing.compare(compared)
     if as_json:
-        click.echo(table.to_json(orient="records", indent=2))
-    else:
-        click.echo(comparing.text(table))
-    if out:
-        click.echo(comparing.compare_html([comparing.read(folder) for folder in folders], out))
+        click.echo(json.dumps(comparing.rows(table), indent=2))
+        return
+    click.echo(comparing.text(table))
+    if drawn:
+        click.echo(f"\ndrawn in {short(drawn)}")
+
+
+def page(folder: Path, *, to_stderr: bool = False) -> None:
+    """Draw a run's report, and say where it is."""
+    from analysis.report import report as draw
+
+    with runs_readable():
+        click.echo(f"{'report':<12} {short(draw(folder))}", err=to_stderr)
+
+
+def short(path: Path) -> Path:
+    """The path as one would type it here."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+@contextmanager
+def runs_readable() -> Iterator[None]:
+    """Say in our words what the analysis, which knows nothing of us, cannot read."""
+    from analysis import RunError
+
+    try:
+        yield
+    except RunError as error:
+        raise EmulatorError(str(error)) from error
+
+
+def _ended(name: str, runs: Path) -> Path:
+    """The run's folder, complete as far as can be; an EmulatorError while it is being played."""
+    folder = find(name, runs)
+    if conductor(folder) is not None:
+        raise EmulatorError(
+            f"{folder.name} is still running: `emulate logs -f {name}` follows it, "
+            f"`emulate stop {name}` ends it"
+        )
+    recover(folder)
+    return folder

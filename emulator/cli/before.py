@@ -3,23 +3,26 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from .play import FILE, SET
-from .world import JSON_OPTION
+from .options import FILE, JSON_OPTION, SET
 
 
-@click.command()
+@click.command(short_help="What would be played, and can this host carry it?")
 @FILE
 @SET
 @JSON_OPTION
 def check(file: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """Say what the scenario FILE means, and whether this host can carry it. Starts nothing.
 
-    Exits 2 and prints every mistake with its place if the file is wrong, 1 if the host is too
-    small for it.
+    Shows the resolved devices and links, the faults as compiled from the seed, and what all of
+    it wants of this host. The exit code is 2 if the file is wrong, with every mistake and its
+    place, and 1 if the host is too small for it.
+
+    \b
+    emulate check scenarios/quickstart.yaml
+    emulate check scenarios/quickstart.yaml --set 'devices[0].count=40'
     """
     from ..host import Host
     from ..scenario import demand, load, shortfalls, world
@@ -29,47 +32,60 @@ def check(file: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     shown, wanted = world(scenario), demand(scenario)
     short = shortfalls(wanted, Capacity(host.cores, host.available))
     if as_json:
-        lacking = [{"severity": one.severity, "text": one.text} for one in short]
         content = {
             **shown.plain(),
             "demand": wanted.plain(),
-            "host": host.plain(),
-            "shortfalls": lacking,
+            "host": {**host.plain(), "available": host.available},
+            "shortfalls": [one.plain() for one in short],
         }
         click.echo(json.dumps(content, indent=2))
     else:
         from .tables import print_world
 
-        print_world(shown, wanted, host, short)
-    sys.exit(1 if any(one.severity == "error" for one in short) else 0)
+        print_world(scenario, shown, wanted, host, short)
+    sys.exit(1 if any(one.fatal for one in short) else 0)
 
 
-@click.command()
+@click.command(short_help="The JSON schema of scenario files, for editors.")
 def schema() -> None:
-    """Print the JSON schema of scenario files, for editors.
+    """Print the JSON schema of scenario files, for editors that complete and check as you type.
 
-    With the YAML extension of an editor: put
-    `# yaml-language-server: $schema=scenario.schema.json` on a scenario's first line.
+    For editors with the YAML language server, put
+    `# yaml-language-server: $schema=scenario.schema.json` into the scenario.
+
+    \b
+    emulate schema > scenario.schema.json
     """
     from ..scenario import schema as describe
 
     click.echo(json.dumps(describe(), indent=2))
 
 
-@click.command()
+@click.command(short_help="What this machine has of what runs need, and what it lacks.")
 @JSON_OPTION
 def doctor(as_json: bool) -> None:
-    """Say what this machine has of what runs need, and how to get what it lacks."""
+    """Say what this machine has of what runs need, and how to get what it lacks.
+
+    Looks at memory, data, the Docker engine, the image, what the kernel can do to packets, and
+    what earlier runs have left behind. The exit code is 1 if a run could not be played.
+    """
     from ..doctor import examine
 
     findings = examine()
     if as_json:
-        rows: list[dict[str, Any]] = [finding.plain() for finding in findings]
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps([finding.plain() for finding in findings], indent=2))
     else:
         for finding in findings:
-            mark = click.style("ok  ", fg="green") if finding.ok else click.style("MISS", fg="red")
-            click.echo(f"{mark} {finding.what:<10} {finding.found}")
+            word, colour = _MARKS[finding.ok, finding.optional]
+            click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
             if finding.remedy:
-                click.echo(f"                -> {finding.remedy}")
+                click.echo(f"{'':15} -> {finding.remedy}")
     sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
+
+
+_MARKS = {
+    (True, True): ("ok  ", "green"),
+    (True, False): ("ok  ", "green"),
+    (False, True): ("note", "yellow"),
+    (False, False): ("MISS", "red"),
+}

@@ -1,55 +1,117 @@
-"""The resolved world as `emulate check` shows it."""
+"""Tables for people: wide enough for what they hold, also where there is no terminal."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, fields
+from dataclasses import astuple, fields, replace
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from ..host import Host
-from ..scenario.demand import Demand, Shortfall
-from ..scenario.world import World
+from ..scenario import Scenario
+from ..scenario.demand import PORTS, Demand, Shortfall
+from ..scenario.world import DeviceRow, FaultRow, World
 
 MOST = 40
 """Rows of one table that a person still reads; `--json` has them all."""
 
+WIDE = 160
+"""Columns where no terminal sets a bound: a file, a pipe."""
 
-def print_world(world: World, wanted: Demand, host: Host, short: Sequence[Shortfall]) -> None:
-    console = Console()
-    console.print(f"[bold]{world.name}[/bold]: {world.algorithm}, {len(world.devices)} devices")
-    console.print(_table("devices", world.devices))
-    console.print(f"server: {world.server}", highlight=False)
+
+def console() -> Console:
+    found = Console(highlight=False)
+    return found if found.is_terminal else Console(highlight=False, width=WIDE)
+
+
+def table(*columns: str, title: str | None = None) -> Table:
+    """Without lines, and without a cell cut short: what is shown can be copied."""
+    made = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    made.padding = (0, 2, 0, 0)
+    for column in columns:
+        made.add_column(column, overflow="fold", header_style="dim")
+    return made
+
+
+def print_world(
+    scenario: Scenario,
+    world: World,
+    wanted: Demand,
+    host: Host,
+    short: Sequence[Shortfall],
+) -> None:
+    """The resolved world as `emulate check` shows it."""
+    out = console()
+    out.print(f"[bold]{world.name}[/bold]", *_training(scenario, world), sep="\n")
+    out.print(f"server: {world.server}\n")
+    out.print(_rows(f"{len(world.devices)} devices", list(_together(world.devices))), "")
     if world.faults:
-        console.print(_table("faults, as compiled from the seed", world.faults))
+        out.print(_faults(world.faults), "")
     if world.hazards:
-        console.print(_table("faults drawn by the devices, by iteration", world.hazards))
-    _print_demand(console, wanted, host)
+        out.print(_rows("faults that devices draw, by iteration", world.hazards), "")
+    out.print(_demand(wanted, host), "")
     for one in short:
-        colour = "red" if one.severity == "error" else "yellow"
-        console.print(f"[{colour}]{one.severity}[/{colour}] {one.text}", highlight=False)
+        colour = "red" if one.fatal else "yellow"
+        out.print(f"[{colour}]{one.severity}[/{colour}] {one}")
+    if not short:
+        out.print("[green]ok[/green] this host can carry it")
 
 
-def _table(title: str, rows: Sequence[Any]) -> Table:
-    table = Table(*[field.name for field in fields(rows[0])], title=title, title_justify="left")
+def _training(scenario: Scenario, world: World) -> Iterable[str]:
+    training, stop = scenario.training, scenario.stop
+    yield (
+        f"{training.model} on {training.dataset} (split: {training.split.kind}), "
+        f"batches of {training.batch_size}, learning rate {training.learning_rate:g}, seed "
+        f"{scenario.seed}"
+    )
+    yield f"algorithm: {world.algorithm}"
+    ends = [
+        f"{stop.updates} updates" if stop.updates else "",
+        f"accuracy {stop.accuracy}" if stop.accuracy is not None else "",
+        str(stop.time) if stop.time is not None else "",
+    ]
+    every = f"measured every {scenario.evaluate.every} updates"
+    yield f"until: {' or '.join(filter(None, ends))}; {every}"
+
+
+def _together(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
+    """Neighbours that differ in nothing but their names in one row."""
+    for _, alike in groupby(devices, key=lambda row: replace(row, name="")):
+        rows = list(alike)
+        first, last = rows[0].name, rows[-1].name
+        name = first if len(rows) == 1 else f"{first} … {last}"
+        yield replace(rows[0], name=name)
+
+
+def _rows(title: str, rows: Sequence[Any]) -> Table:
+    made = table(*[field.name for field in fields(rows[0])], title=title)
     for row in rows[:MOST]:
-        table.add_row(*_cells(row))
-    if len(rows) > MOST:
-        table.add_row(f"… {len(rows) - MOST} more (--json shows all)")
-    return table
+        made.add_row(*(str(cell) or "-" for cell in astuple(row)))
+    return _cut(made, len(rows))
 
 
-def _cells(row: Any) -> Iterable[str]:
-    return (str(cell) if cell not in (None, "") else "-" for cell in astuple(row))
+def _faults(faults: Sequence[FaultRow]) -> Table:
+    made = table("from", "until", "node", "fault", title="faults, as compiled from the seed")
+    for row in faults[:MOST]:
+        until = "for good" if row.until is None else f"{row.until:.1f} s"
+        made.add_row(f"{row.at:.1f} s", until, row.node, row.fault)
+    return _cut(made, len(faults))
 
 
-def _print_demand(console: Console, wanted: Demand, host: Host) -> None:
-    table = Table("", "wanted", "this host has", title="demand", title_justify="left")
-    free = f" and {wanted.unlimited} without a quota" if wanted.unlimited else ""
-    table.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
-    table.add_row("memory", _gib(wanted.memory), f"{_gib(host.available)} available")
-    table.add_row("bridge ports", str(wanted.ports), "1023")
-    console.print(table)
+def _cut(made: Table, rows: int) -> Table:
+    if rows > MOST:
+        made.caption, made.caption_justify = f"… {rows - MOST} more (--json shows all)", "left"
+    return made
+
+
+def _demand(wanted: Demand, host: Host) -> Table:
+    made = table("", "wanted", "this host has", title="demand")
+    free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
+    made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
+    made.add_row("memory", f"about {_gib(wanted.memory)}", f"{_gib(host.available)} available")
+    made.add_row("bridge ports", str(wanted.ports), str(PORTS))
+    return made
 
 
 def _gib(size: int) -> str:

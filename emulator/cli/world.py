@@ -1,168 +1,165 @@
-"""Runs as they are and were: list, logs, stop, clean."""
+"""Runs as they are and were: list, stop, clean."""
 
 import json
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ..errors import EmulatorError
-from ..folder import RUNS, find
-from ..runlog import read
+from ..folder import conductor, find, folders
+from .options import JSON_OPTION, RUNS_OPTION
 
-RUNS_OPTION = click.option(
-    "--runs",
-    type=click.Path(path_type=Path),
-    default=RUNS,
-    show_default=True,
-    help="Folder that holds the runs.",
-)
-JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
+PATIENCE = 90.0
+"""Seconds that a run may take to end when it is told to."""
+
+_FACTS = ("outcome", "updates", "final_accuracy", "compression_ratio", "duration_s")
 
 
-@click.command("list")
+@click.command("list", short_help="The runs, the newest last.")
 @RUNS_OPTION
 @JSON_OPTION
 def list_(runs: Path, as_json: bool) -> None:
-    """Show the runs, the newest last."""
-    rows = [_row(path) for path in sorted(runs.glob("*/*"), key=lambda path: path.name)]
-    found = [row for row in rows if row]
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-        return
-    if not found:
-        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
-        return
-    from rich.console import Console
-    from rich.table import Table
+    """Show the runs, the newest last: how each went, and the id that other commands take.
 
-    table = Table("run", "outcome", "updates", "accuracy", "compression", "duration")
-    for row in found:
-        table.add_row(*[_cell(name, row.get(name)) for name in _COLUMNS])
-    Console().print(table)
-
-
-_COLUMNS = ("run", "outcome", "updates", "final_accuracy", "compression_ratio", "duration_s")
-
-
-def _row(path: Path) -> dict[str, Any] | None:
-    if path.is_symlink() or not (path / "scenario.yaml").is_file():
-        return None
-    name = f"{path.parent.name}/{path.name}"
-    summary = path / "summary.json"
-    if not summary.is_file():
-        alive = conductor(path) is not None
-        return {"run": name, "outcome": "running" if alive else "unfinished"}
-    facts = json.loads(summary.read_bytes())
-    return {"run": name, **{column: facts.get(column) for column in _COLUMNS[1:]}}
-
-
-def _cell(name: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    if name == "final_accuracy":
-        return f"{value:.2%}"
-    if name == "compression_ratio":
-        return f"{value:.1f}x"
-    return f"{value:.0f} s" if name == "duration_s" else str(value)
-
-
-@click.command()
-@click.argument("run")
-@click.argument("device", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on as more comes, until the run ends.")
-@RUNS_OPTION
-def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
-    """Print what happened in RUN, or what DEVICE (or server, evaluator) printed.
-
-    RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+    \b
+    emulate list
+    emulate list --json | jq '.[] | select(.outcome == "failed") | .run'
     """
-    path = find(run, runs)
-    lines = _device_lines(path, device, follow) if device else _run_lines(path, follow)
-    for line in lines:
-        click.echo(line)
+    rows = [_row(path) for path in folders(runs)]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    elif not rows:
+        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
+    else:
+        _print(rows)
 
 
-def _device_lines(path: Path, device: str, follow: bool) -> Iterator[str]:
-    log = path / "devices" / f"{device}.log"
-    if not log.is_file():
-        names = ", ".join(sorted(file.stem for file in log.parent.glob("*.log")))
-        raise EmulatorError(f"{path.name} has no {device!r}; it has {names}")
-    with log.open(encoding="utf-8") as file:
-        while True:
-            ongoing = follow and conductor(path) is not None
-            for line in file:
-                yield line.rstrip("\n")
-            if not ongoing:
-                return
-            time.sleep(0.5)
+def _row(path: Path) -> dict[str, Any]:
+    started, _, id = path.name.rpartition("-")
+    return {
+        "run": f"{path.parent.name}/{path.name}",
+        "id": id,
+        "scenario": path.parent.name,
+        "started": started,
+        **_facts(path),
+    }
 
 
-def _run_lines(path: Path, follow: bool) -> Iterator[str]:
-    from .view import describe
-
-    if (path / "run.jsonl").is_file():
-        yield from (describe(record) for record in read(path / "run.jsonl"))
-        return
-    from ..tail import Tail
-
-    tail = Tail(path / "server" / "run.jsonl")
-    while True:
-        ongoing = follow and conductor(path) is not None
-        yield from (describe(record) for record in tail.read())
-        if not ongoing:
-            return
-        time.sleep(0.5)
-
-
-def conductor(path: Path) -> int | None:
-    """The process that conducts the run in `path`, if it lives."""
+def _facts(path: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = dict.fromkeys(_FACTS)
     try:
-        pid = int((path / "conductor.pid").read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (OSError, ValueError):
-        return None
-    return pid if b"emulate" in command else None
+        summary = json.loads((path / "summary.json").read_bytes())
+        return {name: summary[name] for name in _FACTS}
+    except FileNotFoundError:
+        alive = conductor(path) is not None
+        return facts | {"outcome": "running" if alive else "unfinished"}
+    except (ValueError, KeyError, TypeError):
+        return facts | {"outcome": "unreadable"}
 
 
-@click.command()
+def _print(rows: list[dict[str, Any]]) -> None:
+    from .tables import console, table
+
+    shown = table(
+        "id", "scenario", "started (UTC)", "outcome", "updates", "accuracy", "fewer bytes"
+    )
+    shown.add_column("lasted")
+    for row in rows:
+        shown.add_row(
+            row["id"],
+            row["scenario"],
+            _when(row["started"]),
+            row["outcome"],
+            _or_dash(row["updates"], "{}"),
+            _or_dash(row["final_accuracy"], "{:.2%}"),
+            _or_dash(row["compression_ratio"], "{:.1f}x"),
+            _or_dash(row["duration_s"], "{:.0f} s"),
+        )
+    console().print(shown)
+
+
+def _when(stamp: str) -> str:
+    """`20261121T105633Z` as people write it."""
+    if len(stamp) != len("20261121T105633Z"):
+        return stamp
+    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"
+
+
+def _or_dash(value: Any, form: str) -> str:
+    return "-" if value is None else form.format(value)
+
+
+@click.command(short_help="End a run now, and keep its results.")
 @click.argument("run")
 @RUNS_OPTION
 def stop(run: str, runs: Path) -> None:
-    """End RUN now, keep its results (its outcome is `stopped`), and leave nothing behind."""
+    """End RUN now: keep its results (its outcome is `stopped`), and leave no container behind.
+
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. Returns when
+    the run has ended.
+
+    \b
+    emulate stop quickstart
+    """
     path = find(run, runs)
     pid = conductor(path)
     if pid is None:
-        raise EmulatorError(f"{path.name} is not running; `emulate clean` removes leftovers")
-    os.kill(pid, signal.SIGUSR1)
-    with click.progressbar(length=1, label=f"stopping {path.name}", show_eta=False) as bar:
-        while conductor(path) == pid:
-            time.sleep(0.1)
-        bar.update(1)
+        raise EmulatorError(
+            f"{path.name} is not running (`emulate clean` removes what dead runs left behind)"
+        )
+    try:
+        os.kill(pid, signal.SIGUSR1)
+    except PermissionError as error:
+        raise EmulatorError(f"{path.name} is conducted by another user (process {pid})") from error
+    except ProcessLookupError:
+        pass  # it has just ended by itself
+    click.echo(f"stopping {path.name} ...")
+    until = time.monotonic() + PATIENCE
+    while conductor(path) == pid:
+        if time.monotonic() > until:
+            raise EmulatorError(
+                f"it has not ended within {PATIENCE:.0f} s: kill process {pid}, its containers "
+                "follow within a minute"
+            )
+        time.sleep(0.1)
+    click.echo(f"outcome      {_facts(path)['outcome']}")
 
 
-@click.command()
-@click.option("--run", "run", default=None, help="Only what this run (its id) has left.")
+@click.command(short_help="Remove what dead runs have left in the engine.")
+@click.option(
+    "--run", "run", default=None, metavar="ID", help="Only what this run (its id) has left."
+)
+@click.option("--force", is_flag=True, help="Also what belongs to runs that are being played.")
 @JSON_OPTION
-def clean(run: str | None, as_json: bool) -> None:
+def clean(run: str | None, force: bool, as_json: bool) -> None:
     """Remove every container, network and volume that runs have left behind.
 
-    They are found by their label; nothing without it is touched. Run folders stay.
+    They are found by their label; nothing without it is touched. What belongs to a run that is
+    being played is left alone. Run folders stay.
+
+    \b
+    emulate clean
     """
     from ..runtimes.docker.border import connect
-    from ..runtimes.docker.sweep import sweep
+    from ..runtimes.docker.sweep import owners, sweep
 
-    swept = sweep(connect(), run)
-    counts = {
-        "containers": swept.containers,
-        "networks": swept.networks,
-        "volumes": swept.volumes,
-    }
+    client = connect()
+    owned = owners(client)
+    alive = {id for id, folder in owned.items() if folder and conductor(folder) is not None}
+    wanted = [id for id in owned if run in (None, id)]
+    spared = [] if force else [id for id in wanted if id in alive]
+    counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
+    for id in wanted:
+        if id not in spared:
+            swept = sweep(client, id)
+            counts = {what: count + getattr(swept, what) for what, count in counts.items()}
     if as_json:
-        click.echo(json.dumps(counts))
-    else:
-        click.echo("removed " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+        click.echo(json.dumps({**counts, "spared": spared}))
+        return
+    click.echo("removed " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    for id in spared:
+        click.echo(f"left alone: run {id} is being played; `emulate stop {id}` ends it")

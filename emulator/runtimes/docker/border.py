@@ -1,5 +1,6 @@
 """Docker's errors, said in our words."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +11,7 @@ from docker.errors import APIError, DockerException
 
 from ...errors import DeploymentError, HostError
 
+DEFAULT = "unix:///var/run/docker.sock"
 HOW = (
     "start one (`images/engine` does it on Debian, as root), "
     "or point DOCKER_HOST at one that you may use"
@@ -22,9 +24,19 @@ def connect() -> DockerClient:
         client = docker.from_env(timeout=120, max_pool_size=32)
         client.ping()
     except (DockerException, requests.RequestException) as error:
-        reason = str(error).split("(", 1)[0].rstrip(": ") if "http+docker" in str(error) else error
-        raise HostError(f"no Docker engine answers ({reason}): {HOW}") from error
+        where = os.environ.get("DOCKER_HOST") or DEFAULT
+        raise HostError(f"no Docker engine answers at {where}: {_reason(error)}: {HOW}") from error
     return client
+
+
+def _reason(error: BaseException) -> str:
+    """What the system said, from under what three libraries made of it."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, OSError) and cause.strerror:
+            return cause.strerror
+        cause = cause.__cause__ or cause.__context__
+    return str(error)
 
 
 @contextmanager

@@ -40,7 +40,7 @@ class World:
     @property
     def output(self) -> Path:
         """Where the server writes its log and the model."""
-        return self.folder.path / "server"
+        return self.folder.server
 
     @cached_property
     def _shards(self) -> Path:

@@ -1,6 +1,5 @@
 """A whole run on Docker: checks first, then the world, then the folder that remains."""
 
-import os
 import shutil
 import signal
 from collections.abc import Iterator
@@ -81,14 +80,13 @@ class _Session:
 
     def play(self) -> tuple[Path, dict[str, Any]]:
         folder = self._folder
-        pid = folder.path / "conductor.pid"
         try:
             with canceling() as reason:
-                pid.write_text(str(os.getpid()))  # from now on, who signals us is understood
+                folder.take()  # whoever signals us from now on is understood
                 return folder.path, self._play(reason)
         finally:
             folder.discard_work()
-            pid.unlink(missing_ok=True)
+            folder.leave()
 
     def _describe(self) -> None:
         """What is known before anything happens."""
@@ -103,7 +101,7 @@ class _Session:
     def _play(self, reason: list[str]) -> dict[str, Any]:
         runtime: DockerRuntime | None = None
         load, ending = Load(), None
-        output = self._folder.path / "server"
+        output = self._folder.server
         try:
             self._describe()
             world = prepare(
@@ -122,6 +120,7 @@ class _Session:
             ending = reason[0]
         except Exception as error:
             self._finish(output, runtime, load.busy, "failed", str(error))
+            error.add_note(f"what is known of the run is in {self._folder.path}")
             raise
         finally:
             sweep(self._client, self._folder.run)  # a signal may have come amid the teardown

@@ -1,0 +1,81 @@
+"""What happened in a run, and what its nodes printed: afterwards, or as it comes."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from ..errors import EmulatorError
+from ..folder import conductor, find
+from ..runlog import Record, read
+from ..tail import Tail
+from .options import RUNS_OPTION
+
+PAUSE = 0.5
+"""Seconds between looks at what has come."""
+
+
+@click.command(short_help="What happened in a run, or what a device printed.")
+@click.argument("run")
+@click.argument("device", required=False)
+@click.option("-f", "--follow", is_flag=True, help="Go on as more comes, until the run ends.")
+@RUNS_OPTION
+def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
+    """Print what happened in RUN, or what DEVICE (or server, evaluator) printed.
+
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. While it is
+    being played, only what the server saw is known; the rest is added in the end.
+
+    \b
+    emulate logs quickstart                   all that happened, a line each
+    emulate logs -f quickstart                and what goes on happening
+    emulate logs quickstart fiber-1           what one device printed
+    """
+    path = find(run, runs)
+    look = _printed(path, device) if device else _happened(path)
+    for line in _followed(path, look) if follow else look():
+        click.echo(line)
+
+
+Look = Callable[[], Iterable[str]]
+"""The lines that have come since the last look."""
+
+
+def _followed(path: Path, look: Look) -> Iterator[str]:
+    while True:
+        ongoing = conductor(path) is not None  # before the look, so that the last one sees all
+        yield from look()
+        if not ongoing:
+            return
+        time.sleep(PAUSE)
+
+
+def _printed(path: Path, node: str) -> Look:
+    log = path / "devices" / f"{node}.log"
+    if not log.is_file():
+        names = ", ".join(sorted(file.stem for file in log.parent.glob("*.log")))
+        raise EmulatorError(f"{path.name} has no log of {node!r}; it has {names or 'none yet'}")
+    file = log.open(encoding="utf-8", errors="replace")
+    return lambda: (line.rstrip("\n") for line in file)
+
+
+def _happened(path: Path) -> Look:
+    from .view import describe
+
+    server, whole = Tail(path / "server" / "run.jsonl"), path / "run.jsonl"
+    latest = float("-inf")
+
+    def look() -> Iterator[str]:
+        nonlocal latest
+        for record in _new(server, whole, latest):
+            latest = max(latest, record["at"])
+            yield describe(record)
+
+    return look
+
+
+def _new(server: Tail, whole: Path, latest: float) -> Iterable[Record]:
+    if whole.is_file():  # the server's own log is part of it, and gone
+        return (record for record in read(whole) if record["at"] > latest)
+    return server.read()

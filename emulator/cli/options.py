@@ -1,0 +1,25 @@
+"""Arguments and options that several commands share."""
+
+from pathlib import Path
+
+import click
+
+from ..folder import RUNS
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+SET = click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="PATH=VALUE",
+    help="Override a key of the scenario, as --set training.batch_size=32. Repeatable.",
+)
+RUNS_OPTION = click.option(
+    "--runs",
+    type=click.Path(path_type=Path),
+    default=RUNS,
+    show_default=True,
+    metavar="FOLDER",
+    help="Folder that holds the runs.",
+)
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")
