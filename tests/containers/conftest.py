@@ -1,0 +1,138 @@
+"""What the tests on real containers share: an engine, tiny scenarios, and clean ground."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import EmulatorError
+
+ROOT = Path(__file__).parents[2]
+EMULATE = Path(sys.executable).with_name("emulate")
+
+TINY = """
+# Do two devices and a server find each other?
+name: tiny
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1}
+evaluate: {every: 100}
+stop: {updates: 300, time: 60s}
+devices:
+  - {name: left}
+  - {name: right}
+"""
+
+
+@pytest.fixture(scope="session")
+def client():
+    """The engine, with an image of this very code; else the tests are skipped, saying why."""
+    from emulator.runtimes.docker import border, image
+
+    try:
+        client = border.connect()
+        image.require(client)
+    except EmulatorError as error:
+        pytest.skip(f"no engine with the node image: {error}")
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def ours(client):
+    """What this test's runs have left, by label; nothing in the end.
+
+    What was there before is somebody else's, who may be playing a run of their own.
+    """
+
+    def labelled():
+        label = {"label": "emulate.run"}
+        found = {c["Id"] for c in client.api.containers(all=True, filters=label)}
+        found |= {n["Id"] for n in client.api.networks(filters=label)}
+        return found | {v["Name"] for v in client.api.volumes(filters=label)["Volumes"] or []}
+
+    before = labelled()
+    yield lambda: labelled() - before
+    assert not labelled() - before
+
+
+@pytest.fixture
+def emulate(tmp_path, ours):
+    """Run a command of the command line in an empty folder; scenario text becomes a file."""
+
+    def run(*arguments, check=True, timeout=280):
+        done = subprocess.run(
+            [EMULATE, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=timeout
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    return run
+
+
+@pytest.fixture
+def play(emulate, tmp_path):
+    """Play scenario text to its end; the summary, the records and the folder come back."""
+
+    def run(text, *options, **how):
+        (tmp_path / "scenario.yaml").write_text(text)
+        done = emulate("run", "scenario.yaml", "--json", "--no-report", *options, **how)
+        return Outcome(json.loads(done.stdout))
+
+    return run
+
+
+@pytest.fixture
+def start(tmp_path, ours):
+    """Begin to play scenario text; the process comes back once the run has begun."""
+    processes = []
+
+    def run(text):
+        (tmp_path / "scenario.yaml").write_text(text)
+        process = subprocess.Popen(
+            [EMULATE, "run", "scenario.yaml", "--no-report"],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        processes.append(process)
+        for line in process.stdout:
+            if "start:" in line:
+                return process
+        raise AssertionError(f"the run did not begin, exit code {process.wait()}")
+
+    yield run
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.stdout.close()
+        process.wait()
+
+
+class Outcome:
+    """A finished run."""
+
+    def __init__(self, summary):
+        self.summary = summary
+        self.folder = Path(summary["run"])
+        lines = (self.folder / "run.jsonl").read_text().splitlines()
+        self.records = [json.loads(line) for line in lines]
+
+    def said(self, what, **facts):
+        return [
+            record
+            for record in self.records
+            if record["what"] == what and all(record.get(k) == v for k, v in facts.items())
+        ]
+
+
+def until(condition, seconds):
+    """Wait for something to become true; how long that took."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < seconds, f"not within {seconds} s"
+        time.sleep(0.1)
+    return time.monotonic() - began

@@ -1,0 +1,79 @@
+"""Faults on real containers: power cuts, partitions, and those that devices draw themselves."""
+
+import pytest
+
+from tests.containers.conftest import TINY
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+
+
+def world(**parts):
+    text = TINY.replace("updates: 300, time: 60s", parts.get("stop", "time: 16s"))
+    text = text.replace("{name: right}", parts.get("right", "{name: right}"))
+    return text + parts.get("rest", "")
+
+
+def gap(run, node, since, until):
+    return [r for r in run.said("update", node=node) if since < r["at"] < until]
+
+
+def test_a_crash_silences_and_a_boot_begins_anew(play):
+    faults = "faults:\n  - {kind: crash, nodes: [right], at: 4s, lasts: 4s}\n"
+    run = play(world(rest=faults))
+    assert not gap(run, "right", 4.5, 8.0)
+    assert gap(run, "right", 8.0, 16.0) and gap(run, "left", 4.5, 8.0)
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
+
+
+def test_a_crash_for_good(play):
+    run = play(world(rest="faults:\n  - {kind: crash, nodes: [right], at: 4s}\n"))
+    assert not gap(run, "right", 4.5, 99) and gap(run, "left", 12, 16)
+    assert run.summary["outcome"] == "success"
+
+
+def test_a_partition_silences_and_the_process_lives_on(play):
+    faults = "faults:\n  - {kind: partition, nodes: [right], at: 4s, lasts: 3s}\n"
+    run = play(world(rest=faults))
+    assert not gap(run, "right", 4.5, 7.0)
+    assert gap(run, "right", 7.0, 16.0)
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
+
+
+def test_faults_by_iteration_are_drawn_realised_and_logged(play, tmp_path):
+    (tmp_path / "frail.yaml").write_text(
+        "description: fails often\nsource: a test\n"
+        "faults:\n  - {kind: crash, per_iteration: 1%, lasts: {uniform: [500ms, 1s]}}\n"
+    )
+    run = play(world(right="{name: right, failures: [frail.yaml]}"))
+    kills, boots = run.said("kill", node="right"), run.said("boot", node="right")
+    assert len(kills) >= 2 and len(kills) - len(boots) in (0, 1)
+    for kill, boot in zip(kills, boots, strict=False):
+        assert 0.5 <= boot["at"] - kill["at"] < 1.5
+    assert run.summary["faults_realised"] == len(kills)
+
+
+def test_encrypted_and_checkpointed(play):
+    rest = "server: {encrypt: true, checkpoint: {every: 2s}}\n"
+    run = play(world(stop="updates: 400, time: 30s", rest=rest))
+    assert run.summary["updates"] == 400
+    plain = play(world(stop="updates: 400, time: 30s"))
+    assert run.summary["push_bytes"]["framing"] > plain.summary["push_bytes"]["framing"]
+    assert run.summary["push_bytes"]["values"] == pytest.approx(
+        plain.summary["push_bytes"]["values"], rel=0.01
+    )
+
+
+def test_checkpoints_come_in_their_time(play):
+    run = play(world(stop="time: 7s", rest="server: {checkpoint: {every: 2s}}\n"))
+    times = [record["at"] for record in run.said("checkpoint")]
+    assert len(times) == 3
+    assert all(abs(at - due) < 0.6 for at, due in zip(times, (2, 4, 6), strict=True))
+
+
+def test_a_barrier_waits_for_all(play):
+    text = world(stop="updates: 100, time: 30s").replace(
+        "algorithm: adacomp", "codec: dense, synchronization: {kind: barrier, patience: 5s}"
+    )
+    run = play(text)
+    assert run.summary["updates"] == 100
+    assert {record["staleness"] for record in run.said("update")} == {0}

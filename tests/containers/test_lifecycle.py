@@ -1,0 +1,119 @@
+"""How runs end: as planned, asked to, or shot; and what is left of them, which is nothing."""
+
+import json
+import os
+import signal
+
+import pytest
+
+from tests.containers.conftest import TINY, until
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+MANIFEST = "runs/tiny/latest/manifest.json"
+ENDLESS = TINY.replace("stop: {updates: 300, time: 60s}", "stop: {time: 10min}")
+
+
+@pytest.fixture
+def stranger(client):
+    """A container and a network that are not ours, and must outlive everything."""
+    from emulator.runtimes.docker.image import require
+
+    network = client.networks.create("a-stranger", internal=True)
+    container = client.containers.run(
+        require(client).id,
+        entrypoint=["sleep", "600"],
+        command=[],
+        network="a-stranger",
+        name="a-stranger",
+        detach=True,
+    )
+    yield
+    container.reload()
+    assert container.status == "running"
+    container.remove(force=True)
+    network.reload()
+    network.remove()
+
+
+def latest(tmp_path):
+    return json.loads((tmp_path / "runs/tiny/latest/summary.json").read_text())
+
+
+def test_a_tiny_run(play):
+    run = play(TINY)
+    assert run.summary["outcome"] == "success" and run.summary["updates"] == 300
+    assert run.summary["final_accuracy"] > run.said("evaluation")[0]["accuracy"]
+    assert [record["node"] for record in run.said("hello")] != []
+    assert run.said("start")[0]["at"] == 0.0
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
+    process = start(ENDLESS)
+    until(lambda: (tmp_path / "runs/tiny/latest/server/run.jsonl").stat().st_size > 20_000, 30)
+    process.send_signal(number)
+    until(lambda: process.poll() is not None and not ours(), 20)
+    assert process.returncode == 130
+    summary = latest(tmp_path)
+    assert summary["outcome"] == "canceled" and summary["updates"] > 0
+    assert (tmp_path / "runs/tiny/latest/model.npz").is_file()
+    assert not (tmp_path / "runs/tiny/latest/.work").exists()
+
+
+def test_a_signal_while_containers_start(tmp_path, ours, emulate):
+    import subprocess
+
+    from tests.containers.conftest import EMULATE
+
+    many = ENDLESS.replace("{name: left}", "{name: left, count: 20}")
+    (tmp_path / "scenario.yaml").write_text(many)
+    process = subprocess.Popen(
+        [EMULATE, "run", "scenario.yaml", "--no-report"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    until(lambda: len(ours()) > 4, 30)
+    process.send_signal(signal.SIGINT)
+    until(lambda: process.poll() is not None and not ours(), 20)
+    assert process.returncode == 130
+    assert latest(tmp_path)["outcome"] == "canceled"
+
+
+def test_stop_from_another_terminal(start, emulate, tmp_path):
+    process = start(ENDLESS)
+    listed = json.loads(emulate("list", "--json").stdout)
+    assert [run["outcome"] for run in listed] == ["running"]
+    emulate("stop", "tiny")
+    assert process.wait(10) == 0
+    assert latest(tmp_path)["outcome"] == "stopped"
+
+
+def test_after_kill_9_the_containers_go_by_themselves(
+    start, ours, stranger, emulate, client, tmp_path
+):
+    process = start(ENDLESS)
+    os.kill(process.pid, signal.SIGKILL)
+    label = "emulate.run=" + json.loads((tmp_path / MANIFEST).read_text())["id"]
+    until(lambda: not client.api.containers(all=True, filters={"label": label}), 60)
+    assert len(ours()) == 1  # the network is still there
+    cleaned = json.loads(emulate("clean", "--json").stdout)
+    assert (cleaned["containers"], cleaned["networks"], cleaned["volumes"]) == (0, 1, 0)
+    assert json.loads(emulate("clean", "--json").stdout)["networks"] == 0
+
+
+def test_a_worker_that_fails_at_once_is_named(play, emulate, tmp_path):
+    """A device too small for its model dies before it can say hello."""
+    text = TINY.replace("{name: right}", "{name: right, profile: small.yaml}")
+    (tmp_path / "small.yaml").write_text(
+        "description: too small\nsource: a test\nmemory: 128MiB\ncpu: 50%\n"
+    )
+    text = text.replace("digits-mlp", "mnist-cnn").replace("digits", "mnist")
+    text = text.replace("batch_size", "batch_size").replace(
+        "algorithm", "batch_size: 4000, algorithm"
+    )
+    (tmp_path / "scenario.yaml").write_text(text)
+    done = emulate("run", "scenario.yaml", "--no-report", "--json", check=False)
+    run = json.loads(done.stdout) if done.stdout else {}
+    said = done.stderr + json.dumps(run)
+    assert "right" in said and "memory" in said

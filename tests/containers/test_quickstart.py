@@ -1,0 +1,80 @@
+"""The quickstart as a newcomer runs it, held to what the README says of it."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+
+from tests.containers.conftest import ROOT, Outcome
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+
+
+def test_quickstart(emulate, tmp_path):
+    began = time.monotonic()
+    done = emulate("run", ROOT / "scenarios" / "quickstart.yaml", "--json", timeout=380)
+    took = time.monotonic() - began
+    run = Outcome(json.loads(done.stdout))
+    summary = run.summary
+    assert took < 300
+    assert summary["outcome"] == "success" and summary["devices"] == 8
+    assert summary["final_accuracy"] >= 0.95
+    assert summary["compression_ratio"] >= 70
+    faults_are_punctual(run)
+    bytes_reconcile(summary)
+    everything_is_in_the_folder(run)
+    every_device_took_part(run)
+
+
+def faults_are_punctual(run):
+    assert run.summary["faults_planned"] == run.summary["faults_realised"] == 2
+    timeline = [json.loads(line) for line in (run.folder / "timeline.jsonl").open()]
+    what = {"kill": "kill", "start": "boot", "sever": "sever", "mend": "mend"}
+    for action in timeline:
+        (record,) = run.said(what[action["verb"]], node=action["node"])
+        assert record["planned"] == action["at"]
+        assert 0 <= record["at"] - action["at"] < 0.5
+    for begin, end in (("kill", "boot"), ("sever", "mend")):
+        (first,), (last,) = run.said(begin), run.said(end)
+        silent = [
+            r
+            for r in run.said("update", node=first["node"])
+            if first["at"] + 0.5 < r["at"] < last["at"]
+        ]
+        assert silent == []
+
+
+def bytes_reconcile(summary):
+    counted = summary["push_bytes"]["total"] + summary["pull_bytes"]
+    counted += summary["evaluation_pull_bytes"]
+    seen = summary["server_rx_bytes"] + summary["server_tx_bytes"]
+    assert abs(seen / counted - 1) < 0.05
+
+
+def everything_is_in_the_folder(run):
+    names = {path.name for path in run.folder.iterdir()}
+    assert names == {
+        "scenario.yaml",
+        "manifest.json",
+        "timeline.jsonl",
+        "run.jsonl",
+        "devices",
+        "model.npz",
+        "figures",
+        "report.html",
+        "summary.json",
+    }
+    logs = {path.stem for path in (run.folder / "devices").iterdir()}
+    assert len(logs) == 10 and {"server", "evaluator"} <= logs
+    model = np.load(run.folder / "model.npz")
+    assert model["theta"].shape == (421_642,) and np.isfinite(model["theta"]).all()
+    assert model["version"] == run.summary["updates"]
+    assert (run.folder.parent / "latest").resolve() == run.folder
+
+
+def every_device_took_part(run):
+    pushed = {record["node"] for record in run.said("update")}
+    assert len(pushed) == 8
+    assert {record["node"] for record in run.said("traffic")} == pushed | {"server", "evaluator"}
+    assert run.said("stop")[0]["reason"] == "updates"
