@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check images data bench clean engine base
+.PHONY: help demo test check compose images data bench clean engine base
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -28,6 +28,14 @@ check: $(INSTALLED) ## format, lint, types and the quick tests: a minute, no Doc
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -m "$(FAST)"
+
+compose: engine $(INSTALLED) data images ## the smallest world by hand, from docker-compose.yml
+	@$(BIN)/python -m emulator.runtimes.docker.compose scenarios/smallest.yaml build/compose
+	@if docker compose version >/dev/null 2>&1; then compose="docker compose"; \
+	elif command -v docker-compose >/dev/null; then compose=docker-compose; \
+	else echo "make: Compose is missing: as root, apt-get install docker-compose"; exit 1; fi; \
+	trap "$$compose down" EXIT; $$compose up
+	@$(BIN)/emulate logs build/compose | grep -E ' (accuracy|stop)'
 
 images: engine $(INSTALLED) base ## the image that every device runs from
 	@$(BIN)/python -m emulator.runtimes.docker.image
