@@ -8,8 +8,6 @@ from .errors import EmulatorError
 from .host import Host
 
 if TYPE_CHECKING:
-    from docker import DockerClient
-
     from .shaping.features import Features
 
 LEAST_MEMORY = 2 << 30
@@ -66,7 +64,7 @@ def _engine() -> list[Finding]:
     return [Finding("engine", True, f"Docker {version}"), *_image(client), _leftovers(left)]
 
 
-def _image(client: "DockerClient") -> list[Finding]:
+def _image(client: Any) -> list[Finding]:
     from .runtimes.docker import image, probing
 
     try:

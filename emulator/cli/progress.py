@@ -3,9 +3,11 @@
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from ..runlog import Record
-from ..scenario import Timed
+if TYPE_CHECKING:
+    from ..runlog import Record
+    from ..scenario import Timed
 
 WINDOW = 5.0
 """Seconds over which updates a second are counted."""
@@ -16,7 +18,7 @@ class Progress:
     """Fed with records, it knows what a person looking on wants to know."""
 
     devices: tuple[str, ...]
-    timeline: Sequence[Timed]
+    timeline: "Sequence[Timed]"
     goal: int | None = None
     now: float = 0.0
     updates: int = 0
@@ -27,7 +29,7 @@ class Progress:
     refused: int = 0
     _recent: deque[float] = field(default_factory=deque)
 
-    def take(self, record: Record) -> None:
+    def take(self, record: "Record") -> None:
         node = record.get("node", "")
         match record["what"]:
             case "update":

@@ -1,0 +1,268 @@
+"""Who may import whom, and what a device's memory and image may hold. The tables are the rule."""
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "emulator"
+
+_PLUGINS = {"codecs", "modulation", "synchronization"}
+MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
+    # numbers, words and the error tree
+    "errors": set(),
+    "units": set(),
+    "actions": set(),
+    "layout": set(),
+    "streams": set(),
+    "cache": set(),
+    "runlog": set(),
+    "link": {"units"},
+    "kinds": {"units"},
+    # what can be plugged in
+    "codecs": {"errors", "kinds", "layout", "units"},
+    "modulation": {"codecs", "kinds", "layout"},
+    "synchronization": {"kinds", "units"},
+    "algorithms": {*_PLUGINS, "units"},
+    "faults": {"actions", "units"},
+    "models": {"codecs", "layout", "streams"},
+    "datasets": {"cache", "errors", "streams"},
+    "learners": {"cache", "codecs", "datasets", "errors", "layout", "models", "streams"},
+    "shaping": {"errors", "link", "units"},
+    # the protocol, its driver, and the file that says what to play
+    "core": {*_PLUGINS, "errors", "layout", "runlog"},
+    "transport": {"core", "errors", "learners", "shaping", "units"},
+    "scenario": {
+        *_PLUGINS,
+        *{"actions", "algorithms", "datasets", "errors", "faults", "link", "models", "units"},
+    },
+    # a run's folder
+    "tail": {"runlog"},
+    "folder": {"errors"},
+    "results": {"folder", "runlog"},
+    "summary": {"runlog"},
+    "host": set(),
+    # those who make it happen
+    "run": {"actions", "runlog", "scenario"},
+    "node": {
+        *_PLUGINS,
+        *{"core", "errors", "faults", "layout", "learners", "models"},
+        *{"runlog", "shaping", "transport"},
+    },
+    "runtimes": {
+        *{"actions", "codecs", "core", "datasets", "errors", "kinds", "layout", "learners"},
+        *{"link", "models", "node", "scenario", "shaping", "transport"},
+        *{"folder", "host", "results", "run", "runlog", "summary", "tail"},
+    },
+    "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
+    "cli": {
+        *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
+        *{"scenario", "tail"},
+    },
+}
+ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may import it
+    "zmq": {"transport"},
+    "docker": {"runtimes/docker"},
+    "requests": {"runtimes/docker"},
+    "tensorflow": {"learners/tensorflow.py"},
+    "ctypes": {"learners"},
+    "pydantic": {"scenario"},
+    "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
+    "yaml": {"scenario"},
+    "rich": {"cli"},
+    "click": {"cli", "datasets/__main__.py", "runtimes/docker/compose.py"},
+    "analysis": {"cli"},
+    "pandas": set(),
+    "matplotlib": set(),
+    "jinja2": set(),
+    "msgspec": {"core", "node", "runlog.py", "transport"},
+    "socket": {"runtimes"},
+    "threading": {"host.py"},
+    "subprocess": {"datasets", "learners", "node", "runtimes", "shaping"},
+    "time": {"cli", "node", "runtimes", "transport"},
+    "datetime": {"folder.py", "runtimes"},
+    "random": {"faults", "scenario", "shaping", "transport"},
+    "secrets": {"folder.py", "transport"},
+    "pickle": set(),
+    "marshal": set(),
+    "shelve": set(),
+}
+DEVICE_IMAGE = {"emulator", "numpy", "zmq", "msgspec"}
+"""Packages that the image has beside the standard library."""
+
+FILES = sorted(PACKAGE.rglob("*.py"))
+BY_PATH = pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(PACKAGE)))
+
+
+@cache
+def imports(path: Path) -> frozenset[str]:
+    """Every module that the file imports anywhere in it, ours and others', by its full name."""
+    package = ["emulator", *path.relative_to(PACKAGE).parts[:-1]]
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            found.add(node.module or "")
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) + 1 - node.level]
+            name = ".".join([*base, *filter(None, [node.module])])
+            inner = {f"{name}.{alias.name}" for alias in node.names}
+            modules = {one for one in inner if _file(one)}
+            found |= modules or {name}
+            if modules != inner and _file(name):
+                found.add(name)
+    return frozenset(found)
+
+
+def _file(module: str) -> Path | None:
+    """The file of one of our modules, if there is such a module."""
+    place = ROOT.joinpath(*module.split("."))
+    files = (place.with_suffix(".py"), place / "__init__.py")
+    return next((file for file in files if file.is_file()), None)
+
+
+def part(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+# -- who may import whom -------------------------------------------------------------------------
+
+
+@BY_PATH
+def test_imports_point_one_way(path: Path) -> None:
+    ours = (name.split(".") for name in imports(path))
+    parts = {names[1] for names in ours if names[0] == "emulator" and len(names) > 1}
+    allowed = MAY_IMPORT.get(part(path), set()) | {part(path)}
+    assert parts - {"__init__"} <= allowed
+
+
+@BY_PATH
+def test_what_has_a_place_stays_in_it(path: Path) -> None:
+    place = path.relative_to(PACKAGE).as_posix()
+    astray = {
+        name
+        for name in {module.split(".")[0] for module in imports(path)} & ONLY_IN.keys()
+        if not any(place == only or place.startswith(f"{only}/") for only in ONLY_IN[name])
+    }
+    assert astray == set()
+
+
+def test_the_table_has_no_circle_and_no_row_too_many() -> None:
+    tuple(TopologicalSorter(MAY_IMPORT).static_order())
+    assert {part(path) for path in FILES} - {"__init__"} == MAY_IMPORT.keys()
+
+
+def test_the_table_allows_nothing_that_nobody_needs() -> None:
+    used: dict[str, set[str]] = {one: set() for one in MAY_IMPORT}
+    for path in FILES:
+        ours = {name.split(".")[1] for name in imports(path) if name.startswith("emulator.")}
+        used.setdefault(part(path), set()).update(ours - {part(path)})
+    assert {
+        one: MAY_IMPORT[one] - used[one] for one in MAY_IMPORT if MAY_IMPORT[one] - used[one]
+    } == {}
+
+
+def test_runtimes_never_see_each_other() -> None:
+    for path in (PACKAGE / "runtimes").rglob("*/*.py"):
+        own = f"emulator.runtimes.{path.relative_to(PACKAGE / 'runtimes').parts[0]}"
+        others = {name for name in imports(path) if name.startswith("emulator.runtimes.")}
+        assert all(name == own or name.startswith(f"{own}.") for name in others), path
+
+
+@BY_PATH
+def test_randomness_has_a_name(path: Path) -> None:
+    """With a generator of no seed, or numpy's global one, nobody can repeat a run."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "np.random":
+            assert node.attr == "Generator" or part(path) == "streams", f"line {node.lineno}"
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Random", "random.Random"):
+            assert node.args, f"line {node.lineno}: unseeded"
+
+
+def test_the_analysis_knows_runs_and_nothing_of_us() -> None:
+    for path in (ROOT / "analysis").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names = [node.module or ""]
+            assert not any(name.split(".")[0] == "emulator" for name in names), path
+
+
+# -- what a container holds ----------------------------------------------------------------------
+
+
+def _reached(*starts: str) -> Iterator[str]:
+    """All our modules that these import, at once or later."""
+    pending, seen = list(starts), set()
+    while pending:
+        module = pending.pop()
+        if module in seen or (file := _file(module)) is None:
+            continue
+        seen.add(module)
+        pending += [name for name in imports(file) if name.startswith("emulator")]
+        yield module
+
+
+def _python(code: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+_BARE = """
+import importlib, json, sys
+allowed = set(json.loads(sys.argv[1])) | sys.stdlib_module_names
+
+class NotInTheImage:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] not in allowed:
+            raise ModuleNotFoundError(f"{name} is not in the device's image", name=name)
+
+sys.meta_path.insert(0, NotInTheImage())
+for module in sys.argv[2:]:
+    importlib.import_module(module)
+"""
+
+
+def test_the_image_has_all_that_its_roles_import() -> None:
+    starts = ("emulator.node.supervisor", "emulator.node.part", "emulator.shaping.probe")
+    modules = sorted(_reached(*starts))
+    assert {"emulator.node.serving", "emulator.learners.graph", "emulator.core.worker"} <= {
+        *modules
+    }
+    _python(_BARE, json.dumps(sorted(DEVICE_IMAGE)), *modules)
+
+
+def test_the_image_installs_exactly_that() -> None:
+    lines = (ROOT / "images" / "node" / "requirements.txt").read_text().splitlines()
+    named = {line.split("==")[0] for line in lines if line and not line.startswith("#")}
+    assert {name.replace("pyzmq", "zmq") for name in named} | {"emulator"} == DEVICE_IMAGE
+
+
+_LOADED = """
+import importlib, json, sys
+importlib.import_module(sys.argv[1])
+print(json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
+"""
+
+
+def test_the_supervisor_is_light() -> None:
+    """It stays in the memory of every device beside its worker."""
+    loaded = json.loads(_python(_LOADED, "emulator.node.supervisor"))
+    assert {"numpy", "zmq", "asyncio", "ssl"} & set(loaded) == set()
+
+
+def test_a_command_is_quick_to_answer() -> None:
+    """Nobody waits for pandas to be told of a typing error."""
+    loaded = json.loads(_python(_LOADED, "emulator.cli"))
+    assert {"pandas", "matplotlib", "tensorflow", "docker", "pydantic"} & set(loaded) == set()
