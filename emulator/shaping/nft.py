@@ -1,9 +1,9 @@
 """Loss and partitions as nft rules. Pure: the commands are run elsewhere.
 
 What comes in is dropped. What goes out must not be: TCP is told when its own host drops a
-packet, does not count it as sent, and never slows down (at 10 % loss we saw cubic keep
-166 Mbit/s where true loss left 11). So a packet to be lost is given the priority of a class
-that swallows it further down, and TCP learns of it from the silence, as on a real link.
+packet, does not count it as sent, and never slows down (at 10 % loss it sends no segment a
+second time). So a packet to be lost is given the priority of a class that swallows it further
+down, and TCP learns of it from the silence, as on a real link.
 
 Both tables speak of IP alone: ARP gets through.
 """

@@ -30,7 +30,10 @@ def sink(port: str) -> None:
 
 
 def source(host: str, port: str, size: str, count: str, gap: str) -> None:
-    """Send `count` messages of `size` bytes, `gap` seconds after one another."""
+    """Send `count` messages of `size` bytes, `gap` seconds after one another.
+
+    Prints how many segments TCP sent again.
+    """
     message = bytearray(int(size))
     peer = _connect(host, int(port))
     began = time.monotonic()
@@ -40,6 +43,8 @@ def source(host: str, port: str, size: str, count: str, gap: str) -> None:
         peer.sendall(message)
     peer.shutdown(socket.SHUT_WR)
     peer.recv(1)  # until the other end has all of it
+    info = peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104)
+    print(int.from_bytes(info[100:104], sys.byteorder))  # tcpi_total_retrans
 
 
 def _connect(host: str, port: int) -> socket.socket:

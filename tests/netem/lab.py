@@ -92,8 +92,12 @@ class Stream:
     def messages(self) -> list[Message]:
         """All that arrived, when the last one has."""
         seen = [Message(*entry) for entry in _result(self.sink)]
-        assert self.source.wait(timeout=10) == 0
         return seen
+
+    def again(self) -> int:
+        """How many segments TCP sent again, once all have arrived."""
+        times: int = _result(self.source)
+        return times
 
 
 @contextmanager
