@@ -31,7 +31,7 @@ def describe(record: Record) -> str:
         case "refused":
             return f"{at}  refused {node}: {record['reason']}"
     facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))
-    return f"{at}  {what} {node} {facts}".rstrip()
+    return f"{at}  " + " ".join(filter(None, (what, node, facts)))
 
 
 class PlainView:

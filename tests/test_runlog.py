@@ -1,0 +1,93 @@
+"""One line of JSON for each thing that happened, whole or not at all."""
+
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator import runlog
+from emulator.runlog import RunLog
+from emulator.tail import Tail
+
+FACTS = st.dictionaries(
+    st.text(min_size=1, max_size=8).filter(lambda key: key not in ("at", "what", "self")),
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats() | st.text(max_size=12),
+    max_size=4,
+)
+RECORDS = st.lists(
+    st.builds(
+        lambda at, what, facts: {"at": at, "what": what, **facts},
+        st.floats(-1e6, 1e6),
+        st.sampled_from(["update", "pull", "kill"]),
+        FACTS,
+    ),
+    max_size=6,
+)
+
+
+def written(records: list[runlog.Record]) -> bytes:
+    return b"".join(map(runlog.line, records))
+
+
+def as_json(record: runlog.Record) -> runlog.Record:
+    """JSON has neither NaN nor infinity."""
+    return {
+        key: None if isinstance(value, float) and not math.isfinite(value) else value
+        for key, value in record.items()
+    }
+
+
+def test_a_record_is_on_disk_as_soon_as_it_is_written() -> None:
+    sink = io.BytesIO()
+    log = RunLog(sink)
+    log.write(1.23456789, "update", node="a", loss=float("nan"))
+    assert sink.getvalue() == b'{"at":1.234568,"what":"update","node":"a","loss":null}\n'
+
+
+@given(records=RECORDS)
+@settings(max_examples=50, deadline=None)
+def test_what_is_read_is_what_was_written(
+    records: list[runlog.Record], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.jsonl"
+    path.write_bytes(written(records))
+    read = list(runlog.read(path))
+    assert read == list(map(as_json, records))
+    assert read == [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+@given(records=RECORDS, cut=st.integers(0, 400))
+@settings(max_examples=50, deadline=None)
+def test_a_last_line_that_was_cut_short_is_left_out(
+    records: list[runlog.Record], cut: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.jsonl"
+    path.write_bytes(written(records)[:cut])
+    whole = written(records)[:cut].count(b"\n")
+    assert list(runlog.read(path)) == list(map(as_json, records))[:whole]
+
+
+@given(records=RECORDS, cuts=st.lists(st.integers(0, 400), max_size=5))
+@settings(max_examples=50, deadline=None)
+def test_a_tail_sees_each_record_once_however_it_is_written(
+    records: list[runlog.Record], cuts: list[int], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "run.jsonl"
+    tail, content, seen = Tail(path), written(records), []
+    assert list(tail.read()) == []  # there is no file yet
+    for begin, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(content)], strict=True):
+        with path.open("ab") as file:
+            file.write(content[begin:end])
+        seen += list(tail.read())
+    assert seen == list(map(as_json, records))
+    assert list(tail.read()) == []
+
+
+def test_logs_of_several_authors_become_one() -> None:
+    server = [{"at": 0.0, "what": "start"}, {"at": 2.0, "what": "stop"}]
+    devices = [{"at": 2.0, "what": "traffic"}, {"at": 1.0, "what": "kill"}]
+    merged = runlog.merge([server, devices])
+    assert [record["what"] for record in merged] == ["start", "kill", "stop", "traffic"]

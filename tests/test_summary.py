@@ -1,0 +1,159 @@
+"""A run in one page of numbers, each worked out by hand from a log of a few lines."""
+
+from typing import Any
+
+import pytest
+
+from emulator.runlog import Record
+from emulator.summary import summarise
+
+PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
+
+
+def update(at: float, number: int) -> Record:
+    return {"at": at, "what": "update", "node": "a", "updates": number, **PUSH}
+
+
+def act(at: float, what: str, planned: float | None = None) -> Record:
+    return {"at": at, "what": what, "node": "a", "planned": at if planned is None else planned}
+
+
+RECORDS: list[Record] = [
+    {"at": -0.2, "what": "hello", "node": "a"},
+    {"at": 0, "what": "start", "devices": 2},
+    {"at": 0.1, "what": "pull", "node": "a", "bytes": 1000},
+    {"at": 0.1, "what": "pull", "node": "evaluator", "bytes": 1000},
+    {"at": 0.5, "what": "evaluation", "accuracy": 0.1},
+    update(1.0, 1),
+    {"at": 1.1, "what": "traffic", "node": "server", "rx": 100, "tx": 200},
+    {"at": 1.2, "what": "traffic", "node": "a", "rx": 7, "tx": 7},
+    act(2.1, "kill", planned=2.0),
+    act(4.05, "boot", planned=4.0),
+    {"at": 5, "what": "pull", "node": "a", "bytes": 1000},
+    update(6.0, 2),
+    {"at": 6.5, "what": "refused", "node": "a", "reason": "lies"},
+    {"at": 7.0, "what": "evaluation", "accuracy": 0.9},
+    act(7.5, "sever", planned=7.5),
+    {"at": 8.0, "what": "evaluation", "accuracy": 0.8},
+    {"at": 9.0, "what": "stop", "reason": "updates"},
+    {"at": 9.4, "what": "traffic", "node": "server", "rx": 400, "tx": 3000},
+]
+PLANNED = [
+    {"at": 2.0, "verb": "kill"},
+    {"at": 4.0, "verb": "start"},
+    {"at": 7.5, "verb": "sever"},
+    {"at": 60.0, "verb": "mend"},
+    {"at": 99.0, "verb": "kill"},
+]
+
+
+def summary(records: list[Record] = RECORDS, **other: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "scenario": "flaky",
+        "algorithm": "adacomp",
+        "seed": 7,
+        "runtime": "docker",
+        "devices": 2,
+        "dense_push": 4000,
+        "evaluator": "evaluator",
+        "planned": PLANNED,
+        "busy": [0.5, 0.7],
+        "quotas": True,
+    }
+    return summarise(records, **{**facts, **other})
+
+
+def test_every_number() -> None:
+    assert summary() == {
+        "scenario": "flaky",
+        "algorithm": "adacomp",
+        "runtime": "docker",
+        "seed": 7,
+        "outcome": "success",
+        "stop": "updates",
+        "detail": "",
+        "duration_s": 9.0,
+        "devices": 2,
+        "updates": 2,
+        "final_accuracy": 0.8,
+        "best_accuracy": 0.9,
+        "push_bytes": {"values": 80, "indices": 30, "headers": 60, "framing": 30, "total": 200},
+        "pull_bytes": 2000,
+        "evaluation_pull_bytes": 1000,
+        "dense_push_bytes": 8000,
+        "compression_ratio": 40.0,
+        "server_rx_bytes": 400,
+        "server_tx_bytes": 3000,
+        "faults_planned": 2,
+        "faults_realised": 2,
+        "refused": 1,
+        "fidelity": {
+            "kept_up": True,
+            "reasons": [],
+            "latest_fault_s": 0.1,
+            "host_busy_mean": 0.6,
+            "host_busy_max": 0.7,
+            "host_saturated": 0.0,
+        },
+    }
+
+
+def test_a_run_in_which_nothing_happened() -> None:
+    empty = summary([], busy=[])
+    assert empty["outcome"] == "failed"
+    assert empty["updates"] == empty["push_bytes"]["total"] == empty["server_rx_bytes"] == 0
+    for unknown in ("final_accuracy", "best_accuracy", "compression_ratio"):
+        assert empty[unknown] is None
+    assert empty["fidelity"]["kept_up"]
+
+
+@pytest.mark.parametrize(
+    "reason, outcome",
+    [
+        ("updates", "success"),
+        ("accuracy", "success"),
+        ("time", "success"),
+        ("stopped", "stopped"),
+        ("canceled", "canceled"),
+        ("failed", "failed"),
+        ("no such reason", "failed"),
+    ],
+)
+def test_how_a_run_came_out(reason: str, outcome: str) -> None:
+    end = {"at": 3.0, "what": "stop", "reason": reason, "detail": "why"}
+    found = summary([end])
+    assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, "why")
+
+
+# -- whether the host kept up ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "records, other, reason",
+    [
+        ([act(2.6, "kill", planned=2.0)], {}, "a fault came 0.60 s after its time"),
+        ([act(5.0, "mend", planned=4.0)], {}, "a fault came 1.00 s after its time"),
+        ([], {"busy": [1.0, 0.5]}, "all the host's cores were busy for 50% of the time"),
+        (
+            [{"at": 1.0, "what": "exit", "node": "a", "reason": "out of memory"}],
+            {},
+            "a ended unasked: out of memory",
+        ),
+    ],
+)
+def test_a_run_that_is_marked(records: list[Record], other: dict[str, Any], reason: str) -> None:
+    fidelity = summary(records, **other)["fidelity"]
+    assert fidelity["reasons"] == [reason]
+    assert not fidelity["kept_up"]
+
+
+@pytest.mark.parametrize(
+    "records, other",
+    [
+        ([act(2.5, "kill", planned=2.0)], {}),
+        ([], {"busy": [1.0] + 9 * [0.2]}),
+        ([], {"busy": [1.0], "quotas": False}),  # whoever has no quota may have all there is
+    ],
+)
+def test_a_run_that_is_not(records: list[Record], other: dict[str, Any]) -> None:
+    assert summary(records, **other)["fidelity"]["kept_up"]
