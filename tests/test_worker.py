@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from emulator.codecs import Dense, Plain
+from emulator.codecs import Dense, ErrorFeedback, Plain, TopK
 from emulator.core.evaluator import evaluator
 from emulator.core.messages import Begin, Bye, Diverged, Hello, Model, Pull, Score, Update
 from emulator.core.worker import Await, Begun, Compute, Computed, Evaluate, worker
@@ -13,13 +13,20 @@ LAYOUT = Layout((Variable("w", (4,), "dense", 0),))
 PATIENCE = 5.0
 
 
-def story(incarnation=0):
-    return worker("farm-1", incarnation, Plain(Dense(), LAYOUT), PATIENCE)
+ENCODERS = {
+    "dense": Plain(Dense(), LAYOUT),
+    "topk": Plain(TopK(keep=0.5), LAYOUT),
+    "feedback": ErrorFeedback(TopK(keep=0.5), LAYOUT),
+}
 
 
-def begun(incarnation=0):
+def story(incarnation=0, encoder=ENCODERS["dense"]):
+    return worker("farm-1", incarnation, encoder, PATIENCE)
+
+
+def begun(incarnation=0, encoder=ENCODERS["dense"]):
     """A worker that has said hello and been told to begin; its first pull is returned too."""
-    told = story(incarnation)
+    told = story(incarnation, encoder)
     assert isinstance(next(told).message, Hello)
     assert told.send(None) == Await(PATIENCE)
     assert told.send(Begin(12.5)) == Begun(12.5)
@@ -75,9 +82,10 @@ def test_tickets_survive_a_restart():
     assert told.send(model(before.ticket)) == Await(PATIENCE)
 
 
+@pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
-def test_a_gradient_that_is_not_finite_is_not_pushed(bad):
-    told, pull = begun()
+def test_a_gradient_that_is_not_finite_is_not_pushed(bad, encoder):
+    told, pull = begun(encoder=encoder)
     told.send(None)
     told.send(model(pull.ticket))
     gradient = np.array([0, bad, 0, 0], np.float32)

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from .. import kinds
 from ..kinds import plain
-from .base import Buffer, Codec, Count, Encoder, Frames, Gradient, Indices, Vector
+from .base import Buffer, Codec, Count, Encoder, Frames, Gradient, Indices, NotFinite, Vector
 from .dense import Dense
 from .feedback import ErrorFeedback, Plain, encoder
 from .topk import TopK
@@ -30,6 +30,7 @@ __all__ = [
     "Frames",
     "Gradient",
     "Indices",
+    "NotFinite",
     "Plain",
     "TopK",
     "Vector",

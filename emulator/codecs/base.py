@@ -28,6 +28,10 @@ class Gradient:
     indices: Indices | None = None
 
 
+class NotFinite(ValueError):
+    """The gradient holds a NaN or an infinity: training diverged."""
+
+
 class Count(NamedTuple):
     """Bytes of an encoded gradient by what they hold; their sum is the length of its frames."""
 
@@ -42,7 +46,7 @@ class Codec(Protocol):
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """The frames that travel; they share no memory with the gradient.
 
-        Raises ValueError if an entry is not finite, or the gradient does not fit the layout.
+        Raises NotFinite if an entry is not, ValueError if the gradient does not fit the layout.
         """
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from .base import Buffer, Frames, Vector
+from .base import Buffer, Frames, NotFinite, Vector
 
 _FLOAT = np.dtype("<f4")
 
@@ -16,13 +16,13 @@ def fit(gradient: Vector, layout: Layout) -> None:
         raise ValueError(f"a gradient is float32 of shape ({layout.size},), not {found}")
 
 
-def not_finite(gradient: Vector, layout: Layout) -> ValueError:
+def not_finite(gradient: Vector, layout: Layout) -> NotFinite:
     """The error for a gradient that holds a NaN or an infinity: it names the first variable."""
     for variable, place in layout:
         wrong = gradient[place][~np.isfinite(gradient[place])]
         if wrong.size:
             found = f"the gradient of {variable.name} holds {wrong[0]}"
-            return ValueError(f"{found}: training diverged; a smaller learning rate may help")
+            return NotFinite(f"{found}: training diverged; a smaller learning rate may help")
     raise AssertionError("every entry is finite")
 
 

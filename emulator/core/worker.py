@@ -8,9 +8,7 @@ from collections.abc import Generator
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-import numpy as np
-
-from ..codecs.base import Encoder, Vector
+from ..codecs.base import Encoder, NotFinite, Vector
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Update
 
 
@@ -74,9 +72,10 @@ def worker(node: str, incarnation: int, encoder: Encoder, patience: float) -> St
 
 def _work(node: str, model: Model, encoder: Encoder) -> Story[Message]:
     computed: Computed = yield Compute(model.theta)
-    if not np.isfinite(computed.gradient).all():
+    try:
+        frames = encoder.encode(computed.gradient)
+    except NotFinite:
         return Diverged(node, model.version)
-    frames = encoder.encode(computed.gradient)
     return Update(node, model.version, computed.loss, computed.seconds, frames)
 
 
