@@ -21,6 +21,7 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 	$(BIN)/emulate report runs/quickstart/latest
 
 test: engine $(INSTALLED) data images ## every test, those that need Docker, root or TensorFlow included
+	@tests/netem/setup || true
 	$(BIN)/pytest
 
 check: $(INSTALLED) ## format, lint, types and the quick tests: a minute, no Docker, no TensorFlow

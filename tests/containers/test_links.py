@@ -8,68 +8,69 @@ import pytest
 from emulator.link import FRAME, Link, Side
 from emulator.node.config import PATH, Network
 from emulator.runtimes.docker import image, probing, spec
+from emulator.runtimes.docker.sweep import sweep
 from emulator.shaping import access
 from emulator.shaping.backend import choose
 from emulator.units import Rate
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 RATES = {"slow": 1e6, "middle": 8e6, "fast": 50e6}
-SECONDS = 8
-PORTS = {name: (6000 + 2 * i, 6001 + 2 * i) for i, name in enumerate(RATES)}
+SECONDS = 6
+"""About how long each transfer takes."""
 
-SERVER = """
-import socket, sys, threading, time
-def sink(port):
-    with socket.create_server(("", port)) as listening:
-        line, _ = listening.accept()
-    total, began, last = 0, None, None
+COMMON = """
+import socket, threading, time
+def cubic(line):
+    # a container starts with the host's choice, and this is a test of links, not of BBR
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"cubic")
+    return line
+def drain(line, name):
+    total, began = 0, None
     while data := line.recv(1 << 16):
         last = time.monotonic()
         if began is None:
             began, data = last, b""      # the first piece starts the clock
         total += len(data)
-    print(port, 8 * total / (last - began), flush=True)
-def source(port):
-    with socket.create_server(("", port)) as listening:
-        line, _ = listening.accept()
-    until, piece = time.monotonic() + SECONDS, bytes(1 << 14)
-    while time.monotonic() < until:
-        line.sendall(piece)
+    print(name, 8 * total / (last - began), flush=True)
     line.close()
-threads = [threading.Thread(target=sink, args=(up,)) for up, _ in PORTS]
-threads += [threading.Thread(target=source, args=(down,)) for _, down in PORTS]
+def fill(line, size):
+    line.sendall(bytes(size))
+    line.shutdown(socket.SHUT_WR)
+    line.recv(1)                         # what is under way dies with its container's network
+"""
+
+SERVER = """
+def serve(name, port, size):
+    with socket.create_server(("", port)) as listening:
+        line, _ = listening.accept()         # up first, then down: else the acknowledgements of
+        drain(line, name + "-up")            # one direction take their share of the other
+        line, _ = listening.accept()
+        fill(cubic(line), size)
+threads = [threading.Thread(target=serve, args=one) for one in WORLD]
 for thread in threads: thread.start()
-print("ready", flush=True)
 for thread in threads: thread.join()
 """
 
 DEVICE = """
-import socket, sys, threading, time, msgspec
+import msgspec
 from emulator.node.config import Network
 from emulator.shaping.apply import apply
-apply(msgspec.json.decode(open(PATH).read(), type=Network).shape)
-def push():
-    line = socket.create_connection((HOST, UP))
-    until, piece = time.monotonic() + SECONDS, bytes(1 << 14)
-    while time.monotonic() < until:
-        line.sendall(piece)
-    line.close()
-pusher = threading.Thread(target=push); pusher.start()
-line, total, began = socket.create_connection((HOST, DOWN)), 0, None
-while data := line.recv(1 << 16):
-    last = time.monotonic()
-    if began is None:
-        began, data = last, b""
-    total += len(data)
-print(DOWN, 8 * total / (last - began), flush=True)
-pusher.join()
+apply(msgspec.json.decode(open(CONFIG).read(), type=Network).shape)
+def connect():
+    while True:
+        try:
+            return socket.create_connection((HOST, PORT))
+        except ConnectionRefusedError:
+            time.sleep(0.1)
+fill(cubic(connect()), SIZE)
+drain(connect(), NAME + "-down")
 """
 
 
 def script(text, **names):
     for name, value in names.items():
         text = text.replace(name, repr(value))
-    return ["python3", "-c", text]
+    return ["python3", "-c", COMMON + text]
 
 
 def start(client, folder, net, name, entrypoint, link):
@@ -85,39 +86,36 @@ def start(client, folder, net, name, entrypoint, link):
     return container
 
 
-def test_goodput_is_what_the_rate_leaves(client, ours, tmp_path):
-    from emulator.runtimes.docker.sweep import sweep
+def size(rate):
+    return int(rate / FRAME / 8 * SECONDS)
 
-    client.networks.create("emulate-links", internal=True, labels={"emulate.run": "links"})
+
+def test_goodput_is_what_the_rate_leaves(client, ours, tmp_path):
+    net = "emulate-links"
+    client.networks.create(net, internal=True, labels={"emulate.run": "links"})
+    ports = {name: 6000 + number for number, name in enumerate(RATES)}
+    world = [(name, ports[name], size(rate)) for name, rate in RATES.items()]
     try:
-        server = start(
-            client,
-            tmp_path,
-            "emulate-links",
-            "sink",
-            script(SERVER, PORTS=list(PORTS.values()), SECONDS=SECONDS),
-            Link(),
-        )
+        server = start(client, tmp_path, net, "sink", script(SERVER, WORLD=world), Link())
         server.reload()
-        host = server.attrs["NetworkSettings"]["Networks"]["emulate-links"]["IPAddress"]
+        host = server.attrs["NetworkSettings"]["Networks"][net]["IPAddress"]
         devices = []
         for name, rate in RATES.items():
+            facts = {"CONFIG": str(PATH), "HOST": host, "PORT": ports[name], "NAME": name}
+            code = script(DEVICE, SIZE=size(rate), **facts)
             side = Side(rate=Rate(rate))
-            up, down = PORTS[name]
-            code = script(DEVICE, PATH=str(PATH), HOST=host, UP=up, DOWN=down, SECONDS=SECONDS)
-            link = Link(side, side)
-            devices.append(start(client, tmp_path, "emulate-links", name, code, link))
+            devices.append(start(client, tmp_path, net, name, code, Link(side, side)))
         for container in (*devices, server):
             assert container.wait(timeout=60)["StatusCode"] == 0, container.logs().decode()
-        lines = b"".join(container.logs() for container in (server, *devices)).decode().split("\n")
+        said = b"".join(container.logs() for container in (server, *devices)).decode()
     finally:
         sweep(client, "links")
-    measured = {
-        int(port): float(rate) for port, rate in (line.split() for line in lines if " " in line)
+    measured = {name: float(rate) for name, rate in map(str.split, said.splitlines())}
+    assert len(measured) == 6
+    shares = {
+        f"{name}-{way}": round(measured[f"{name}-{way}"] / (rate / FRAME), 4)
+        for name, rate in RATES.items()
+        for way in ("up", "down")
     }
-    report = {}
-    for name, rate in RATES.items():
-        for way, port in zip(("up", "down"), PORTS[name], strict=True):
-            report[f"{name} {way}"] = round(measured[port] / (rate / FRAME), 4)
-    print(json.dumps(report))
-    assert all(abs(share - 1) < 0.03 for share in report.values()), report
+    print(json.dumps(shares))
+    assert all(abs(share - 1) < 0.03 for share in shares.values()), shares

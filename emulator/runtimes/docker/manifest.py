@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
@@ -12,6 +13,9 @@ from ...scenario import Scenario
 from ...shaping.backend import Backend
 from .border import refusals
 from .image import NAME, NodeImage
+
+CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
+"""Containers start with the host's congestion control, and it shows on slow links."""
 
 PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow-cpu")
 
@@ -41,5 +45,6 @@ def manifest(
         "engine": engine["Version"],
         "host": host.plain(),
         "shaping": backend.plain(),
+        "tcp": CONGESTION.read_text().strip(),
         "encrypted": scenario.server.encrypt,
     }
