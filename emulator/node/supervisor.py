@@ -22,6 +22,7 @@ from ..errors import DeploymentError
 from ..shaping.apply import apply
 from . import config
 from .config import Node
+from .lines import Lines
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 SAMPLING = 1.0
@@ -64,8 +65,9 @@ class Supervisor:
         apply(self.node.network.shape)
         self.selector = selectors.DefaultSelector()
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
-        self.control, self.told = os.pipe()
-        self.selector.register(self.control, selectors.EVENT_READ, self._reported)
+        control, self.told = os.pipe()
+        self.selector.register(control, selectors.EVENT_READ, self._reported)
+        self.orders, self.reports = Lines(0), Lines(control)
         self._boot()
         say("ready")
         self._watch()
@@ -174,12 +176,12 @@ class Supervisor:
     # -- what comes in ---------------------------------------------------------------------------
 
     def _ordered(self) -> None:
-        data = os.read(0, 65536)
-        if not data:
+        lines = self.orders.read()
+        if lines is None:
             self.selector.unregister(0)
             self._kill_quietly()
             return
-        for line in data.splitlines():
+        for line in lines:
             self.obey(json.loads(line))
 
     def _kill_quietly(self) -> None:
@@ -189,7 +191,7 @@ class Supervisor:
 
     def _reported(self) -> None:
         """The device drew a fault: it strikes now, and ends by itself."""
-        for line in os.read(self.control, 65536).splitlines():
+        for line in self.reports.read() or ():
             report = json.loads(line)
             now = time.monotonic()
             order = {"verb": report["begin"], "fault": report["fault"]}
