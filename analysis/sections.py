@@ -141,7 +141,13 @@ def _flat(told: dict[str, Any], before: str = "") -> Iterator[Row]:
         elif isinstance(value, list):
             yield name, "; ".join(map(str, value)) or "none"
         else:
-            yield name, {True: "yes", False: "no", None: "–"}.get(value, str(value))
+            yield name, _word(value)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):  # 1.0 equals True, and is a number
+        return "yes" if value else "no"
+    return "–" if value is None else str(value)
 
 
 def per_device(run: Run) -> list[Row]:

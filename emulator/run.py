@@ -5,12 +5,9 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from .actions import Action
+from .cancel import Canceled
 from .runlog import Record
 from .scenario import Scenario, Timed
-
-
-class Canceled(BaseException):
-    """Someone asked for the end, by Ctrl-C or SIGTERM. Not an Exception: no handler may eat it."""
 
 
 class View(Protocol):

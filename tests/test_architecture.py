@@ -50,14 +50,15 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "summary": {"runlog"},
     "host": set(),
     # those who make it happen
-    "run": {"actions", "runlog", "scenario"},
+    "cancel": set(),
+    "run": {"actions", "cancel", "runlog", "scenario"},
     "node": {
         *_PLUGINS,
         *{"core", "errors", "faults", "layout", "learners", "models"},
         *{"runlog", "shaping", "transport"},
     },
     "runtimes": {
-        *{"actions", "codecs", "core", "datasets", "errors", "kinds", "layout", "learners"},
+        *{"actions", "cancel", "core", "datasets", "errors", "kinds", "layout", "learners"},
         *{"link", "models", "node", "scenario", "shaping", "transport"},
         *{"folder", "host", "results", "run", "runlog", "summary", "tail"},
     },

@@ -153,6 +153,11 @@ def pushed(update: Update, count: Count, *, encrypted: bool = False) -> Pushed:
     )
 
 
+def dense_push(parameters: int, *, encrypted: bool = False) -> int:
+    """Bytes on the wire of an update that holds every parameter as f32: the uncompressed rival."""
+    return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), encrypted=encrypted)
+
+
 def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
     """ZMTP 3.1 framing of a message: flags and length, 2 bytes or 9 beyond 255.
 

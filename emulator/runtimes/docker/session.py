@@ -1,9 +1,6 @@
 """A whole run on Docker: checks first, then the world, then the folder that remains."""
 
 import shutil
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,15 +8,14 @@ from typing import Any
 from docker import DockerClient
 
 from ... import models
-from ...codecs import Dense
+from ...cancel import Canceled, canceling
 from ...core import wire
-from ...core.messages import Update
 from ...errors import HostError
 from ...folder import RunFolder, create
 from ...host import Host, Load
 from ...learners.export import exported
 from ...results import gather, write_json, write_log
-from ...run import Canceled, View, run
+from ...run import View, run
 from ...runlog import Record
 from ...scenario import Scenario, Timed, demand, dump, shortfalls, timeline
 from ...scenario.demand import Host as Capacity
@@ -29,7 +25,7 @@ from ...summary import summarise
 from . import image
 from .border import connect
 from .manifest import manifest
-from .orders import EVALUATOR, SERVER
+from .orders import EVALUATOR
 from .prepare import Hands, deal, prepare
 from .probing import backend_for, described
 from .runtime import DockerRuntime
@@ -155,7 +151,7 @@ class _Session:
             seed=scenario.seed,
             runtime="docker",
             devices=len(scenario.nodes),
-            dense_push=dense_push(parameters, encrypted=scenario.server.encrypt),
+            dense_push=wire.dense_push(parameters, encrypted=scenario.server.encrypt),
             evaluator=EVALUATOR,
             planned=[{"at": t.at, "verb": t.action.verb} for t in self._timeline],
             busy=busy,
@@ -171,40 +167,3 @@ def _ended(records: list[Record], ending: str, detail: str) -> list[Record]:
     if detail:
         last["detail"] = detail
     return [*(record for record in records if record["what"] != "stop"), last]
-
-
-def dense_push(parameters: int, *, encrypted: bool) -> int:
-    """Bytes of one update as the dense codec would have sent it."""
-    import numpy as np
-
-    from ...layout import Layout, Variable
-
-    layout = Layout((Variable("all", (parameters,), "dense", 0),))
-    frames = Dense().encode(np.zeros(parameters, np.float32), layout)
-    return wire.size(Update("device", 0, 0.0, 0.0, frames), encrypted=encrypted)
-
-
-@contextmanager
-def canceling() -> Iterator[list[str]]:
-    """Turn Ctrl-C, SIGTERM and SIGUSR1 into Canceled, once; yields where the reason will be.
-
-    While the world is being taken down, later ones are ignored: it takes seconds, and what
-    it would leave behind takes a person longer.
-    """
-    reason: list[str] = []
-
-    def cancel(number: int, frame: object) -> None:
-        if not reason:
-            reason.append("stopped" if number == signal.SIGUSR1 else "canceled")
-            raise Canceled
-
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
-    before = {number: signal.signal(number, cancel) for number in numbers}
-    try:
-        yield reason
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-__all__ = ["SERVER", "canceling", "dense_push", "play"]

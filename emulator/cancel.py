@@ -1,0 +1,37 @@
+"""Ctrl-C and its kin, turned into one exception, once."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+REASONS = {
+    signal.SIGINT: "canceled",
+    signal.SIGTERM: "canceled",
+    signal.SIGUSR1: "stopped",  # by `emulate stop`
+}
+
+
+class Canceled(BaseException):
+    """Someone asked for the end. Not an Exception: no handler on the way may eat it."""
+
+
+@contextmanager
+def canceling() -> Iterator[list[str]]:
+    """Raise Canceled at the first of these signals; yields where the reason will be.
+
+    Later ones are ignored: taking the world down takes seconds, and what an impatient end
+    would leave behind takes a person longer.
+    """
+    reason: list[str] = []
+
+    def cancel(number: int, frame: object) -> None:
+        if not reason:
+            reason.append(REASONS[signal.Signals(number)])
+            raise Canceled
+
+    before = {number: signal.signal(number, cancel) for number in REASONS}
+    try:
+        yield reason
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
