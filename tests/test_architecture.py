@@ -58,7 +58,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"runlog", "shaping", "transport"},
     },
     "runtimes": {
-        *{"actions", "cancel", "core", "datasets", "errors", "kinds", "layout", "learners"},
+        *{"actions", "cancel", "core", "datasets", "errors", "kinds", "learners"},
         *{"link", "models", "node", "scenario", "shaping", "transport"},
         *{"folder", "host", "results", "run", "runlog", "summary", "tail"},
     },

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -96,6 +97,9 @@ def test_a_conductor_is_known_while_it_lives(tmp_path: Path) -> None:
     sleeper = "import time; time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", sleeper, "emulate", "run"]) as other:
         (path / "conductor.pid").write_text(str(other.pid))
+        until = time.monotonic() + 10
+        while folder.conductor(path) is None and time.monotonic() < until:
+            time.sleep(0.01)  # a new process has no command line for a moment
         assert folder.conductor(path) == other.pid
         other.kill()
         other.wait()

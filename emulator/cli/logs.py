@@ -56,7 +56,8 @@ def _printed(path: Path, node: str) -> Look:
     if not log.is_file():
         names = ", ".join(sorted(file.stem for file in log.parent.glob("*.log")))
         raise EmulatorError(f"{path.name} has no log of {node!r}; it has {names or 'none yet'}")
-    file = log.open(encoding="utf-8", errors="replace")
+    opened = log.open(encoding="utf-8", errors="replace")
+    file = click.get_current_context().with_resource(opened)
     return lambda: (line.rstrip("\n") for line in file)
 
 
@@ -64,18 +65,21 @@ def _happened(path: Path) -> Look:
     from .view import describe
 
     server, whole = Tail(path / "server" / "run.jsonl"), path / "run.jsonl"
-    latest = float("-inf")
+    latest: list[Record] = []
+    """Those told last, all of one moment."""
 
     def look() -> Iterator[str]:
         nonlocal latest
         for record in _new(server, whole, latest):
-            latest = max(latest, record["at"])
+            latest = [one for one in latest if one["at"] == record["at"]] + [record]
             yield describe(record)
 
     return look
 
 
-def _new(server: Tail, whole: Path, latest: float) -> Iterable[Record]:
-    if whole.is_file():  # the server's own log is part of it, and gone
-        return (record for record in read(whole) if record["at"] > latest)
-    return server.read()
+def _new(server: Tail, whole: Path, told: list[Record]) -> list[Record]:
+    if not whole.is_file():
+        return list(server.read())
+    # the server's own log is part of it, and gone
+    since = told[-1]["at"] if told else float("-inf")
+    return [one for one in read(whole) if one["at"] >= since and one not in told]

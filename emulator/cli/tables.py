@@ -45,11 +45,13 @@ def print_world(
     out = console()
     out.print(f"[bold]{world.name}[/bold]", *_training(scenario, world), sep="\n")
     out.print(f"server: {world.server}\n")
-    out.print(_rows(f"{len(world.devices)} devices", list(_together(world.devices))), "")
+    alike = list(_together(world.devices))
+    out.print(_rows(f"{len(world.devices)} devices", alike), _more(alike))
     if world.faults:
-        out.print(_faults(world.faults), "")
+        out.print(_faults(world.faults), _more(world.faults))
     if world.hazards:
-        out.print(_rows("faults that devices draw, by iteration", world.hazards), "")
+        title = "faults that devices draw, by iteration"
+        out.print(_rows(title, world.hazards), _more(world.hazards))
     out.print(_demand(wanted, host), "")
     for one in short:
         colour = "red" if one.fatal else "yellow"
@@ -88,7 +90,7 @@ def _rows(title: str, rows: Sequence[Any]) -> Table:
     made = table(*[field.name for field in fields(rows[0])], title=title)
     for row in rows[:MOST]:
         made.add_row(*(str(cell) or "-" for cell in astuple(row)))
-    return _cut(made, len(rows))
+    return made
 
 
 def _faults(faults: Sequence[FaultRow]) -> Table:
@@ -96,13 +98,12 @@ def _faults(faults: Sequence[FaultRow]) -> Table:
     for row in faults[:MOST]:
         until = "for good" if row.until is None else f"{row.until:.1f} s"
         made.add_row(f"{row.at:.1f} s", until, row.node, row.fault)
-    return _cut(made, len(faults))
-
-
-def _cut(made: Table, rows: int) -> Table:
-    if rows > MOST:
-        made.caption, made.caption_justify = f"… {rows - MOST} more (--json shows all)", "left"
     return made
+
+
+def _more(rows: Sequence[Any]) -> str:
+    """The line after a table: blank, unless there is more than it shows."""
+    return f"… {len(rows) - MOST} more (--json shows all)\n" if len(rows) > MOST else ""
 
 
 def _demand(wanted: Demand, host: Host) -> Table:
