@@ -78,12 +78,17 @@ def _training(scenario: Scenario, world: World) -> Iterable[str]:
 
 
 def _together(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
-    """Neighbours that differ in nothing but their names in one row."""
-    for _, alike in groupby(devices, key=lambda row: replace(row, name="")):
+    """Neighbours that differ in nothing but their numbers in one row."""
+    for _, alike in groupby(devices, key=lambda row: replace(row, name=_group(row.name))):
         rows = list(alike)
         first, last = rows[0].name, rows[-1].name
         name = first if len(rows) == 1 else f"{first} … {last}"
         yield replace(rows[0], name=name)
+
+
+def _group(name: str) -> str:
+    group, _, number = name.rpartition("-")
+    return group if number.isdigit() else name
 
 
 def _rows(title: str, rows: Sequence[Any]) -> Table:
