@@ -28,7 +28,7 @@ check: $(INSTALLED) ## format, lint, types and the quick tests: a minute, no Doc
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -m "$(FAST)"
+	$(BIN)/pytest -n auto -m "$(FAST)"
 
 compose: engine $(INSTALLED) data images ## the smallest world by hand, from docker-compose.yml
 	@$(BIN)/python -m emulator.runtimes.docker.compose scenarios/smallest.yaml build/compose
