@@ -1,0 +1,69 @@
+"""What the documentation says can be typed can be typed, and what it shows works."""
+
+import re
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from emulator.cli import commands
+from emulator.layout import Layout, Variable
+from emulator.scenario import loads
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_is_short() -> None:
+    assert len(PAGES[0].read_text().splitlines()) <= 120
+
+
+@BY_PAGE
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+        assert "://" in target or (page.parent / target).is_file(), target
+
+
+@BY_PAGE
+def test_commands_exist(page: Path) -> None:
+    text = page.read_text()
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    typed = re.findall(r"(?:^    |`)(emulate|make) ([a-z]+)", text, re.MULTILINE)
+    for program, word in typed:
+        assert word in (commands.commands if program == "emulate" else targets), (program, word)
+
+
+@BY_PAGE
+def test_scenarios_can_be_read(page: Path, tmp_path: Path) -> None:
+    for text in blocks(page, "yaml"):
+        if "training:" in text and "codec: half" not in text:
+            loads(text, folder=tmp_path)
+
+
+def test_the_readme_shows_a_scenario_that_fits_a_screen() -> None:
+    (text,) = blocks(PAGES[0], "yaml")
+    assert len(text.splitlines()) <= 15
+
+
+def test_the_codec_that_is_added_by_way_of_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    code, definition = (
+        next(block for block in blocks(ROOT / "docs" / "add-a-codec.md", "python") if word in block)
+        for word in ("class Half", "def halved")
+    )
+    module = ModuleType("emulator.codecs.half")
+    module.__package__ = "emulator.codecs"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    exec(code + definition.partition("TABLE")[0], module.__dict__)
+    layout = Layout((Variable("v", (500,), "dense", 0),))
+    gradient = np.linspace(-1e5, 1e5, 500, dtype=np.float32)
+    frames = module.Half().encode(gradient, layout)
+    assert sum(module.Half().count(frames)) == sum(map(len, frames)) == 1000
+    said = module.Half().decode(frames, layout).values
+    assert np.array_equal(said, module.halved(gradient, layout))
