@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from tests.containers.conftest import TINY, until
+from tests.containers.conftest import TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 MANIFEST = "runs/tiny/latest/manifest.json"
@@ -102,18 +102,18 @@ def test_after_kill_9_the_containers_go_by_themselves(
     assert json.loads(emulate("clean", "--json").stdout)["networks"] == 0
 
 
-def test_a_worker_that_fails_at_once_is_named(play, emulate, tmp_path):
-    """A device too small for its model dies before it can say hello."""
-    text = TINY.replace("{name: right}", "{name: right, profile: small.yaml}")
+def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
+    """A device with too little memory for its batch is gone; the others go on without it."""
     (tmp_path / "small.yaml").write_text(
         "description: too small\nsource: a test\nmemory: 128MiB\ncpu: 50%\n"
     )
+    text = TINY.replace("{name: right}", "{name: right, profile: small.yaml}")
     text = text.replace("digits-mlp", "mnist-cnn").replace("digits", "mnist")
-    text = text.replace("batch_size", "batch_size").replace(
-        "algorithm", "batch_size: 4000, algorithm"
-    )
+    text = text.replace("algorithm", "batch_size: 4000, algorithm").replace("60s", "20s")
     (tmp_path / "scenario.yaml").write_text(text)
-    done = emulate("run", "scenario.yaml", "--no-report", "--json", check=False)
-    run = json.loads(done.stdout) if done.stdout else {}
-    said = done.stderr + json.dumps(run)
-    assert "right" in said and "memory" in said
+    done = emulate("run", "scenario.yaml", "--no-report", "--json")
+    run = Outcome(json.loads(done.stdout))
+    (gone,) = run.said("exit")
+    assert gone["node"] == "right" and "memory" in gone["reason"]
+    assert "right ended unasked" in run.summary["fidelity"]["reasons"][0]
+    assert {record["node"] for record in run.said("update")} == {"left"}

@@ -130,12 +130,12 @@ class DockerRuntime:
 
     def _gather(self, members: int) -> None:
         """Look on until the server says that the run has begun, or that it cannot."""
+        self._view.progress(f"waiting for {members} nodes to say hello")
         while self._zero is None:
             self._look(LOOK)
             if self._stopped:
                 stop = self.stop or {}
                 raise DeploymentError(f"the run did not begin: {stop.get('detail', 'no reason')}")
-            self._view.progress(f"waiting for {members} nodes to say hello")
 
     # -- while it goes ----------------------------------------------------------------------------
 
