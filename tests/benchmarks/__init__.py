@@ -1,0 +1,1 @@
+"""What `make bench` measures, one thing a file. Each is bounded in time and ends by itself."""

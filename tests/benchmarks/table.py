@@ -1,0 +1,95 @@
+"""The measurements as a page of text."""
+
+from typing import Any
+
+WIDTH = 56
+QUIET = 0.05
+"""Share of the machine that other work may take before the figures are doubted."""
+
+
+def page(found: dict[str, Any]) -> str:
+    host = found["host"]
+    lines = [f"{host['processor']}, {host['cores']} cores, Linux {host['kernel']}", ""]
+    lines += [*_rates(found), "", *_costs(found), "", *_memory(found), "", *_coding(found)]
+    lines += _doubts(found)
+    return "\n".join(lines)
+
+
+def _rates(found: dict[str, Any]) -> list[str]:
+    gradient, exchange, runs = found["gradient"], found["exchange"], found["run"]
+    up, down = exchange["up_bytes"] / 1e3, exchange["down_bytes"] / 1e6
+    alone = gradient["eight"]
+    bounds = [_both(alone, exchange[kind]) for kind in runs]
+    rates = [run["updates_per_second"] for run in runs.values()]
+    return [
+        _row("a second", *runs),
+        _row("gradient alone, one process", f"{gradient['one_core']:.0f}"),
+        _row("gradient alone, 8 processes on all cores", f"{alone:.0f}"),
+        _row(
+            f"ZeroMQ alone, 8 peers: {up:.1f} kB up, {down:.2f} MB down",
+            *[f"{exchange[kind]:.0f}" for kind in runs],
+        ),
+        _row("bound: a gradient and an exchange", *[f"{bound:.0f}" for bound in bounds]),
+        _row("emulate run, 8 devices: updates", *[f"{rate:.0f}" for rate in rates]),
+        _row(
+            "  share of the bound",
+            *[f"{rate / bound:.0%}" for rate, bound in zip(rates, bounds, strict=True)],
+        ),
+        _row("  share of the gradient alone", *[f"{rate / alone:.0%}" for rate in rates]),
+    ]
+
+
+def _costs(found: dict[str, Any]) -> list[str]:
+    costs = [run["milliseconds_per_update"] for run in found["run"].values()]
+    rows = [_row(f"  {who}", *[f"{cost[who]:.2f}" for cost in costs]) for who in costs[0]]
+    return [
+        _row("ms of a core an update", *found["run"]),
+        *rows,
+        _row("  sum without others", *[f"{_own(cost):.2f}" for cost in costs]),
+    ]
+
+
+def _memory(found: dict[str, Any]) -> list[str]:
+    heavy = [run["private_bytes"] for run in found["run"].values()]
+    rows = [_row(f"  {who}", *[f"{each[who] / 1e6:.1f}" for each in heavy]) for who in heavy[0]]
+    return [_row("MB of private memory, the largest of each", *found["run"]), *rows]
+
+
+def _coding(found: dict[str, Any]) -> list[str]:
+    columns = found["coding"]
+    head = _row("top 1 % of so many floats, ms (as copies)", *[f"{n:,}" for n in columns])
+    rows = [
+        _row(
+            f"  {step}",
+            *[f"{took[step]:.2f} ({took[step] / took['copy']:.1f})" for took in columns.values()],
+        )
+        for step in next(iter(columns.values()))
+    ]
+    return [head, *rows]
+
+
+def _doubts(found: dict[str, Any]) -> list[str]:
+    runs = found["run"].values()
+    share = max(run["others_share"] for run in runs)
+    if share < QUIET:
+        return []
+    cores = found["host"]["cores"]
+    alone = [f"{1e3 * cores / _own(run['milliseconds_per_update']):.0f}" for run in runs]
+    return [
+        "",
+        f"WARNING: other work took up to {share:.0%} of this machine: measure again.",
+        f"By what an update cost, the runs alone would have done up to {' and '.join(alone)}.",
+    ]
+
+
+def _own(cost: dict[str, float]) -> float:
+    return sum(spent for who, spent in cost.items() if who != "others")
+
+
+def _both(one: float, other: float) -> float:
+    """Pairs a second, if each second is shared between the two."""
+    return 1 / (1 / one + 1 / other)
+
+
+def _row(what: str, *values: str) -> str:
+    return f"{what:<{WIDTH}}" + "".join(f"{value:>16}" for value in values)

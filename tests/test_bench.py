@@ -1,0 +1,74 @@
+"""The benchmark's own arithmetic; the measuring itself is `make bench`."""
+
+import os
+import time
+
+import pytest
+
+from .benchmarks import books, coding, table
+
+
+def found(others):
+    cost = {"workers": 4.0, "server": 1.0, "others": others}
+    run = {
+        "updates_per_second": 300.0,
+        "milliseconds_per_update": cost,
+        "others_share": others / (5 + others),
+        "private_bytes": {"workers": 80_000_000},
+    }
+    return {
+        "host": {"processor": "a processor", "cores": 2, "kernel": "6.1"},
+        "gradient": {"one_core": 500.0, "eight": 800.0},
+        "exchange": {
+            "up_bytes": 22_000,
+            "down_bytes": 1_690_000,
+            "plain": 2400.0,
+            "encrypted": 400.0,
+        },
+        "run": {"plain": run, "encrypted": run},
+        "coding": {1000: {"copy": 0.5, "encode": 2.0}},
+    }
+
+
+def row(page, name):
+    (line,) = [line for line in page.splitlines() if line.strip().startswith(name)]
+    return line.removeprefix(" ").split()[len(name.split()) :]
+
+
+def test_a_run_is_set_beside_what_its_parts_allow():
+    page = table.page(found(others=0.0))
+    assert row(page, "bound: a gradient and an exchange") == ["600", "267"]
+    assert row(page, "share of the bound") == ["50%", "112%"]
+    assert row(page, "sum without others") == ["5.00", "5.00"]
+    assert row(page, "encode") == ["2.00", "(4.0)"]
+    assert "WARNING" not in page
+
+
+def test_figures_of_a_busy_machine_are_doubted():
+    page = table.page(found(others=2.0))
+    assert "WARNING: other work took up to 29%" in page
+    assert "up to 400 and 400" in page
+
+
+def test_the_books_know_who_worked():
+    before = books.read({"nodes": []})
+    until = time.process_time() + 0.1
+    while time.process_time() < until:
+        pass
+    after = books.read({"nodes": []})
+    spent = after.since(before)
+    assert spent["conductor"] >= 0.05
+    assert spent["nodes"] == 0
+
+
+def test_private_memory_is_that_of_one_process():
+    mine = books.private(os.getpid())
+    assert mine is None or 1_000_000 < mine < 10_000_000_000
+    assert books.private(2**22 + 1) is None
+
+
+@pytest.mark.parametrize("size", [1000, 20_000])
+def test_every_step_of_the_codec_is_timed(size):
+    took = coding.milliseconds(coding.flat(size), repeats=3)
+    assert list(took) == ["copy", "argpartition", "encode", "decode", "apply"]
+    assert all(value > 0 for value in took.values())
