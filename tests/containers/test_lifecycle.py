@@ -104,12 +104,13 @@ def test_after_kill_9_the_containers_go_by_themselves(
 
 def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
     """A device with too little memory for its batch is gone; the others go on without it."""
-    (tmp_path / "small.yaml").write_text(
-        "description: too small\nsource: a test\nmemory: 128MiB\ncpu: 50%\n"
-    )
+    for name, memory in (("small", "128MiB"), ("large", "4GiB")):
+        profile = f"description: {name}\nsource: a test\nmemory: {memory}\n"
+        (tmp_path / f"{name}.yaml").write_text(profile)
     text = TINY.replace("{name: right}", "{name: right, profile: small.yaml}")
+    text = text.replace("{name: left}", "{name: left, profile: large.yaml}")
     text = text.replace("digits-mlp", "mnist-cnn").replace("digits", "mnist")
-    text = text.replace("algorithm", "batch_size: 4000, algorithm").replace("60s", "20s")
+    text = text.replace("algorithm", "batch_size: 1000, algorithm").replace("60s", "20s")
     (tmp_path / "scenario.yaml").write_text(text)
     done = emulate("run", "scenario.yaml", "--no-report", "--json")
     run = Outcome(json.loads(done.stdout))
