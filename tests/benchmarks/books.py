@@ -1,45 +1,67 @@
 """Who used the cores, and how much memory is whose, as the kernel's books (/proc) have it."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
 _TICK = 1.0 / os.sysconf("SC_CLK_TCK")
 _ENGINE = ("dockerd", "containerd", "docker-proxy")
+_KTHREADD = 2
+"""The kernel's own threads are this one's children."""
 
 
 @dataclass(frozen=True)
 class Books:
-    """Seconds of CPU since the machine started, by who used them, and over all cores."""
+    """Seconds of CPU since the machine started."""
 
     spent: dict[str, float]
+    """By who spent them."""
     busy: float
+    """All cores together."""
     total: float
 
     def since(self, before: "Books") -> dict[str, float]:
-        """Seconds used since then; `others` is what nobody named here has used."""
+        """Seconds spent since then."""
         spent = {who: used - before.spent.get(who, 0.0) for who, used in self.spent.items()}
+        # what no process is charged with: interrupts, where the kernel keeps them apart
         rest = self.busy - before.busy - sum(spent.values())
-        return {**spent, "others": max(0.0, rest)}
+        spent["kernel"] += max(0.0, rest)
+        return spent
 
 
 def read(nodes: Mapping[str, list[int]]) -> Books:
-    """`nodes`: the process ids of each group of nodes."""
-    spent = {who: sum(map(_used, ids)) for who, ids in nodes.items()}
+    """`nodes`: the process ids of each group of nodes; the rest is sorted by what it is."""
+    group = {process: who for who, processes in nodes.items() for process in processes}
+    group[os.getpid()] = "conductor"
+    spent = dict.fromkeys([*nodes, "conductor", "engine", "kernel", "others"], 0.0)
+    for process, name, parent, own, reaped in _processes():
+        who = group.get(process) or _kind(name, process, parent)
+        spent[who] += own
+        spent["others"] += reaped
     user, nice, system, idle, waiting, hard, soft, steal = _cores()
-    kernel = hard + soft
-    engine = 0.0
-    for folder in PROC.iterdir():
-        if folder.name.isdigit() and (name := _name(folder)):
-            if name.startswith(_ENGINE):
-                engine += _used(int(folder.name))
-            elif name.startswith("kworker"):
-                kernel += _used(int(folder.name))
     busy = user + nice + system + hard + soft + steal
-    own = {"conductor": _used(os.getpid()), "engine": engine, "kernel": kernel}
-    return Books({**spent, **own}, busy, busy + idle + waiting)
+    return Books(spent, busy, busy + idle + waiting)
+
+
+def _kind(name: str, process: int, parent: int) -> str:
+    if _KTHREADD in (process, parent):
+        return "kernel"
+    return "engine" if name.startswith(_ENGINE) else "others"
+
+
+def _processes() -> Iterator[tuple[int, str, int, float, float]]:
+    """Each process: its id, name and parent, and the seconds that it and its late children used."""
+    for folder in PROC.iterdir():
+        if folder.name.isdigit():
+            try:
+                before, _, after = (folder / "stat").read_text().rpartition(") ")
+            except OSError:
+                continue
+            fields = after.split()
+            own, reaped = (_TICK * sum(map(int, fields[at : at + 2])) for at in (11, 13))
+            yield int(folder.name), before.partition("(")[2], int(fields[1]), own, reaped
 
 
 def children(process: int) -> list[int]:
@@ -57,21 +79,6 @@ def private(process: int) -> int | None:
     except OSError:
         return None
     return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Private_"))
-
-
-def _used(process: int) -> float:
-    try:
-        fields = (PROC / str(process) / "stat").read_text().rpartition(") ")[2].split()
-    except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) * _TICK
-
-
-def _name(folder: Path) -> str:
-    try:
-        return (folder / "comm").read_text()
-    except OSError:
-        return ""
 
 
 def _cores() -> list[float]:
