@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,8 @@ class Supervisor:
     node: Node
     child: "subprocess.Popen[bytes] | None" = None
     incarnation: int = 0
-    severed: bool = False
+    struck: Counter[str] = field(default_factory=Counter)
+    """How many faults have it killed, and how many severed, at this moment."""
     closing: bool = False
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Verbs that are due at a time, for faults that the device drew itself."""
@@ -106,42 +108,46 @@ class Supervisor:
     # -- verbs ---------------------------------------------------------------------------------
 
     def obey(self, order: dict[str, Any]) -> None:
-        """Do one verb, and say when it was done."""
+        """Do one verb, and say when it was done.
+
+        Faults of one kind that overlap are one: it begins with the first and ends with the last.
+        """
         verb = order["verb"]
-        {
-            "kill": self._kill,
-            "start": self._start,
-            "sever": self._sever,
-            "mend": self._mend,
-            "stop": self._close,
-        }[verb]()
-        if verb != "stop":
+        match verb:
+            case "stop":
+                self._close()
+                return
+            case "kill" | "sever":
+                self.struck[verb] += 1
+                changed = self.struck[verb] == 1
+            case "start" | "mend":
+                begun = {"start": "kill", "mend": "sever"}[verb]
+                changed = self.struck[begun] == 1
+                self.struck[begun] = max(0, self.struck[begun] - 1)
+        if changed:
+            {"kill": self._kill, "start": self._start, "sever": self._cut, "mend": self._mend}[
+                verb
+            ]()
             say(verb, fault=order.get("fault", ""), planned=order.get("planned"))
 
     def _kill(self) -> None:
         """As when the power fails: first nothing more gets out, then nothing is left."""
-        if self.child is None:
-            return
         self._cut()
-        self.child.kill()
-        self.child.wait()
-        self.child = None
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+            self.child = None
 
     def _start(self) -> None:
         if self.child is not None:
             return
         self.incarnation += 1
-        if not self.severed:
+        if not self.struck["sever"]:
             apply(self.node.network.mend)
         self._boot()
 
-    def _sever(self) -> None:
-        self.severed = True
-        self._cut()
-
     def _mend(self) -> None:
-        self.severed = False
-        if self.child is not None:
+        if not self.struck["kill"]:
             apply(self.node.network.mend)
 
     def _cut(self) -> None:
