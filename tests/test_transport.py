@@ -177,13 +177,13 @@ def test_a_whole_run_on_sockets(router, secrets):
             return 0.5, float(np.square(weights).mean())
 
     def work(name):
-        story = worker(name, 0, encoder(codec, line.layout, error_feedback=True), 5.0)
+        story = worker(name, 0, encoder(codec, line.layout, error_feedback=True), 1000, 5.0)
         with peer(router, name, secrets[1][name]) as member:
             drive.tell(story, member, learner=Line(name))
 
     def judge():
         with peer(router, "evaluator", secrets[1]["evaluator"]) as member:
-            drive.tell(evaluator("evaluator", 0, 100, 5.0), member, evaluator=Judge())
+            drive.tell(evaluator("evaluator", 0, 100, 1000, 5.0), member, evaluator=Judge())
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
     threads.append(threading.Thread(target=judge))

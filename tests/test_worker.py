@@ -1,13 +1,18 @@
 """The stories of worker and evaluator, told by hand: no time, no network, no TensorFlow."""
 
+import random
+
 import numpy as np
 import pytest
 
 from emulator.codecs import Dense, ErrorFeedback, Plain, TopK
+from emulator.core import wire
 from emulator.core.evaluator import evaluator
 from emulator.core.messages import Begin, Bye, Diverged, Hello, Model, Pull, Score, Update
 from emulator.core.worker import Await, Begun, Compute, Computed, Evaluate, worker
+from emulator.errors import WireError
 from emulator.layout import Layout, Variable
+from tests.test_wire import mutate
 
 LAYOUT = Layout((Variable("w", (4,), "dense", 0),))
 PATIENCE = 5.0
@@ -21,7 +26,7 @@ ENCODERS = {
 
 
 def story(incarnation=0, encoder=ENCODERS["dense"]):
-    return worker("farm-1", incarnation, encoder, PATIENCE)
+    return worker("farm-1", incarnation, encoder, LAYOUT.size, PATIENCE)
 
 
 def begun(incarnation=0, encoder=ENCODERS["dense"]):
@@ -82,6 +87,39 @@ def test_tickets_survive_a_restart():
     assert told.send(model(before.ticket)) == Await(PATIENCE)
 
 
+def test_a_model_of_another_size_is_no_answer():
+    told, pull = begun()
+    told.send(None)
+    assert told.send(Model(pull.ticket, 3, np.ones(5, np.float32))) == Await(PATIENCE)
+    assert isinstance(told.send(model(pull.ticket)), Compute)
+
+
+def test_a_hundred_thousand_mutated_messages_do_no_harm():
+    """Whatever a server may say, the story goes on, and computes on models of its size only."""
+    dice = random.Random(3)
+    told, pull = begun()
+    wish = told.send(None)
+    computed = refused = 0
+    for _ in range(100_000):
+        honest = dice.choice([model(pull.ticket), Begin(1.0), Pull("farm-1", 3), model(0)])
+        try:
+            message = wire.unpack([mutate(bytes(f), dice) for f in wire.pack(honest)])
+        except WireError:
+            refused += 1
+            continue
+        if isinstance(message, Bye):
+            continue  # that one it would obey
+        assert wish == Await(PATIENCE)
+        wish = told.send(message)
+        if isinstance(wish, Compute):
+            computed += 1
+            assert wish.theta.shape == (4,)
+            told.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
+            pull = told.send(None).message
+            wish = told.send(None)
+    assert computed > 1000 and refused > 1000
+
+
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_gradient_that_is_not_finite_is_not_pushed(bad, encoder):
@@ -106,7 +144,7 @@ def test_bye_ends_the_story_wherever_it_waits(steps):
 
 
 def test_the_evaluator_measures_at_multiples():
-    told = evaluator("evaluator", 0, 200, PATIENCE)
+    told = evaluator("evaluator", 0, 200, 4, PATIENCE)
     next(told)
     told.send(None)
     told.send(Begin(0.0))

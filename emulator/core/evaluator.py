@@ -8,13 +8,15 @@ from .messages import Pull, Score
 from .worker import Evaluate, Over, Story, Tell, hello, pull, tickets
 
 
-def evaluator(node: str, incarnation: int, every: int, patience: float) -> Story[None]:
+def evaluator(
+    node: str, incarnation: int, every: int, parameters: int, patience: float
+) -> Story[None]:
     """Score the first model, then the next one at each multiple of `every` updates."""
     due = 0
     try:
         yield from hello(node, incarnation, patience)
         for ticket in tickets(incarnation):
-            model = yield from pull(Pull(node, ticket, after=due), patience)
+            model = yield from pull(Pull(node, ticket, after=due), parameters, patience)
             if model is not None:
                 accuracy, loss = yield Evaluate(model.theta)
                 yield Tell(Score(node, model.version, accuracy, loss))

@@ -58,12 +58,17 @@ class Over(Exception):
     """The server said bye."""
 
 
-def worker(node: str, incarnation: int, encoder: Encoder, patience: float) -> Story[None]:
-    """Train until the server says bye. `patience` is how long an answer may take, in seconds."""
+def worker(
+    node: str, incarnation: int, encoder: Encoder, parameters: int, patience: float
+) -> Story[None]:
+    """Train a model of so many parameters until the server says bye.
+
+    `patience` is how long an answer may take, in seconds.
+    """
     try:
         yield from hello(node, incarnation, patience)
         for ticket in tickets(incarnation):
-            model = yield from pull(Pull(node, ticket), patience)
+            model = yield from pull(Pull(node, ticket), parameters, patience)
             if model is not None:
                 yield Tell((yield from _work(node, model, encoder)))
     except Over:
@@ -96,14 +101,21 @@ def hello(node: str, incarnation: int, patience: float) -> Story[None]:
             answer = yield from _next(patience)  # meant for an earlier incarnation
 
 
-def pull(request: Pull, patience: float) -> Story[Model | None]:
-    """Ask for the model; skip what answers an earlier question, and give up after `patience`."""
+def pull(request: Pull, parameters: int, patience: float) -> Story[Model | None]:
+    """Ask for the model; skip what answers an earlier question, and give up after `patience`.
+
+    What has not the model's size is no answer either: it would be computed on.
+    """
     yield Tell(request)
     while True:
         answer = yield from _next(patience)
         if answer is None:
             return None
-        if isinstance(answer, Model) and answer.ticket == request.ticket:
+        if (
+            isinstance(answer, Model)
+            and answer.ticket == request.ticket
+            and answer.theta.size == parameters
+        ):
             return answer
 
 

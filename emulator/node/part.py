@@ -31,11 +31,10 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
     """Be a worker until the server says bye."""
     from .. import codecs
     from ..core.worker import worker
-    from ..layout import Layout
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
 
-    layout: Layout = read_layout(config.GRAPH)
+    layout = read_layout(config.GRAPH)
     learner = DeviceLearner(
         config.GRAPH,
         config.SHARD,
@@ -43,7 +42,8 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
         stream=f"{node.seed}/{node.name}/batches/{incarnation}",
     )
     encoder = codecs.encoder(codecs.make(part.codec), layout, error_feedback=part.error_feedback)
-    story = worker(node.name, incarnation, encoder, part.connection.patience)
+    patience = part.connection.patience
+    story = worker(node.name, incarnation, encoder, layout.size, patience)
     with _connect(node, part.connection) as peer:
         drive.tell(
             story,
@@ -58,9 +58,11 @@ def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
     """Be the evaluator until the server says bye."""
     from ..core.evaluator import evaluator
     from ..learners.device import DeviceEvaluator
+    from ..learners.graph import read_layout
 
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    story = evaluator(node.name, incarnation, part.every, part.connection.patience)
+    size, patience = read_layout(config.GRAPH).size, part.connection.patience
+    story = evaluator(node.name, incarnation, part.every, size, patience)
     with _connect(node, part.connection) as peer:
         drive.tell(
             story,
