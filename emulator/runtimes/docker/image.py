@@ -53,8 +53,8 @@ def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
     for label, expected in _labels(package).items():
         if image.labels.get(label) != expected:
             raise HostError(
-                f"the image {NAME} was made of other code than this: its label {label} is "
-                f"{image.labels.get(label, 'missing')}, expected {expected}: run `make images`"
+                f"the image {NAME} was made of other code than this, run `make images`: its "
+                f"{label} is {image.labels.get(label, 'missing')[:12]}, expected {expected[:12]}"
             )
     return image
 

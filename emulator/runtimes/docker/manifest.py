@@ -33,7 +33,7 @@ def manifest(
     return {
         "id": folder.run,
         "scenario": scenario.name,
-        "algorithm": scenario.training.algorithm,
+        "algorithm": scenario.training.described,
         "runtime": "docker",
         "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
         "versions": {

@@ -147,7 +147,7 @@ class _Session:
         return summarise(
             records,
             scenario=scenario.name,
-            algorithm=scenario.training.algorithm or "custom",
+            algorithm=scenario.training.described,
             seed=scenario.seed,
             runtime="docker",
             devices=len(scenario.nodes),
