@@ -18,13 +18,14 @@ def stranger(client):
     """A container and a network that are not ours, and must outlive everything."""
     from emulator.runtimes.docker.image import require
 
-    network = client.networks.create("a-stranger", internal=True)
+    name = f"stranger-{os.getpid()}"
+    network = client.networks.create(name, internal=True)
     container = client.containers.run(
         require(client).id,
         entrypoint=["sleep", "600"],
         command=[],
-        network="a-stranger",
-        name="a-stranger",
+        network=name,
+        name=name,
         detach=True,
     )
     yield
