@@ -29,7 +29,9 @@ def test_quickstart(emulate, tmp_path):
 
 def faults_are_punctual(run):
     assert run.summary["faults_planned"] == run.summary["faults_realised"] == 2
-    timeline = [json.loads(line) for line in (run.folder / "timeline.jsonl").open()]
+    timeline = [
+        json.loads(line) for line in (run.folder / "timeline.jsonl").read_text().splitlines()
+    ]
     what = {"kill": "kill", "start": "boot", "sever": "sever", "mend": "mend"}
     for action in timeline:
         (record,) = run.said(what[action["verb"]], node=action["node"])
