@@ -23,6 +23,7 @@ HTB = Backend(rate="htb", loss="nftables", cut="nftables")
 RATES = [Rate(1e6), Rate(8e6), Rate(50e6)]
 MODEL = 1_700_000
 WAYS: tuple[Way, Way] = ("up", "down")
+TRIES = 3
 
 
 def _rated(rate: Rate) -> Link:
@@ -39,21 +40,35 @@ def _lossy(way: Way, loss: float, rate: Rate | None = None) -> Link:
     ids=["tbf", "htb"],
 )
 def test_goodput_is_the_rate_less_the_headers(backend: Backend, lump: int) -> None:
+    late = [(rate, way) for rate in RATES for way in WAYS]
+    for _ in range(TRIES):
+        late = [one for one, took in _bulk(backend, late) if not _in_time(*one, took, lump)]
+        if not late:
+            return
+    raise AssertionError(f"below 97 % of the goodput, {TRIES} times in a row: {late}")
+
+
+def _bulk(backend: Backend, which: list[tuple[Rate, Way]]) -> list[tuple[tuple[Rate, Way], float]]:
+    """How long four seconds' worth of bytes took on each of these links, all at once."""
     with ExitStack() as stack:
-        running = {}
-        for rate in RATES:
-            for way in WAYS:  # a lab each: acknowledgements would take a share of the other way
-                here = stack.enter_context(lab())
-                here.shape(access.shape(_rated(rate), backend))
-                running[rate, way] = here.stream(way, size=round(4 * rate / 8 / FRAME))
-        for (rate, way), stream in running.items():
-            (message,) = stream.messages()
-            wanted = Side(rate=rate).transfer(message.size)
-            print(
-                f"{backend.rate} {rate} {way}: goodput {wanted / message.took:.4f} of 0.9564 rate"
-            )
-            least = Side(rate=rate).transfer(message.size - lump) / 1.03
-            assert least < message.took < wanted / 0.97, (str(rate), way)
+        running = []
+        for rate, way in which:  # a lab each: acknowledgements would take a share of the other way
+            here = stack.enter_context(lab())
+            here.shape(access.shape(_rated(rate), backend))
+            running.append(((rate, way), here.stream(way, size=_size(rate))))
+        return [(one, stream.messages()[0].took) for one, stream in running]
+
+
+def _size(rate: Rate) -> int:
+    return round(4 * rate / 8 / FRAME)
+
+
+def _in_time(rate: Rate, way: Way, took: float, lump: int) -> bool:
+    """Late is TCP's fault now and then, when it loses the last of what it sends; early never is."""
+    wanted = Side(rate=rate).transfer(_size(rate))
+    print(f"{rate} {way}: goodput {wanted / took:.4f} of 0.9564 rate")
+    assert took > Side(rate=rate).transfer(_size(rate) - lump) / 1.03, (str(rate), way)
+    return took < wanted / 0.97
 
 
 @pytest.mark.parametrize(

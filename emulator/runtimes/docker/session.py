@@ -1,5 +1,6 @@
 """A whole run on Docker: checks first, then the world, then the folder that remains."""
 
+import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,7 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
     whatever goes wrong is raised with the folder holding all that is known; if someone ends
     the run, that is no error.
     """
+    os.umask(0o022)  # the containers' users must read what is mounted, whatever ours keeps private
     view.progress("data")
     hands, host = deal(scenario), Host.here()
     _carried_by(host, scenario)
