@@ -17,6 +17,8 @@ class Side:
     delay: Seconds = Seconds(0)
     jitter: Seconds = Seconds(0)
     loss: Fraction = Fraction(0)
+    setup: Seconds = Seconds(0)
+    """What each message takes before its first bit, the link being busy meanwhile."""
 
     def __post_init__(self) -> None:
         if self.jitter > self.delay:
@@ -29,7 +31,7 @@ class Side:
     def transfer(self, size: float) -> float:
         """Seconds that `size` application bytes take, last bit in at the far end."""
         serialised = 0.0 if self.rate is None else size * 8 * FRAME / self.rate
-        return serialised + self.delay
+        return self.setup + serialised + self.delay
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ from statistics import mean, median
 
 import pytest
 
+from emulator import laws
 from emulator.actions import Action
-from emulator.faults import FAULTS, LAWS, Aimed, Hazard, Recurring, hazard, laws, scheduled
-from emulator.faults.laws import Exponential, Fixed, Law, LogNormal, Uniform, Weibull
+from emulator.faults import FAULTS, Aimed, Hazard, Recurring, hazard, scheduled
 from emulator.faults.schedule import MOST, Interval
+from emulator.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
 from emulator.units import Fraction, Seconds
 
 EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
+    (Normal((Seconds(4), Seconds(0.5))), 4.0),
     (Fixed(Seconds(20)), 20),
     (Exponential(Seconds(600)), 600),
     (Uniform((Seconds(1), Seconds(5))), 3),

@@ -10,7 +10,7 @@ import yaml
 
 from emulator.link import Link
 from emulator.node import config
-from emulator.node.config import Node
+from emulator.node.config import Node, Worker
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.labels import labels
 from emulator.runtimes.docker.orders import EVALUATOR, SERVER, Orders
@@ -132,13 +132,19 @@ def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
     assert (network.sever, network.mend) == ([], [])
 
 
+def _patience(made: Orders) -> float:
+    part = made.device(FAR, "x").part
+    assert isinstance(part, Worker)
+    return part.connection.patience
+
+
 def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
     """25 M parameters over 1 mbit up take 14 minutes: neither a question nor a connection dies."""
     slow, quick = orders(parameters=25_000_000), orders(parameters=1000)
     needed = FAR.link.up.transfer(100e6)
-    assert slow.patience(FAR.link) > 2 * needed
+    assert _patience(slow) > 2 * needed
     assert slow.heartbeat().timeout > 2 * needed
-    assert quick.patience(FAR.link) == 30.0
+    assert _patience(quick) == 30.0
     assert quick.heartbeat().timeout == 10.0
 
 

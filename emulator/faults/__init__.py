@@ -3,7 +3,6 @@
 from .base import Fault
 from .crash import Crash
 from .hazard import Hazard
-from .laws import LAWS, Law
 from .partition import Partition
 from .schedule import Aimed, Interval, Recurring, Scheduled, scheduled
 
@@ -11,13 +10,11 @@ FAULTS: dict[str, type[Fault]] = {fault.kind: fault for fault in (Crash, Partiti
 
 __all__ = [
     "FAULTS",
-    "LAWS",
     "Aimed",
     "Crash",
     "Fault",
     "Hazard",
     "Interval",
-    "Law",
     "Partition",
     "Recurring",
     "Scheduled",

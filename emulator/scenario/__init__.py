@@ -4,7 +4,7 @@ from .demand import Demand, Host, Shortfall, demand, shortfalls
 from .devices import Device, DeviceProfile, FailureProfile, Group
 from .dump import dump
 from .load import load, loads
-from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training
+from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training, Virtual
 from .schema import schema
 from .timeline import Timed, timeline
 from .world import World, world
@@ -24,6 +24,7 @@ __all__ = [
     "Stop",
     "Timed",
     "Training",
+    "Virtual",
     "World",
     "demand",
     "dump",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..datasets import DATASETS
 from ..models import MODELS
-from .devices import RESERVED, names
+from .devices import MOST, RESERVED, names
 from .document import Document
 from .wording import meant
 
@@ -47,7 +47,7 @@ def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
         count = document.at(("devices", index, "count"))
         if not isinstance(name, str):
             continue
-        whole = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= 10_000
+        whole = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= MOST
         yield index, name, names(name, count if whole else None)
 
 

@@ -21,6 +21,9 @@ LEAST_MEMORY = Bytes(128 << 20)
 LEAST_SHARE = Share(0.01)
 """The kernel hands out processor time in slices: less than a hundredth of a core is none."""
 
+MOST = 1_000_000
+"""Devices of one group."""
+
 RESERVED = ("server", "evaluator")
 """Names of nodes that every run has beside its devices."""
 
@@ -91,7 +94,7 @@ class Group(Part):
 
     name: Annotated[str, AfterValidator(_device_name)]
     """The device's name; with `count`, its devices are name-0, name-1, …"""
-    count: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    count: Annotated[int, Field(ge=1, le=MOST)] | None = None
     """How many; without it, one that bears the name itself."""
     profile: Annotated[DeviceProfile, Profiled("a device profile")] | None = None
     """The hardware; without it, a core of the host itself."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator
 from pydantic_core import core_schema
 
-from ..faults.laws import LAWS, Fixed, Law
+from ..laws import LAWS, Fixed, Law
 from ..units import Seconds
 from .wording import choice
 

@@ -7,7 +7,7 @@ than one key to see.
 
 import re
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -22,7 +22,7 @@ from ..modulation import AnyModulation, Constant
 from ..synchronization import AnySynchronization, Asynchronous
 from ..units import Fraction
 from .devices import Device, Group, Part, expand
-from .fields import Duration, Kinds, Name, NotEmpty, Profiled
+from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -111,6 +111,20 @@ class Server(Part):
     """Whether traffic is encrypted (CURVE); it costs some 3 ms of a core for each exchange."""
 
 
+class Virtual(Part):
+    """What virtual time assumes where containers would show; containers need none of it."""
+
+    learner: Literal["tensorflow", "numpy", "none"] = "tensorflow"
+    """Who finds the gradients: TensorFlow; NumPy, for perceptrons; or nobody, so that only traffic
+    is played, of the sizes to be expected from the codec."""
+    step: AnyLaw | None = None
+    """Time from a model to its update on a whole core; without it, as calibrated on this host."""
+    boot: AnyLaw | None = None
+    """Time that a worker takes to start on a whole core; without it, as calibrated on this host."""
+    tcp: bool = True
+    """Whether links behave as TCP does: slow start, loss, back-off after a cut; or ideally."""
+
+
 AnyAimed = Annotated[
     Aimed, Kinds([scheduled(Aimed, fault) for fault in FAULTS.values()], bare=False)
 ]
@@ -140,6 +154,8 @@ class Scenario(Part):
     """When the run ends."""
     server: Server = Field(default_factory=Server)
     """The parameter server."""
+    virtual: Virtual = Field(default_factory=Virtual)
+    """What virtual time assumes."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
     """Who trains: one entry for each device or group of devices alike."""
     faults: tuple[AnyAimed, ...] = ()

@@ -8,6 +8,7 @@ from ... import kinds
 from ...link import Link, Side
 from ...node.config import PORT, Connection, Delay, Evaluator, Network, Node, Server, Worker
 from ...scenario import Device, Scenario
+from ...scenario.patience import patience, slowest
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.heartbeat import Heartbeat
@@ -15,9 +16,6 @@ from ...transport.secrets import AllowList, Secret
 
 SERVER, EVALUATOR = "server", "evaluator"
 """Names of the two nodes that are no devices; scenarios may not use them."""
-
-LEAST_PATIENCE = 30.0
-"""Seconds that any answer may take, however fast the links."""
 
 
 @dataclass(frozen=True)
@@ -94,25 +92,13 @@ class Orders:
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
-            patience=self.patience(link),
+            patience=patience(self.scenario, link, self.model_bytes),
             hold=self._held(self.scenario.server.link.up, link.down),
         )
 
     def heartbeat(self) -> Heartbeat:
         """One for all: a frame as large as the model must pass on the slowest link in time."""
-        links = [device.link for device in self.scenario.nodes]
-        return Heartbeat.fit(max(self.exchange(link) for link in links))
-
-    def patience(self, link: Link) -> float:
-        """Long enough for a model to come when everyone wants one; then the question is lost."""
-        return max(LEAST_PATIENCE, 4 * self.exchange(link))
-
-    def exchange(self, link: Link) -> float:
-        """Seconds for a dense update up and a model down, all devices sharing the server's link."""
-        server, everyone = self.scenario.server.link, len(self.scenario.nodes)
-        own = link.up.transfer(self.model_bytes) + link.down.transfer(self.model_bytes)
-        shared = everyone * self.model_bytes
-        return own + server.up.transfer(shared) + server.down.transfer(shared)
+        return Heartbeat.fit(slowest(self.scenario, self.model_bytes))
 
     def _holds(self) -> dict[str, Delay]:
         towards = self.scenario.server.link.down

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from random import Random
 from typing import Any, TypeAlias, get_args
 
-from ..units import Seconds
+from .units import Seconds
 
 
 def _positive(name: str, number: float) -> None:
@@ -38,6 +38,19 @@ class Exponential:
 
     def draw(self, rng: Random) -> float:
         return rng.expovariate(1 / self.exponential)
+
+
+@dataclass(frozen=True)
+class Normal:
+    """`[mean, deviation]`: the same but for some jitter; never below zero."""
+
+    normal: tuple[Seconds, Seconds]
+
+    def __post_init__(self) -> None:
+        _positive("the mean of normal", self.normal[0])
+
+    def draw(self, rng: Random) -> float:
+        return max(0.0, rng.gauss(*self.normal))
 
 
 @dataclass(frozen=True)
@@ -84,7 +97,7 @@ class LogNormal:
         return rng.lognormvariate(math.log(median), sigma)
 
 
-Law: TypeAlias = Fixed | Exponential | Uniform | Weibull | LogNormal
+Law: TypeAlias = Fixed | Exponential | Normal | Uniform | Weibull | LogNormal
 
 LAWS: dict[str, type[Law]] = {fields(law)[0].name: law for law in get_args(Law)}
 
