@@ -20,6 +20,7 @@ from ..synchronization.base import Synchronizer
 from . import wire
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Reply, Score, Update
 from .parameters import Parameters
+from .working import Working
 
 GATHERING = 120.0
 """Seconds that the members have to say hello."""
@@ -85,9 +86,12 @@ class ParameterServer:
         self._members = self._workers | ({evaluator} if evaluator else set())
         self._stop, self._log, self._encrypted = stop, log, encrypted
         self._gather_until = now + GATHERING
+        self._missing = set(self._members)
         self._hellos: dict[str, tuple[float, int]] = {}
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
-        self._sent: dict[str, int] = {}  # version that each worker computes on
+        self._released = self.version  # when all of them were last looked at
+        self._working = Working()
+        self._evaluated: int | None = None  # version that the evaluator was sent last
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
         self._scored = -1
         self._push_bytes = 0
@@ -99,7 +103,7 @@ class ParameterServer:
     @property
     def missing(self) -> list[str]:
         """Members that have not said hello."""
-        return sorted(self._members - self._hellos.keys())
+        return sorted(self._missing)
 
     # -- what drivers call ---------------------------------------------------------------------
 
@@ -119,6 +123,7 @@ class ParameterServer:
                 raise WireError(f"{message.node} has not said hello")
             case Pull():
                 self._parked[message.node] = message
+                return self._release([message], now)
             case Update():
                 self._take(message, now)
             case Diverged(node, version):
@@ -126,7 +131,7 @@ class ParameterServer:
                 self._doubt(node, now)
             case Score():
                 self._score(message, now)
-        return self._release(now)
+        return self._advanced(now)
 
     def refuse(self, node: str, reason: str, now: float) -> None:
         """Note a message that could not be taken."""
@@ -158,7 +163,7 @@ class ParameterServer:
             self._end("time", now)
         else:
             self._step(self._synchronizer.tick(now), now)
-        return self._release(now)
+        return self._advanced(now)
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
         """Bring the run to its end at once, without a last evaluation."""
@@ -169,12 +174,13 @@ class ParameterServer:
 
     def _greet(self, hello: Hello, now: float) -> Replies:
         self._hellos[hello.node] = (now, hello.incarnation)
-        self._sent.pop(hello.node, None)  # what it computed on is gone
+        self._missing.discard(hello.node)
+        self._sent(hello.node, None)  # what it computed on is gone
         self._parked.pop(hello.node, None)
         if self.zero is not None:
             self._write(now, "hello", node=hello.node, incarnation=hello.incarnation)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
-        if self.missing:
+        if self._missing:
             return []
         self.zero = now
         for node, (at, incarnation) in self._hellos.items():
@@ -205,14 +211,14 @@ class ParameterServer:
         if update.version < self.parameters.oldest:
             raise WireError(f"version {update.version} is older than the history kept")
         gradient = self._codec.decode(update.frames, self.layout)
-        del self._sent[update.node]  # one push for each model
+        self._sent(update.node, None)  # one push for each model
         pushed = wire.pushed(update, self._codec.count(update.frames), encrypted=self._encrypted)
         arrival = Arrival(update, gradient, pushed)
         self._step(self._synchronizer.arrive(update.node, arrival, now), now)
 
     def _expect(self, node: str, version: int) -> None:
         """A node can have computed on one model only: the one it was sent last."""
-        sent = self._sent.get(node)
+        sent = self._evaluated if node == self._evaluator else self._working.version(node)
         if version != sent:
             raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
 
@@ -225,8 +231,8 @@ class ParameterServer:
         for number, (arrival, divisor) in enumerate(zip(arrivals, divisors, strict=True), 1):
             self._record(arrival, before + number, before, divisor, now)
             self._diverged.discard(arrival.update.node)
-        working = (version for node, version in self._sent.items() if node != self._evaluator)
-        self.parameters.forget(min(working, default=self.version))
+        oldest = self._working.oldest
+        self.parameters.forget(self.version if oldest is None else oldest)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
 
@@ -278,12 +284,18 @@ class ParameterServer:
 
     # -- pulls ---------------------------------------------------------------------------------
 
-    def _release(self, now: float) -> Replies:
-        """Answer the pulls that need wait no longer; close once nothing is left to wait for."""
+    def _advanced(self, now: float) -> Replies:
+        """Answer those that need wait no longer: only a step, or the end, can free them."""
+        if self.version == self._released and not self.ended:
+            return []
+        self._released = self.version
+        return self._release(list(self._parked.values()), now)
+
+    def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
+        """Answer those that need not wait; close once nothing is left to wait for."""
         if self.ended and (self._evaluator is None or self._scored == self.version):
             return self._close()
-        free = [pull for pull in self._parked.values() if self._answers(pull)]
-        return [(pull.node, self._answer(pull, now)) for pull in free]
+        return [(pull.node, self._answer(pull, now)) for pull in pulls if self._answers(pull)]
 
     def _answers(self, pull: Pull) -> bool:
         if self.ended:
@@ -292,11 +304,20 @@ class ParameterServer:
 
     def _answer(self, pull: Pull, now: float) -> Model:
         del self._parked[pull.node]
-        self._sent[pull.node] = self.version
+        self._sent(pull.node, self.version)
         model = Model(pull.ticket, self.version, self.parameters.snapshot())
         size = wire.size(model, encrypted=self._encrypted)
         self._write(now, "pull", node=pull.node, version=self.version, bytes=size)
         return model
+
+    def _sent(self, node: str, version: int | None) -> None:
+        """Note what the node was sent last; None: whatever it was is used up."""
+        if node == self._evaluator:
+            self._evaluated = version
+        elif version is None:
+            self._working.end(node)
+        else:
+            self._working.begin(node, version)
 
     def _write(self, now: float, what: str, **facts: object) -> None:
         self._log.write(now - (self.zero or 0.0), what, **facts)

@@ -40,13 +40,13 @@ class Lockstep(Generic[A]):
 
     def __init__(self, barrier: Barrier, members: frozenset[str]) -> None:
         self._barrier = barrier
-        self._live = members
+        self._live = set(members)
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         """A node's second gradient before the step takes the place of its first."""
-        self._live |= {node}
+        self._live.add(node)
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
         self._arrivals[node] = arrival
@@ -63,7 +63,7 @@ class Lockstep(Generic[A]):
     def tick(self, now: float) -> list[A] | None:
         if self._deadline is None or now < self._deadline:
             return None
-        self._live = frozenset(self._arrivals)
+        self._live = set(self._arrivals)
         return self._step()
 
     def _step(self) -> list[A]:

@@ -1,0 +1,23 @@
+"""Who computes on which version: the oldest is always at hand."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.core.working import Working
+
+STEPS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans(), st.integers(0, 3)), max_size=60)
+
+
+@given(STEPS)
+def test_the_oldest_is_the_least_of_all(steps: list[tuple[str, bool, int]]) -> None:
+    working, plain, version = Working(), dict[str, int](), 0
+    for node, begins, newer in steps:
+        version += newer
+        if begins:
+            working.begin(node, version)
+            plain[node] = version
+        else:
+            working.end(node)
+            plain.pop(node, None)
+        assert working.version(node) == plain.get(node)
+        assert working.oldest == min(plain.values(), default=None)
