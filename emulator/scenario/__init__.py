@@ -5,6 +5,7 @@ from .devices import Device, DeviceProfile, FailureProfile, Group
 from .dump import dump
 from .load import load, loads
 from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training, Virtual
+from .override import Override
 from .schema import schema
 from .timeline import Timed, timeline
 from .world import World, world
@@ -18,6 +19,7 @@ __all__ = [
     "FailureProfile",
     "Group",
     "Host",
+    "Override",
     "Scenario",
     "Server",
     "Shortfall",

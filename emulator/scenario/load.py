@@ -11,14 +11,14 @@ from .algorithm import spell_out, spell_out_towards
 from .checks import check
 from .document import Address, Document
 from .model import Scenario
-from .override import override
+from .override import Override, override
 from .profiles import Library, inline
 from .reading import parse, read
 from .schema import schema
 from .wording import explain
 
 
-def load(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+def load(path: str | Path, overrides: Sequence[str | Override] = ()) -> Scenario:
     """Read the file, apply each `PATH=VALUE` of `overrides` to it, and resolve what it names.
 
     Raises a ScenarioError whose message has a line for each mistake: file, line, place, what
@@ -28,12 +28,14 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
     return _resolve(read(file), overrides, Library(file.parent))
 
 
-def loads(text: str, overrides: Sequence[str] = (), folder: str | Path = ".") -> Scenario:
+def loads(
+    text: str, overrides: Sequence[str | Override] = (), folder: str | Path = "."
+) -> Scenario:
     """As `load`, from text that stands in no file; profiles are looked for from `folder`."""
     return _resolve(parse(text, "scenario"), overrides, Library(Path(folder)))
 
 
-def _resolve(document: Document, overrides: Sequence[str], library: Library) -> Scenario:
+def _resolve(document: Document, overrides: Sequence[str | Override], library: Library) -> Scenario:
     if not isinstance(document.data, dict):
         if not document.mistakes:
             document.complain((), "a scenario is a mapping, as `name: …`, `training: …`")
@@ -43,8 +45,8 @@ def _resolve(document: Document, overrides: Sequence[str], library: Library) -> 
         inline(document, library, address)
         spell_out_towards(document, address)
 
-    for text in overrides:
-        override(document, text, expand)
+    for one in overrides:
+        override(document, Override(one) if isinstance(one, str) else one, expand)
     inline(document, library)
     spell_out(document)
     scenario = _validated(document)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .document import Address, Document, Mark, Mistake, Step, place
 from .reading import parse
@@ -11,14 +11,21 @@ from .wording import found
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
-def override(document: Document, text: str, expand: Callable[[Address], None]) -> None:
-    """Apply one `PATH=VALUE`, VALUE being YAML; what is wrong with it is the document's mistake.
+class Override(NamedTuple):
+    """A `PATH=VALUE`, VALUE being YAML, and the option that it was given by."""
+
+    text: str
+    option: str = "--set"
+
+
+def override(document: Document, one: Override, expand: Callable[[Address], None]) -> None:
+    """Apply it; what is wrong with it is the document's mistake.
 
     A key that is not there yet is added, an entry of a list is not. `expand` is given the path
     and replaces the names on the way to the value by what they stand for.
     """
-    source = f"--set {text}"
-    path, equals, value = text.partition("=")
+    source = f"{one.option} {one.text}"
+    path, equals, value = one.text.partition("=")
     new = parse(value, source, lines=False)
     try:
         if not equals:
