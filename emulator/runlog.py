@@ -1,7 +1,6 @@
 """A run's log: one line of JSON for each thing that happened."""
 
-import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
@@ -10,30 +9,37 @@ import msgspec
 Record: TypeAlias = dict[str, Any]
 
 _encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+_decoder = msgspec.json.Decoder(dict[str, Any])
+_decode, _decode_lines = _decoder.decode, _decoder.decode_lines
+
+_BLOCK = 1 << 18
+"""Bytes that are read at once: a log may be larger than memory."""
 
 
 class RunLog:
-    """Writes records as they come; each line reaches the file at once, whole."""
+    """Writes records as they come; each line reaches the sink at once, whole.
 
-    def __init__(self, sink: BinaryIO) -> None:
-        self._sink = sink
+    `listener` is shown each record too, as it was before JSON made null of what is not finite.
+    """
+
+    def __init__(self, sink: BinaryIO, listener: Callable[[Record], None] | None = None) -> None:
+        self._sink, self._listener = sink, listener
 
     def write(self, at: float, what: str, **facts: Any) -> None:
-        """Note that `what` happened `at` emulated seconds into the run."""
-        self._sink.write(line({"at": round(at, 6), "what": what, **facts}))
+        """Note that `what` happened `at` emulated seconds into the run, to the microsecond."""
+        # not round(at, 6): that goes by way of decimal digits, which takes four times as long
+        record = {"at": round(at * 1e6) / 1e6, "what": what, **facts}
+        self._sink.write(line(record))
+        if self._listener is not None:
+            self._listener(record)
 
     def flush(self) -> None:
         self._sink.flush()
 
 
 def line(record: Record) -> bytes:
-    """One line of the log. JSON has no NaN and no infinity: they become null."""
-    return _encode({key: _finite(value) for key, value in record.items()}) + b"\n"
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """One line of the log. JSON has no NaN and no infinity: msgspec makes them null."""
+    return _encode(record) + b"\n"
 
 
 def parse(line: bytes) -> Record:
@@ -42,10 +48,11 @@ def parse(line: bytes) -> Record:
 
 def read(path: Path) -> Iterator[Record]:
     """The records of a log in the order written; a last line that was cut short is left out."""
-    with path.open("rb") as lines:
-        for raw in lines:
-            if raw.endswith(b"\n"):
-                yield parse(raw)
+    with path.open("rb") as log:
+        rest = b""
+        while block := log.read(_BLOCK):
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            yield from _decode_lines(whole + newline)
 
 
 def merge(logs: list[list[Record]]) -> list[Record]:

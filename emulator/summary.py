@@ -1,10 +1,11 @@
 """A run in one page of numbers, worked out from its log alone."""
 
 import statistics
-from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
+from .roles import EVALUATOR, SERVER
 from .runlog import Record
 
 BEGINNINGS = ("kill", "sever")
@@ -21,7 +22,7 @@ OUTCOMES["canceled"] = "canceled"
 
 
 def summarise(
-    records: Sequence[Record],
+    records: Iterable[Record],
     *,
     scenario: str,
     algorithm: str,
@@ -29,19 +30,21 @@ def summarise(
     runtime: str,
     devices: int,
     dense_push: int,
-    evaluator: str,
     planned: Iterable[Record],
     busy: Sequence[float],
     quotas: bool,
 ) -> dict[str, Any]:
-    """`dense_push`: bytes of one uncompressed update on the wire; `busy`: share of the host's
-    cores in use, a sample a second; `quotas`: whether any device has a CPU quota."""
-    by = _sorted(records)
-    stop = (by["stop"] or [{"at": 0.0, "reason": "failed"}])[-1]
-    updates = len(by["update"])
-    push = _push(by["update"])
-    dense = updates * dense_push
-    rx, tx = _interface(by["traffic"])
+    """The numbers of a log that is read once, in its order, and may be larger than memory.
+
+    `dense_push`: bytes of one uncompressed update on the wire; `busy`: share of the host's
+    cores in use, a sample a second; `quotas`: whether any device has a CPU quota.
+    """
+    sums = _Sums()
+    for record in records:
+        sums.take(record)
+    stop = sums.stop
+    push = {**sums.push, "total": sum(sums.push.values())}
+    dense = sums.updates * dense_push
     return {
         "scenario": scenario,
         "algorithm": algorithm,
@@ -52,65 +55,92 @@ def summarise(
         "detail": stop.get("detail", ""),
         "duration_s": stop["at"],
         "devices": devices,
-        "updates": updates,
-        "final_accuracy": by["evaluation"][-1]["accuracy"] if by["evaluation"] else None,
-        "best_accuracy": max((e["accuracy"] for e in by["evaluation"]), default=None),
+        "updates": sums.updates,
+        "final_accuracy": sums.accuracy,
+        "best_accuracy": sums.best,
         "push_bytes": push,
-        "pull_bytes": sum(r["bytes"] for r in by["pull"] if r["node"] != evaluator),
-        "evaluation_pull_bytes": sum(r["bytes"] for r in by["pull"] if r["node"] == evaluator),
+        "pull_bytes": sums.pulled,
+        "evaluation_pull_bytes": sums.pulled_to_evaluate,
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
-        "server_rx_bytes": rx,
-        "server_tx_bytes": tx,
+        "server_rx_bytes": sums.rx,
+        "server_tx_bytes": sums.tx,
         "faults_planned": sum(_is_due(action, stop["at"]) for action in planned),
-        "faults_realised": sum(len(by[verb]) for verb in BEGINNINGS),
-        "refused": len(by["refused"]),
-        "fidelity": fidelity(by, busy, quotas),
+        "faults_realised": sums.faults,
+        "refused": sums.refused,
+        "fidelity": _fidelity(sums, busy, quotas),
     }
 
 
-def fidelity(by: dict[str, list[Record]], busy: Sequence[float], quotas: bool) -> dict[str, Any]:
+@dataclass
+class _Sums:
+    """What the records came to so far. Only those that are rare are ever kept."""
+
+    updates: int = 0
+    push: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
+    )
+    pulled: int = 0
+    pulled_to_evaluate: int = 0
+    accuracy: float | None = None
+    best: float | None = None
+    rx: int = 0
+    tx: int = 0
+    faults: int = 0
+    late: float = 0.0
+    """Seconds by which the latest action came after its time."""
+    refused: int = 0
+    exits: list[Record] = field(default_factory=list)
+    stop: Record = field(default_factory=lambda: {"at": 0.0, "reason": "failed"})
+
+    def take(self, record: Record) -> None:
+        match record["what"]:
+            case "update":
+                self.updates += 1
+                push = self.push
+                push["values"] += record["values"]
+                push["indices"] += record["indices"]
+                push["headers"] += record["headers"]
+                push["framing"] += record["framing"]
+            case "pull" if record["node"] == EVALUATOR:
+                self.pulled_to_evaluate += record["bytes"]
+            case "pull":
+                self.pulled += record["bytes"]
+            case "traffic":
+                if record["node"] == SERVER:  # its counters run from the start: the last has all
+                    self.rx, self.tx = record["rx"], record["tx"]
+            case "evaluation":
+                self.accuracy = accuracy = record["accuracy"]
+                self.best = accuracy if self.best is None else max(self.best, accuracy)
+            case "kill" | "sever" | "boot" | "mend" as verb:
+                self.faults += verb in BEGINNINGS
+                self.late = max(self.late, record["at"] - record["planned"])
+            case "refused":
+                self.refused += 1
+            case "exit":
+                self.exits.append(record)
+            case "stop":
+                self.stop = record
+
+
+def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
     """Whether the host kept up with the world that it played, and if not, why not."""
-    realised = [r for verb in ("kill", "sever", "boot", "mend") for r in by[verb]]
-    late = max((r["at"] - r["planned"] for r in realised), default=0.0)
     full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
     reasons = []
-    if late > TIMELY:
-        reasons.append(f"a fault came {late:.2f} s after its time")
+    if sums.late > TIMELY:
+        reasons.append(f"a fault came {sums.late:.2f} s after its time")
     if quotas and full > 0.1:
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
-    for end in by["exit"]:
+    for end in sums.exits:
         reasons.append(f"{end['node']} ended unasked: {end['reason']}")
     return {
         "kept_up": not reasons,
         "reasons": reasons,
-        "latest_fault_s": round(late, 3),
+        "latest_fault_s": round(sums.late, 3),
         "host_busy_mean": round(statistics.fmean(busy), 3) if busy else None,
         "host_busy_max": round(max(busy), 3) if busy else None,
         "host_saturated": round(full, 3),
     }
-
-
-def _sorted(records: Iterable[Record]) -> dict[str, list[Record]]:
-    kinds = ("update", "pull", "evaluation", "traffic", "refused", "stop", "exit")
-    by: dict[str, list[Record]] = {what: [] for what in (*kinds, "kill", "boot", "sever", "mend")}
-    for record in records:
-        by.setdefault(record["what"], []).append(record)
-    return by
-
-
-def _push(updates: Iterable[Record]) -> dict[str, int]:
-    total: Counter[str] = Counter(values=0, indices=0, headers=0, framing=0)
-    for update in updates:
-        for kind in ("values", "indices", "headers", "framing"):
-            total[kind] += update[kind]
-    return {**total, "total": total.total()}
-
-
-def _interface(traffic: Iterable[Record]) -> tuple[int, int]:
-    """What the server's interface counted, from its first byte to the last sample."""
-    own = [sample for sample in traffic if sample["node"] == "server"]
-    return (own[-1]["rx"], own[-1]["tx"]) if own else (0, 0)
 
 
 def _is_due(action: Record, end: float) -> bool:

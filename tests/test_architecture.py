@@ -24,6 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "streams": set(),
     "cache": set(),
     "runlog": set(),
+    "roles": set(),
     "link": {"units"},
     "kinds": {"units"},
     "laws": {"units"},
@@ -51,6 +52,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
             "laws",
             "link",
             "models",
+            "roles",
             "units",
         },
     },
@@ -58,10 +60,14 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "tail": {"runlog"},
     "folder": {"errors"},
     "results": {"folder", "runlog"},
-    "summary": {"runlog"},
+    "summary": {"roles", "runlog"},
     "host": set(),
     # those who make it happen
     "cancel": set(),
+    "session": {
+        *{"cancel", "core", "folder", "host", "models", "results", "runlog", "scenario"},
+        "summary",
+    },
     "run": {"actions", "cancel", "runlog", "scenario"},
     "node": {
         *_PLUGINS,
@@ -69,9 +75,9 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"runlog", "shaping", "transport"},
     },
     "runtimes": {
-        *{"actions", "cancel", "core", "datasets", "errors", "kinds", "learners"},
-        *{"link", "models", "node", "scenario", "shaping", "transport"},
-        *{"folder", "host", "results", "run", "runlog", "summary", "tail"},
+        *{"actions", "datasets", "errors", "kinds", "learners"},
+        *{"link", "models", "node", "roles", "scenario", "shaping", "transport"},
+        *{"folder", "host", "results", "run", "runlog", "session", "tail"},
     },
     "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
     "cli": {
@@ -99,7 +105,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "threading": {"host.py"},
     "subprocess": {"datasets", "learners", "node", "runtimes", "shaping"},
     "time": {"cli", "node", "runtimes", "transport"},
-    "datetime": {"folder.py", "runtimes"},
+    "datetime": {"folder.py", "session.py"},
     "random": {"faults", "laws.py", "scenario", "shaping", "transport"},
     "secrets": {"folder.py", "transport"},
     "pickle": set(),

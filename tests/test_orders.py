@@ -11,11 +11,11 @@ import yaml
 from emulator.link import Link
 from emulator.node import config
 from emulator.node.config import Node, Worker
+from emulator.roles import EVALUATOR, SERVER
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.labels import labels
-from emulator.runtimes.docker.orders import EVALUATOR, SERVER, Orders
+from emulator.runtimes.docker.orders import Orders
 from emulator.scenario import load, loads
-from emulator.scenario.devices import RESERVED
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
@@ -146,10 +146,6 @@ def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
     assert slow.heartbeat().timeout > 2 * needed
     assert _patience(quick) == 30.0
     assert quick.heartbeat().timeout == 10.0
-
-
-def test_names_that_no_device_may_have() -> None:
-    assert set(RESERVED) == {SERVER, EVALUATOR}
 
 
 @pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])

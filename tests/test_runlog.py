@@ -3,6 +3,7 @@
 import io
 import json
 import math
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -91,3 +92,31 @@ def test_logs_of_several_authors_become_one() -> None:
     devices = [{"at": 2.0, "what": "traffic"}, {"at": 1.0, "what": "kill"}]
     merged = runlog.merge([server, devices])
     assert [record["what"] for record in merged] == ["start", "kill", "stop", "traffic"]
+
+
+def test_a_listener_is_shown_what_is_written() -> None:
+    sink, heard = io.BytesIO(), []
+    log = RunLog(sink, heard.append)
+    log.write(-0.25, "hello", node="a")
+    log.write(1.00000051, "pull", node="a", bytes=9)
+    assert heard == [
+        {"at": -0.25, "what": "hello", "node": "a"},
+        {"at": 1.000001, "what": "pull", "node": "a", "bytes": 9},
+    ]
+    assert list(map(runlog.parse, sink.getvalue().splitlines())) == heard
+
+
+@given(at=st.floats(-1e7, 1e7))
+def test_times_are_told_to_the_microsecond(at: float) -> None:
+    heard: list[runlog.Record] = []
+    RunLog(io.BytesIO(), heard.append).write(at, "pull")
+    told = heard[0]["at"]
+    assert abs(told - at) <= 0.51e-6
+    assert told == round(told, 6)  # with no digits beyond
+
+
+def test_a_log_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runlog, "_BLOCK", 7)
+    path, records = tmp_path / "run.jsonl", [{"at": n, "what": "x" * n} for n in range(40)]
+    path.write_bytes(written(records) + b'{"at":9')
+    assert list(runlog.read(path)) == records

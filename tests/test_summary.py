@@ -55,7 +55,6 @@ def summary(records: list[Record] = RECORDS, **other: Any) -> dict[str, Any]:
         "runtime": "docker",
         "devices": 2,
         "dense_push": 4000,
-        "evaluator": "evaluator",
         "planned": PLANNED,
         "busy": [0.5, 0.7],
         "quotas": True,

@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ..faults import FAULTS, Recurring, scheduled
 from ..link import Link
+from ..roles import EVALUATOR, SERVER
 from ..units import Bytes, Share
 from .fields import AnyLaw, Kinds, NotEmpty, Profiled
 
@@ -24,7 +25,7 @@ LEAST_SHARE = Share(0.01)
 MOST = 1_000_000
 """Devices of one group."""
 
-RESERVED = ("server", "evaluator")
+RESERVED = (SERVER, EVALUATOR)
 """Names of nodes that every run has beside its devices."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")

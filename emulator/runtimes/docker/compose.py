@@ -16,10 +16,10 @@ import click
 from ...errors import EmulatorError, HostError
 from ...folder import RunFolder
 from ...learners.export import exported
+from ...roles import SERVER
 from ...scenario import Scenario, dump, load
 from . import image
 from .border import connect
-from .orders import SERVER
 from .prepare import deal, prepare
 from .probing import backend_for
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from ... import kinds
 from ...link import Link, Side
 from ...node.config import PORT, Connection, Delay, Evaluator, Network, Node, Server, Worker
+from ...roles import EVALUATOR, SERVER
 from ...scenario import Device, Scenario
 from ...scenario.patience import patience, slowest
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.heartbeat import Heartbeat
 from ...transport.secrets import AllowList, Secret
-
-SERVER, EVALUATOR = "server", "evaluator"
-"""Names of the two nodes that are no devices; scenarios may not use them."""
 
 
 @dataclass(frozen=True)

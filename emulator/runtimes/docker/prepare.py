@@ -13,11 +13,12 @@ from ...datasets.split import Parts, parts
 from ...errors import ScenarioError
 from ...folder import RunFolder
 from ...node import config
+from ...roles import EVALUATOR, SERVER
 from ...scenario import Device, Scenario
 from ...shaping.backend import Backend
 from ...transport.secrets import issue
 from . import spec
-from .orders import EVALUATOR, SERVER, Orders
+from .orders import Orders
 
 NOBODY = 65534
 """Whom the parts run as when the conductor is root."""

@@ -9,6 +9,7 @@ from docker import DockerClient
 from ...actions import Action
 from ...errors import DeploymentError
 from ...folder import RunFolder
+from ...roles import EVALUATOR, SERVER
 from ...run import View
 from ...runlog import Record
 from ...scenario import Device, Scenario
@@ -16,7 +17,6 @@ from ...tail import Tail
 from . import labels, spec
 from .attach import Ended, Lines, Said
 from .border import refusals
-from .orders import EVALUATOR, SERVER
 from .prepare import World
 from .sweep import sweep
 

@@ -1,32 +1,25 @@
 """A whole run on Docker: checks first, then the world, then the folder that remains."""
 
 import os
-import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
 
-from ... import models
-from ...cancel import Canceled, canceling
-from ...core import wire
 from ...errors import HostError
-from ...folder import RunFolder, create
+from ...folder import create
 from ...host import Host, Load
 from ...learners.export import exported
-from ...results import gather, write_json, write_log
+from ...results import gather, write_log
 from ...run import View, run
-from ...runlog import Record
-from ...scenario import Scenario, Timed, demand, dump, shortfalls, timeline
+from ...scenario import Scenario, demand, shortfalls, timeline
 from ...scenario.demand import Host as Capacity
-from ...scenario.timeline import lines
+from ...session import Ending, Session, ended
 from ...shaping.backend import Backend
-from ...summary import summarise
 from . import image
 from .border import connect
-from .manifest import manifest
-from .orders import EVALUATOR
+from .manifest import PACKAGES, facts
 from .prepare import Hands, deal, prepare
 from .probing import backend_for, described
 from .runtime import DockerRuntime
@@ -50,11 +43,11 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
     graph = exported(scenario.training.model)
-    planned = tuple(timeline(scenario))
-    folder = create(scenario.name, runs)
-    return _Session(
-        client, scenario, planned, hands, graph, folder, backend, found, host, view
-    ).play()
+    session = Session(
+        scenario, tuple(timeline(scenario)), create(scenario.name, runs), runtime="docker"
+    )
+    played = _Played(session, client, hands, graph, backend, found, host, view)
+    return session.play(played.world, played.finish)
 
 
 def _carried_by(host: Host, scenario: Scenario) -> None:
@@ -63,109 +56,47 @@ def _carried_by(host: Host, scenario: Scenario) -> None:
         raise HostError("this host cannot carry the scenario:\n" + "\n".join(too_much))
 
 
-@dataclass(frozen=True)
-class _Session:
+@dataclass
+class _Played:
+    _session: Session
     _client: DockerClient
-    _scenario: Scenario
-    _timeline: tuple[Timed, ...]
     _hands: Hands
     _graph: Path
-    _folder: RunFolder
     _backend: Backend
     _image: image.NodeImage
     _host: Host
     _view: View
+    _runtime: DockerRuntime | None = None
+    _load: Load = field(default_factory=Load)
 
-    def play(self) -> tuple[Path, dict[str, Any]]:
-        folder = self._folder
+    def world(self) -> None:
+        """Bring it up, let it run, take it down."""
+        session = self._session
         try:
-            with canceling() as reason:
-                folder.take()  # whoever signals us from now on is understood
-                return folder.path, self._play(reason)
-        finally:
-            folder.discard_work()
-            folder.leave()
-
-    def _describe(self) -> None:
-        """What is known before anything happens."""
-        folder = self._folder
-        (folder.path / "scenario.yaml").write_text(dump(self._scenario))
-        folder.timeline.write_text(lines(self._timeline))
-        made_with = manifest(
-            self._client, self._scenario, folder, self._host, self._backend, self._image
-        )
-        write_json(folder.path / "manifest.json", made_with)
-
-    def _play(self, reason: list[str]) -> dict[str, Any]:
-        runtime: DockerRuntime | None = None
-        load, ending = Load(), None
-        output = self._folder.server
-        try:
-            self._describe()
+            about = facts(self._client, session.scenario, self._host, self._backend, self._image)
+            session.describe(self._host, PACKAGES, **about)
             world = prepare(
-                self._scenario,
-                self._folder,
+                session.scenario,
+                session.folder,
                 hands=self._hands,
                 graph=self._graph,
                 backend=self._backend,
                 image=self._image.id,
                 tell=self._view.progress,
             )
-            runtime = DockerRuntime(self._client, self._folder, world, self._view)
-            with load:
-                run(self._scenario, self._timeline, runtime)
-        except Canceled:
-            ending = reason[0]
-        except Exception as error:
-            self._finish(output, runtime, load.busy, "failed", str(error))
-            error.add_note(f"what is known of the run is in {self._folder.path}")
-            raise
+            self._runtime = DockerRuntime(self._client, session.folder, world, self._view)
+            with self._load:
+                run(session.scenario, session.timeline, self._runtime)
         finally:
-            sweep(self._client, self._folder.run)  # a signal may have come amid the teardown
-        return self._finish(output, runtime, load.busy, ending)
+            sweep(self._client, session.folder.run)  # a signal may have come amid the teardown
 
-    def _finish(
-        self,
-        output: Path,
-        runtime: DockerRuntime | None,
-        busy: list[float],
-        ending: str | None,
-        detail: str = "",
-    ) -> dict[str, Any]:
+    def finish(self, ending: Ending | None) -> dict[str, Any]:
         """Whatever happened, the folder is complete, and says how it ended."""
-        devices = runtime.records if runtime else []
-        records = gather(self._folder, output, devices)
+        session = self._session
+        devices = self._runtime.records if self._runtime else []
+        records = gather(session.folder, session.folder.server, devices)
         if ending:
-            records = _ended(records, ending, detail)
-            write_log(self._folder.records, records)
-        summary = self._summary(records, busy)
-        write_json(self._folder.path / "summary.json", summary)
-        shutil.rmtree(output, ignore_errors=True)
-        return summary
-
-    def _summary(self, records: list[Record], busy: list[float]) -> dict[str, Any]:
-        scenario = self._scenario
-        parameters = models.find(scenario.training.model).layout.size
-        return summarise(
-            records,
-            scenario=scenario.name,
-            algorithm=scenario.training.described,
-            seed=scenario.seed,
-            runtime="docker",
-            devices=len(scenario.nodes),
-            dense_push=wire.dense_push(parameters, encrypted=scenario.server.encrypt),
-            evaluator=EVALUATOR,
-            planned=[{"at": t.at, "verb": t.action.verb} for t in self._timeline],
-            busy=busy,
-            quotas=any(device.cpu is not None for device in scenario.nodes),
-        )
-
-
-def _ended(records: list[Record], ending: str, detail: str) -> list[Record]:
-    """The log with its last word as the conductor has it: it knows why the server was told to."""
-    stops = [record for record in records if record["what"] == "stop"]
-    at = stops[-1]["at"] if stops else max((r["at"] for r in records), default=0.0)
-    last: Record = {"at": at, "what": "stop", "reason": ending}
-    if detail:
-        last["detail"] = detail
-    return [*(record for record in records if record["what"] != "stop"), last]
+            records = ended(records, ending)
+            write_log(session.folder.records, records)
+        quotas = any(device.cpu is not None for device in session.scenario.nodes)
+        return session.conclude(records, busy=self._load.busy, quotas=quotas)

@@ -1,0 +1,132 @@
+"""What every runtime's session is: a folder taken, described, played into, and concluded."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from . import models
+from .cancel import Canceled, canceling
+from .core import wire
+from .folder import RunFolder
+from .host import Host
+from .results import write_json
+from .runlog import Record
+from .scenario import Scenario, Timed, dump
+from .scenario.timeline import lines
+from .summary import summarise
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Why the conductor, not the scenario's stop condition, ended the run."""
+
+    reason: str
+    """As in the log's last record: `canceled`, `stopped`, `failed`."""
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Session:
+    """One scenario, as resolved, that is played into one folder."""
+
+    scenario: Scenario
+    timeline: Sequence[Timed]
+    folder: RunFolder
+    runtime: str
+    """The runtime's name, as `docker`."""
+
+    def play(
+        self,
+        world: Callable[[], None],
+        finish: Callable[[Ending | None], dict[str, Any]],
+    ) -> tuple[Path, dict[str, Any]]:
+        """Let `world` happen, then `finish`, whatever happened; the folder and the summary.
+
+        `finish` is told what ended the run, None if it came to its own end; it writes what
+        remains and returns `conclude`'s summary. Whoever cancels the run makes no error; what
+        goes wrong in `world` is raised once `finish` has saved all that is known.
+        """
+        ending: Ending | None = None
+        with self._taken() as reason:
+            try:
+                world()
+            except Canceled:
+                ending = Ending(reason[0])
+            except Exception as error:
+                finish(Ending("failed", str(error)))
+                error.add_note(f"what is known of the run is in {self.folder.path}")
+                raise
+            return self.folder.path, finish(ending)
+
+    @contextmanager
+    def _taken(self) -> Iterator[list[str]]:
+        try:
+            with canceling() as reason:
+                self.folder.take()  # whoever signals us from now on is understood
+                yield reason
+        finally:
+            self.folder.discard_work()
+            self.folder.leave()
+
+    def describe(self, host: Host, packages: Iterable[str], **facts: Any) -> None:
+        """Write what is known before anything happens: the scenario, the timeline, the manifest.
+
+        The manifest holds `facts` beside what every runtime can say, as the versions of the
+        `packages` that it used.
+        """
+        folder = self.folder
+        (folder.path / "scenario.yaml").write_text(dump(self.scenario))
+        folder.timeline.write_text(lines(self.timeline))
+        write_json(folder.path / "manifest.json", {**self._made_with(host, packages), **facts})
+
+    def _made_with(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:
+        return {
+            "id": self.folder.run,
+            "scenario": self.scenario.name,
+            "algorithm": self.scenario.training.described,
+            "runtime": self.runtime,
+            "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
+            "versions": {
+                "emulate": version("edge-emulate"),
+                **{package: version(package) for package in packages},
+            },
+            "host": host.plain(),
+        }
+
+    def conclude(
+        self, records: Iterable[Record], *, busy: Sequence[float] = (), quotas: bool = False
+    ) -> dict[str, Any]:
+        """Write the summary of these records, which are read once, and return it.
+
+        `busy` and `quotas` as `summarise` takes them: nothing where there is no host to keep up.
+        """
+        scenario = self.scenario
+        parameters = models.find(scenario.training.model).layout.size
+        summary = summarise(
+            records,
+            scenario=scenario.name,
+            algorithm=scenario.training.described,
+            seed=scenario.seed,
+            runtime=self.runtime,
+            devices=len(scenario.nodes),
+            dense_push=wire.dense_push(parameters, encrypted=scenario.server.encrypt),
+            planned=({"at": timed.at, "verb": timed.action.verb} for timed in self.timeline),
+            busy=busy,
+            quotas=quotas,
+        )
+        write_json(self.folder.path / "summary.json", summary)
+        return summary
+
+
+def ended(records: Sequence[Record], ending: Ending) -> list[Record]:
+    """The log with its last word as the conductor has it: it knows why the server was told to."""
+    stops = [record for record in records if record["what"] == "stop"]
+    at = stops[-1]["at"] if stops else max((r["at"] for r in records), default=0.0)
+    last: Record = {"at": at, "what": "stop", "reason": ending.reason}
+    if ending.detail:
+        last["detail"] = ending.detail
+    return [*(record for record in records if record["what"] != "stop"), last]

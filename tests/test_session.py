@@ -1,0 +1,140 @@
+"""What every runtime's session leaves behind, however the run ends."""
+
+import json
+import os
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.folder import RunFolder, conductor, create
+from emulator.host import Host
+from emulator.runlog import Record
+from emulator.scenario import load, loads, timeline
+from emulator.session import Ending, Session, ended
+
+SCENARIO = loads(
+    """
+name: pair
+seed: 7
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+stop: {updates: 100}
+devices: [{name: home, count: 2}]
+faults: [{kind: crash, nodes: [home-0], at: 10s, lasts: 5s}]
+"""
+)
+HOST = Host("bench", cores=2, memory=1 << 34, available=1 << 33, kernel="6.1")
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    folder = create("pair", tmp_path)
+    return Session(SCENARIO, tuple(timeline(SCENARIO)), folder, "virtual")
+
+
+def content(folder: RunFolder, name: str) -> Any:
+    return json.loads((folder.path / name).read_text())
+
+
+def finisher(seen: list[Ending | None]) -> Callable[[Ending | None], dict[str, Any]]:
+    def finish(ending: Ending | None) -> dict[str, Any]:
+        seen.append(ending)
+        return {"updates": 3}
+
+    return finish
+
+
+def test_a_run_that_comes_to_its_own_end(session: Session) -> None:
+    seen: list[Ending | None] = []
+    taken: list[bool] = []
+    conducted = session.folder.path / "conductor.pid"
+    found = session.play(lambda: taken.append(conducted.exists()), finisher(seen))
+    assert found == (session.folder.path, {"updates": 3})
+    assert (seen, taken) == ([None], [True])
+    assert not conducted.exists()
+    assert not session.folder.work.exists()
+
+
+@pytest.mark.parametrize(
+    "number, reason", [(signal.SIGINT, "canceled"), (signal.SIGUSR1, "stopped")]
+)
+def test_a_run_that_someone_ends(session: Session, number: int, reason: str) -> None:
+    seen: list[Ending | None] = []
+    before = signal.getsignal(number)
+    _, summary = session.play(lambda: os.kill(os.getpid(), number), finisher(seen))
+    assert (seen, summary) == ([Ending(reason)], {"updates": 3})
+    assert signal.getsignal(number) is before
+
+
+def test_a_run_that_goes_wrong(session: Session) -> None:
+    seen: list[Ending | None] = []
+
+    def world() -> None:
+        raise RuntimeError("no such luck")
+
+    with pytest.raises(RuntimeError, match="no such luck") as raised:
+        session.play(world, finisher(seen))
+    assert seen == [Ending("failed", "no such luck")]
+    assert str(session.folder.path) in raised.value.__notes__[0]
+    assert conductor(session.folder.path) is None
+    assert not session.folder.work.exists()
+
+
+def test_a_folder_says_what_was_planned(session: Session) -> None:
+    session.describe(HOST, ("numpy",), tcp="ideal")
+    folder = session.folder
+    assert load(folder.path / "scenario.yaml") == SCENARIO
+    verbs = [json.loads(line)["verb"] for line in folder.timeline.read_text().splitlines()]
+    assert verbs == ["kill", "start"]
+    manifest = content(folder, "manifest.json")
+    assert manifest["started"].endswith("Z")
+    assert manifest["versions"].keys() == {"emulate", "numpy"}
+    assert {key: manifest[key] for key in manifest.keys() - {"started", "versions"}} == {
+        "id": folder.run,
+        "scenario": "pair",
+        "algorithm": "adacomp",
+        "runtime": "virtual",
+        "host": {"name": "bench", "cores": 2, "memory": 1 << 34},
+        "tcp": "ideal",
+    }
+
+
+def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> None:
+    def records() -> Iterator[Record]:
+        yield {"at": 0, "what": "start", "devices": 2}
+        yield {"at": 10.0, "what": "kill", "node": "home-0", "planned": 10.0}
+        yield {"at": 12.0, "what": "stop", "reason": "updates"}
+
+    summary = session.conclude(records())
+    assert summary == content(session.folder, "summary.json")
+    told = ("scenario", "algorithm", "seed", "runtime", "devices", "outcome", "faults_planned")
+    assert [summary[key] for key in told] == ["pair", "adacomp", 7, "virtual", 2, "success", 1]
+    assert summary["fidelity"]["kept_up"]
+
+
+# -- the last word ---------------------------------------------------------------------------------
+
+START = {"at": 0, "what": "start"}
+
+
+@pytest.mark.parametrize(
+    "records, at",
+    [
+        ([], 0.0),
+        ([START, {"at": 3.0, "what": "pull"}], 3.0),
+        (
+            [START, {"at": 4.0, "what": "stop", "reason": "canceled"}, {"at": 5, "what": "pull"}],
+            4.0,
+        ),
+    ],
+)
+def test_the_conductor_has_the_last_word(records: list[Record], at: float) -> None:
+    *others, last = ended(records, Ending("failed", "no room"))
+    assert others == [record for record in records if record["what"] != "stop"]
+    assert last == {"at": at, "what": "stop", "reason": "failed", "detail": "no room"}
+
+
+def test_an_ending_without_detail_has_none() -> None:
+    assert ended([], Ending("stopped")) == [{"at": 0.0, "what": "stop", "reason": "stopped"}]
