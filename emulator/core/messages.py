@@ -6,7 +6,7 @@ from typing import TypeAlias
 from ..codecs.base import Frames, Vector
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Hello:
     """A node is up. It says so again after a crash, as its next incarnation."""
 
@@ -14,7 +14,7 @@ class Hello:
     incarnation: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Begin:
     """The server's answer once every member has said hello: the run's time runs from `zero`."""
 
@@ -22,7 +22,7 @@ class Begin:
     """A reading of the clock that the server was driven with."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Pull:
     """A node asks for the model; the answer carries the same ticket."""
 
@@ -32,7 +32,7 @@ class Pull:
     """How many updates must be in the model before it is worth sending."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Model:
     """All parameters, dense, at `version`: the number of updates applied to them."""
 
@@ -41,7 +41,7 @@ class Model:
     theta: Vector
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Update:
     """One encoded gradient, computed on the model at `version`."""
 
@@ -53,7 +53,7 @@ class Update:
     frames: Frames
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Diverged:
     """The gradient on the model at `version` is not finite, so there is nothing to push."""
 
@@ -61,7 +61,7 @@ class Diverged:
     version: int
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Score:
     """The evaluator's verdict on the model at `version`, over the whole test set."""
 
@@ -71,7 +71,7 @@ class Score:
     loss: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Bye:
     """The run is over."""
 

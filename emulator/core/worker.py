@@ -71,6 +71,7 @@ def worker(
             model = yield from pull(Pull(node, ticket), parameters, patience)
             if model is not None:
                 yield Tell((yield from _work(node, model, encoder)))
+                del model  # or each device that waits for the next one would hold on to it
     except Over:
         return
 
@@ -93,12 +94,10 @@ def hello(node: str, incarnation: int, patience: float) -> Story[None]:
     """Say hello until the run begins; the server gathers its members first, so it may take long."""
     while True:
         yield Tell(Hello(node, incarnation))
-        answer = yield from _next(patience)
-        while answer is not None:
-            if isinstance(answer, Begin):
+        while (answer := _unless_over((yield Await(patience)))) is not None:
+            if isinstance(answer, Begin):  # else it is meant for an earlier incarnation
                 yield Begun(answer.zero)
                 return
-            answer = yield from _next(patience)  # meant for an earlier incarnation
 
 
 def pull(request: Pull, parameters: int, patience: float) -> Story[Model | None]:
@@ -107,20 +106,17 @@ def pull(request: Pull, parameters: int, patience: float) -> Story[Model | None]
     What has not the model's size is no answer either: it would be computed on.
     """
     yield Tell(request)
-    while True:
-        answer = yield from _next(patience)
-        if answer is None:
-            return None
+    while (answer := _unless_over((yield Await(patience)))) is not None:
         if (
             isinstance(answer, Model)
             and answer.ticket == request.ticket
             and answer.theta.size == parameters
         ):
             return answer
+    return None
 
 
-def _next(patience: float) -> Story[Message | None]:
-    answer: Message | None = yield Await(patience)
+def _unless_over(answer: Message | None) -> Message | None:
     if isinstance(answer, Bye):
         raise Over
     return answer
