@@ -3,6 +3,7 @@
 Faults speak in these verbs only, so a new fault needs no new runtime code.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -23,3 +24,32 @@ class Action:
     node: str
     fault: str
     """The kind of fault that asks for it."""
+
+
+_BEGINNING: dict[Verb, Verb] = {"kill": "kill", "start": "kill", "sever": "sever", "mend": "sever"}
+"""The verb that begins what each verb begins or ends."""
+
+
+class Strikes:
+    """How many faults of each kind hold one node at this moment.
+
+    Faults of one kind that overlap are one: it begins with the first and ends with the last.
+    """
+
+    def __init__(self) -> None:
+        self._holding: Counter[Verb] = Counter()
+
+    @property
+    def off(self) -> bool:
+        return self._holding["kill"] > 0
+
+    @property
+    def severed(self) -> bool:
+        return self._holding["sever"] > 0
+
+    def changes(self, verb: Verb) -> bool:
+        """Count the verb in; whether it changes anything, so that it must be done."""
+        begun = _BEGINNING[verb]
+        held = self._holding[begun]
+        self._holding[begun] = held + 1 if verb == begun else max(0, held - 1)
+        return held == (0 if verb == begun else 1)

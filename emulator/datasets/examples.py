@@ -37,3 +37,20 @@ class Examples:
 
     def take(self, which: NDArray[np.integer[Any]]) -> "Examples":
         return Examples(self.images[which], self.labels[which], self.white)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the examples, by their numbers: what devices that share memory hold."""
+
+    whole: Examples
+    which: NDArray[np.integer[Any]]
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def batch(
+        self, which: slice | NDArray[np.integer[Any]]
+    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        """As `Examples.batch`."""
+        return self.whole.batch(self.which[which])

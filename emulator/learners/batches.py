@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..datasets.examples import Examples
+from ..datasets.examples import Examples, Part
 from ..streams import stream
 
 
@@ -16,7 +16,7 @@ class Batches:
     An epoch's remainder goes first in the next one's, so that all examples serve equally often.
     """
 
-    def __init__(self, examples: Examples, size: int, name: str) -> None:
+    def __init__(self, examples: Examples | Part, size: int, name: str) -> None:
         if not 0 < size <= len(examples):
             raise ValueError(f"{len(examples)} examples make no batch of {size}")
         self._examples = examples

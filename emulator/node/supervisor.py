@@ -14,11 +14,11 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..actions import Strikes
 from ..errors import DeploymentError
 from ..shaping.apply import apply
 from . import config
@@ -56,8 +56,7 @@ class Supervisor:
     node: Node
     child: "subprocess.Popen[bytes] | None" = None
     incarnation: int = 0
-    struck: Counter[str] = field(default_factory=Counter)
-    """How many faults have it killed, and how many severed, at this moment."""
+    strikes: Strikes = field(default_factory=Strikes)
     closing: bool = False
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Verbs that are due at a time, for faults that the device drew itself."""
@@ -108,23 +107,11 @@ class Supervisor:
     # -- verbs ---------------------------------------------------------------------------------
 
     def obey(self, order: dict[str, Any]) -> None:
-        """Do one verb, and say when it was done.
-
-        Faults of one kind that overlap are one: it begins with the first and ends with the last.
-        """
+        """Do one verb, and say when it was done."""
         verb = order["verb"]
-        match verb:
-            case "stop":
-                self._close()
-                return
-            case "kill" | "sever":
-                self.struck[verb] += 1
-                changed = self.struck[verb] == 1
-            case "start" | "mend":
-                begun = {"start": "kill", "mend": "sever"}[verb]
-                changed = self.struck[begun] == 1
-                self.struck[begun] = max(0, self.struck[begun] - 1)
-        if changed:
+        if verb == "stop":
+            self._close()
+        elif self.strikes.changes(verb):
             {"kill": self._kill, "start": self._start, "sever": self._cut, "mend": self._mend}[
                 verb
             ]()
@@ -142,12 +129,12 @@ class Supervisor:
         if self.child is not None:
             return
         self.incarnation += 1
-        if not self.struck["sever"]:
+        if not self.strikes.severed:
             apply(self.node.network.mend)
         self._boot()
 
     def _mend(self) -> None:
-        if not self.struck["kill"]:
+        if not self.strikes.off:
             apply(self.node.network.mend)
 
     def _cut(self) -> None:

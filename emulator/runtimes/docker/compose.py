@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from ...deal import deal
 from ...errors import EmulatorError, HostError
 from ...folder import RunFolder
 from ...learners.export import exported
@@ -20,7 +21,7 @@ from ...roles import SERVER
 from ...scenario import Scenario, dump, load
 from . import image
 from .border import connect
-from .prepare import deal, prepare
+from .prepare import prepare
 from .probing import backend_for
 
 

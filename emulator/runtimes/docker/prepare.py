@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ... import datasets, models
-from ...datasets import Dataset, shard
-from ...datasets.split import Parts, parts
-from ...errors import ScenarioError
+from ... import models
+from ...datasets import shard
+from ...deal import Hands
 from ...folder import RunFolder
 from ...node import config
 from ...roles import EVALUATOR, SERVER
@@ -80,26 +79,6 @@ class World:
             cpu=device.cpu if device else None,
             memory=device.memory if device else None,
         )
-
-
-@dataclass(frozen=True)
-class Hands:
-    """The data set, and which of its examples each device is dealt."""
-
-    data: Dataset
-    parts: Parts
-
-
-def deal(scenario: Scenario) -> Hands:
-    """Split the scenario's data; writes nothing. A DataError if it is missing or damaged, a
-    ScenarioError if some device would not get a single batch."""
-    training, devices = scenario.training, [device.name for device in scenario.nodes]
-    data = datasets.load(training.dataset)
-    labels, size = data.train.labels, training.batch_size
-    try:
-        return Hands(data, parts(training.split, labels, devices, scenario.seed, batch_size=size))
-    except ValueError as error:
-        raise ScenarioError(f"training.split: {error}") from error
 
 
 def prepare(

@@ -7,6 +7,7 @@ from typing import Any
 
 from docker import DockerClient
 
+from ...deal import Hands, deal
 from ...errors import HostError
 from ...folder import create
 from ...host import Host, Load
@@ -20,7 +21,7 @@ from ...shaping.backend import Backend
 from . import image
 from .border import connect
 from .manifest import PACKAGES, facts
-from .prepare import Hands, deal, prepare
+from .prepare import prepare
 from .probing import backend_for, described
 from .runtime import DockerRuntime
 from .sweep import sweep
