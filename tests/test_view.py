@@ -7,7 +7,7 @@ from rich.console import Console
 
 from emulator.actions import Action
 from emulator.cli.progress import Progress, amount
-from emulator.cli.view import LiveView, PlainView, describe
+from emulator.cli.view import LiveView, Pace, PlainView, describe
 from emulator.runlog import Record
 from emulator.scenario import Timed
 
@@ -52,6 +52,28 @@ def test_it_knows_its_speed_of_late() -> None:
     assert one.speed == pytest.approx(10, rel=0.05)
     one.beat(20.0)
     assert one.speed == 0
+
+
+@pytest.mark.parametrize(
+    "goal, limit, share",
+    [(None, None, None), (100, None, 0.4), (None, 50.0, 0.6), (100, 50.0, 0.6), (10, None, 1.0)],
+)
+def test_it_knows_how_much_is_done(
+    goal: int | None, limit: float | None, share: float | None
+) -> None:
+    one = Progress(("a", "b"), TIMELINE, goal, limit)
+    one.take(update(30.0, 40))
+    one.beat(30.0)
+    assert one.share == share
+
+
+def test_what_it_keeps_does_not_grow() -> None:
+    one = progress()
+    for number in range(10_000):
+        one.take(update(number, number))
+        one.beat(number)
+    assert one.speed == 1.0
+    assert len(one._beats) < 10
 
 
 def test_it_knows_who_is_up() -> None:
@@ -128,18 +150,31 @@ def test_a_record_as_a_line(record: Record, line: str) -> None:
     assert describe(record).lstrip() == line
 
 
+class Wall:
+    """A clock on the wall that a test moves by hand."""
+
+    now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
 def test_plain_lines_where_there_is_no_terminal() -> None:
-    out = io.StringIO()
-    with PlainView(progress(), Console(file=out, width=120), every=10.0) as view:
+    out, wall = io.StringIO(), Wall()
+    with PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall) as view:
         view.progress("network")
         view.progress("containers 1/3")
         view.progress("containers 2/3")
+        wall.now += 60
+        view.beat(0.0)
         view.record({"at": 0, "what": "start", "devices": 2})
         view.record({"at": 0.1, "what": "pull", "node": "a", "version": 0, "bytes": 9})
         view.record(update(0.5, 1))
         view.beat(1.0)
         view.record(act(15.0, "kill", "a", 15.0))
+        wall.now += 15
         view.beat(15.0)
+        wall.now += 1
         view.beat(16.0)
         view.record({"at": 17, "what": "stop", "reason": "time"})
     assert out.getvalue() == (
@@ -147,9 +182,65 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
         "containers 1/3 ...\n"
         "    0.00 s  start: all 2 devices have said hello\n"
         "   15.00 s  kill a (crash, planned for 15.00 s)\n"
-        "   15.00 s  1/100 updates, 0.0 updates/s, 1/2 devices up, 1.0 kB pushed\n"
+        "   15.00 s  1/100 updates, 0.0 updates/s, 1/2 devices up, 1.0 kB pushed, "
+        "1% done, 25 min left\n"
         "   17.00 s  stop: time\n"
     )
+
+
+def test_how_it_goes_is_told_by_the_clock_on_the_wall() -> None:
+    """Virtual time plays hours in a second, or a second in hours."""
+    out, wall = io.StringIO(), Wall()
+    view = PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
+    view.record({"at": 0, "what": "start", "devices": 2})
+    for hour in range(100):
+        view.beat(3600.0 * hour)
+    assert out.getvalue().count("updates/s") == 0
+    for _ in range(5):
+        wall.now += 10
+        view.beat(360_000.0)
+    assert out.getvalue().count("updates/s") == 5
+
+
+def test_more_faults_than_anyone_can_read() -> None:
+    out, wall = io.StringIO(), Wall()
+    view = PlainView(progress(), Console(file=out, width=120), clock=wall)
+    for number in range(1000):
+        view.record(act(number, "kill", "a", number))
+    wall.now += 1
+    view.record(act(1000, "boot", "a", 1000))
+    for number in range(100):
+        view.record(act(number, "kill", "a", number))
+    view.record({"at": 1101, "what": "stop", "reason": "time"})
+    lines = out.getvalue().splitlines()
+    assert len(lines) == 20 + 1 + 20 + 1 + 1
+    assert lines[20].strip() == "...  980 more lines, which are in the log"
+    assert "boot" in lines[21]
+    assert lines[-2:] == [
+        "       ...  81 more lines, which are in the log",
+        " 1101.00 s  stop: time",
+    ]
+
+
+@pytest.mark.parametrize(
+    "share, elapsed, words",
+    [
+        (None, 100, ""),
+        (0.0, 100, ""),
+        (0.5, 40, "50% done, 40 s left"),
+        (0.25, 100, "25% done, 5 min left"),
+        (0.01, 3600, "1% done, 99 h 0 min left"),
+        (1.0, 3600, "100% done"),
+    ],
+)
+def test_how_long_it_still_takes(share: float | None, elapsed: float, words: str) -> None:
+    wall = Wall()
+    pace = Pace(wall)
+    assert pace.words(share) == ""  # it has not begun
+    pace.begin()
+    wall.now += elapsed
+    pace.begin()
+    assert pace.words(share) == words
 
 
 def test_the_panel_on_a_terminal() -> None:

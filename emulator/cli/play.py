@@ -39,7 +39,8 @@ def run(file: Path, overrides: tuple[str, ...], runs: Path, report: bool, as_jso
 
     scenario = load(file, overrides)
     names = tuple(device.name for device in scenario.nodes)
-    progress = Progress(names, timeline(scenario), scenario.stop.updates)
+    limit = None if scenario.stop.time is None else float(scenario.stop.time)
+    progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
     with _view(progress, scenario.name, to_stderr=as_json) as view:
         folder, summary = play(scenario, runs, view)
     if as_json:

@@ -1,5 +1,6 @@
 """Where a run stands, worked out from its records as they come."""
 
+from bisect import bisect_right
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
     from ..scenario import Timed
 
 WINDOW = 5.0
-"""Seconds over which updates a second are counted."""
+"""Emulated seconds, or one beat if that is longer, over which updates a second are counted."""
 
 
 @dataclass
@@ -20,6 +21,9 @@ class Progress:
     devices: tuple[str, ...]
     timeline: "Sequence[Timed]"
     goal: int | None = None
+    """Updates at which the run ends."""
+    limit: float | None = None
+    """Emulated seconds at which it ends."""
     now: float = 0.0
     updates: int = 0
     accuracy: float | None = None
@@ -27,37 +31,48 @@ class Progress:
     off: set[str] = field(default_factory=set)
     severed: set[str] = field(default_factory=set)
     refused: int = 0
-    _recent: deque[float] = field(default_factory=deque)
+    _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
     def take(self, record: "Record") -> None:
-        node = record.get("node", "")
         match record["what"]:
+            case "pull" | "traffic":  # first, as most are such
+                return
             case "update":
                 self.updates = record["updates"]
-                self.pushed += sum(record[k] for k in ("values", "indices", "headers", "framing"))
-                self._recent.append(record["at"])
+                self.pushed += record["values"] + record["indices"]
+                self.pushed += record["headers"] + record["framing"]
             case "evaluation":
                 self.accuracy = record["accuracy"]
             case "kill" | "exit":
-                self.off.add(node)
+                self.off.add(record["node"])
             case "boot":
-                self.off.discard(node)
+                self.off.discard(record["node"])
             case "sever":
-                self.severed.add(node)
+                self.severed.add(record["node"])
             case "mend":
-                self.severed.discard(node)
+                self.severed.discard(record["node"])
             case "refused":
                 self.refused += 1
 
     def beat(self, now: float) -> None:
         self.now = now
-        while self._recent and self._recent[0] < now - WINDOW:
-            self._recent.popleft()
+        beats = self._beats
+        beats.append((now, self.updates))
+        while len(beats) > 2 and beats[1][0] <= now - WINDOW:
+            beats.popleft()
 
     @property
     def speed(self) -> float:
-        """Updates a second, of late."""
-        return len(self._recent) / max(1e-9, min(WINDOW, self.now)) if self.now > 0 else 0.0
+        """Updates an emulated second, of late."""
+        (begin, before), (end, after) = self._beats[0], self._beats[-1]
+        return (after - before) / (end - begin) if end > begin else 0.0
+
+    @property
+    def share(self) -> float | None:
+        """How much of the run is done, 0 to 1; None if nothing says when it will end."""
+        shares = [self.updates / self.goal] if self.goal else []
+        shares += [self.now / self.limit] if self.limit else []
+        return min(1.0, max(shares)) if shares else None
 
     @property
     def up(self) -> int:
@@ -65,10 +80,11 @@ class Progress:
 
     @property
     def next_fault(self) -> str:
-        for timed in self.timeline:
-            if timed.at > self.now:
-                return f"{timed.action.verb} {timed.action.node} at {timed.at:.0f} s"
-        return "none"
+        place = bisect_right(self.timeline, self.now, key=lambda timed: timed.at)
+        if place == len(self.timeline):
+            return "none"
+        timed = self.timeline[place]
+        return f"{timed.action.verb} {timed.action.node} at {timed.at:.0f} s"
 
 
 def amount(size: float) -> str:
@@ -78,3 +94,11 @@ def amount(size: float) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1000
     raise AssertionError("unreachable")
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: 40 s, 3 min, 2 h 5 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

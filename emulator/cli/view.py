@@ -1,15 +1,27 @@
 """A run as a person watches it: one live panel on a terminal, plain lines elsewhere."""
 
+import time
+from collections.abc import Callable
+from heapq import nsmallest
+
 from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
 
 from ..runlog import Record
-from .progress import Progress, amount
+from .progress import Progress, amount, span
 
-TOLD = ("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "refused", "stop")
+TOLD = frozenset(
+    ("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "refused", "stop")
+)
 """Records that are worth a line."""
+
+MOST = 20
+"""Lines that are told in a second: virtual time may pass through a day's faults in one."""
+
+Clock = Callable[[], float]
+"""Seconds on the wall: a run's own time may stand still, or fly."""
 
 
 def describe(record: Record) -> str:
@@ -34,30 +46,89 @@ def describe(record: Record) -> str:
     return f"{at}  " + " ".join(filter(None, (what, node, facts)))
 
 
+class Lines:
+    """Records as lines, as many as can be read; what is too much is counted and told later."""
+
+    def __init__(self, console: Console, clock: Clock) -> None:
+        self._console, self._clock = console, clock
+        self._second, self._told, self._left_out = -1, 0, 0
+
+    def tell(self, record: Record) -> None:
+        if record["what"] not in TOLD:
+            return
+        if (second := int(self._clock())) != self._second:
+            self._second, self._told = second, 0
+        self._told += 1
+        if self._told <= MOST or record["what"] in ("start", "stop"):
+            self.catch_up()
+            self.say(describe(record))
+        else:
+            self._left_out += 1
+
+    def catch_up(self) -> None:
+        """Say how many lines were left out since the last one that was told."""
+        if self._left_out:
+            self.say(f"{'...':>10}  {self._left_out} more lines, which are in the log")
+            self._left_out = 0
+
+    def say(self, text: str) -> None:
+        self._console.print(text, highlight=False)
+
+
+class Pace:
+    """How long the rest takes on the wall, if it goes on as it went since the run began."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._begun: float | None = None
+
+    def begin(self) -> None:
+        if self._begun is None:
+            self._begun = self._clock()
+
+    def words(self, share: float | None) -> str:
+        """As `25% done, 3 min left`; empty while nobody can know."""
+        if not share or self._begun is None:
+            return ""
+        left = (self._clock() - self._begun) * (1 - share) / share
+        return f"{share:.0%} done, {span(left)} left" if share < 1 else "100% done"
+
+
 class PlainView:
     """A line for each thing that matters, and one for how it goes every `every` seconds."""
 
-    def __init__(self, progress: Progress, console: Console, every: float = 10.0) -> None:
-        self._progress, self._console, self._every = progress, console, every
-        self._last, self._due = "", every
+    def __init__(
+        self,
+        progress: Progress,
+        console: Console,
+        every: float = 10.0,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._progress, self._every, self._clock = progress, every, clock
+        self._lines, self._pace = Lines(console, clock), Pace(clock)
+        self._step, self._due = "", -1.0
 
     def progress(self, text: str) -> None:
         # counting up is for those who can see it move
         step = text.split(" ", 1)[0]
-        if step != self._last:
-            self._console.print(f"{text} ...", highlight=False)
-        self._last = step
+        if step != self._step:
+            self._lines.say(f"{text} ...")
+        self._step = step
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        if record["what"] in TOLD:
-            self._console.print(describe(record), highlight=False)
+        self._lines.tell(record)
+        if record["what"] == "start":
+            self._pace.begin()
+            self._due = self._clock() + self._every
 
     def beat(self, now: float) -> None:
         self._progress.beat(now)
-        if now >= self._due:
-            self._due = now + self._every
-            self._console.print(f"{now:8.2f} s  {status(self._progress)}", highlight=False)
+        if 0 < self._due <= self._clock():
+            self._due = self._clock() + self._every
+            self._lines.catch_up()
+            told = (status(self._progress), self._pace.words(self._progress.share))
+            self._lines.say(f"{now:8.2f} s  {', '.join(filter(None, told))}")
 
     def __enter__(self) -> "PlainView":
         return self
@@ -77,9 +148,11 @@ def status(progress: Progress) -> str:
 class LiveView:
     """One panel that stays in its place; what matters scrolls by above it."""
 
-    def __init__(self, progress: Progress, console: Console, title: str) -> None:
+    def __init__(
+        self, progress: Progress, console: Console, title: str, clock: Clock = time.monotonic
+    ) -> None:
         self._progress, self._title, self._step = progress, title, "starting"
-        self._console = console
+        self._lines, self._pace = Lines(console, clock), Pace(clock)
         self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
 
     def progress(self, text: str) -> None:
@@ -87,10 +160,10 @@ class LiveView:
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        if record["what"] in TOLD:
-            self._console.print(describe(record), highlight=False)
+        self._lines.tell(record)
         if record["what"] == "start":
             self._step = ""
+            self._pace.begin()
 
     def beat(self, now: float) -> None:
         self._progress.beat(now)
@@ -100,12 +173,16 @@ class LiveView:
         if self._step:
             return Panel(f"{self._step} ...", title=self._title, title_align="left")
         accuracy = "not yet" if progress.accuracy is None else f"{progress.accuracy:.2%}"
-        goal = f" of {progress.goal}" if progress.goal else ""
         grid = Table.grid(padding=(0, 3))
-        grid.add_row("time", f"{progress.now:.0f} s", "updates", f"{progress.updates}{goal}")
+        now, updates = f"{progress.now:.0f} s", f"{progress.updates}"
+        now += f" of {progress.limit:.0f} s" if progress.limit else ""
+        updates += f" of {progress.goal}" if progress.goal else ""
+        grid.add_row("time", now, "updates", updates)
         grid.add_row("devices up", _devices(progress), "updates/s", f"{progress.speed:.1f}")
         grid.add_row("accuracy", accuracy, "pushed", amount(progress.pushed))
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
+        if pace := self._pace.words(progress.share):
+            grid.add_row("progress", pace)
         return Panel(grid, title=self._title, title_align="left")
 
     def __enter__(self) -> "LiveView":
@@ -117,8 +194,8 @@ class LiveView:
 
 
 def _devices(progress: Progress) -> str:
-    down = sorted(progress.off | progress.severed)
+    down = progress.off | progress.severed
     if not down:
         return f"{progress.up}"
-    names = ", ".join(down[:4]) + (" …" if len(down) > 4 else "")
+    names = ", ".join(nsmallest(4, down)) + (" …" if len(down) > 4 else "")
     return f"{progress.up} (down: {names})"
