@@ -79,10 +79,11 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"link", "models", "node", "roles", "scenario", "shaping", "transport"},
         *{"folder", "host", "results", "run", "runlog", "session", "tail"},
     },
+    "sweep": {"errors", "results", "run", "runlog", "runtimes", "scenario"},
     "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
     "cli": {
         *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
-        *{"scenario", "tail"},
+        *{"cancel", "scenario", "sweep", "tail"},
     },
 }
 ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may import it
@@ -102,9 +103,9 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "jinja2": set(),
     "msgspec": {"core", "node", "runlog.py", "transport"},
     "socket": {"runtimes"},
-    "threading": {"host.py"},
-    "subprocess": {"datasets", "learners", "node", "runtimes", "shaping"},
-    "time": {"cli", "node", "runtimes", "transport"},
+    "threading": {"host.py", "sweep/playing.py"},
+    "subprocess": {"datasets", "learners", "node", "runtimes", "shaping", "sweep"},
+    "time": {"cli", "node", "runtimes", "sweep", "transport"},
     "datetime": {"folder.py", "session.py"},
     "random": {"faults", "laws.py", "scenario", "shaping", "transport"},
     "secrets": {"folder.py", "transport"},

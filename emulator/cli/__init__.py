@@ -9,6 +9,7 @@ from .after import compare, report
 from .before import check, doctor, schema
 from .logs import logs
 from .play import node, run
+from .sweep import sweep
 from .world import clean, list_, stop
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -41,6 +42,7 @@ for command in (
     doctor,
     check,
     run,
+    sweep,
     list_,
     logs,
     stop,

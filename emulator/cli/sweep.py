@@ -1,0 +1,151 @@
+"""Play a grid of scenarios in virtual time: `sweep`."""
+
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..cancel import Canceled, canceling
+from .after import short
+from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
+from .progress import amount
+
+if TYPE_CHECKING:
+    from ..sweep import Finished
+
+
+@click.command(short_help="Play a grid of values and seeds in virtual time, on all cores.")
+@FILE
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="PATH=VALUE,…",
+    help="Vary a key of the scenario, as --over training.learning_rate=0.01,0.1. Repeatable: every "
+    "combination is played.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Play each combination with N seeds: the scenario's own, and those that follow it.",
+)
+@SET
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FOLDER",
+    help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.",
+)
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="N",
+    help="Points to play side by side; as many as this host has cores if not given.",
+)
+@RUNS_OPTION
+@JSON_OPTION
+def sweep(
+    file: Path,
+    over: tuple[str, ...],
+    seeds: int,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    cores: int | None,
+    runs: Path,
+    as_json: bool,
+) -> None:
+    """Play the scenario FILE in virtual time for every combination of values and seeds.
+
+    Each point is played on one core, by a process of its own; the result does not depend on how
+    many are played side by side. All go into one folder: a run folder a point, and table.csv, a
+    row a point. A training that diverges is a result like others.
+
+    Finished points are not played again: interrupted with Ctrl-C, the same command goes on where
+    it was. With more --seeds it plays what is new.
+
+    VALUE is YAML. A comma inside braces, brackets or quotes does not separate values.
+
+    \b
+    emulate sweep scenarios/quickstart.yaml --over training.learning_rate=0.03,0.1,0.3 --seeds 3
+    emulate sweep scenarios/quickstart.yaml --over training.codec.keep=1%,0.5% \\
+        --over server.link.up.rate=50mbit,1gbit --set stop.updates=2000
+    emulate sweep scenarios/quickstart.yaml \\
+        --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
+    """
+    from ..host import Host
+    from ..sweep import Grid, folder_name
+    from ..sweep import sweep as play
+
+    grid = Grid(file, overrides, over, seeds)
+    points = grid.points()
+    out = out or runs / "sweeps" / folder_name(points)
+    with _view(to_stderr=as_json) as view, canceling() as reason:
+        view.progress(f"{len(points)} points into {short(out)}")
+        try:
+            finished = play(points, out, cores or Host.here().cores, view, about=grid.plain())
+        except Canceled:
+            _interrupted(out, reason[0])
+            sys.exit(130)
+    if as_json:
+        click.echo(json.dumps([{**one.row, "run": str(one.folder)} for one in finished], indent=2))
+        return
+    _print(finished, [axis for axis in grid.plain()["over"] if axis != "seed"])
+    click.echo(f"\n{'table':<12} {short(out / 'table.csv')}")
+
+
+def _view(*, to_stderr: bool) -> Any:
+    from rich.console import Console
+
+    from .sweeping import LiveView, PlainView
+
+    console = Console(stderr=to_stderr)
+    return LiveView(console) if console.is_terminal else PlainView(console)
+
+
+def _interrupted(out: Path, reason: str) -> None:
+    click.echo(
+        f"emulate: {reason}: what is finished is in {short(out)}; the same command goes on there",
+        err=True,
+    )
+
+
+def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
+    from ..sweep import medians
+    from .tables import console, table
+
+    told = medians([one.row for one in finished], axes)
+    seeds = max(sum(came["outcomes"].values()) for _, came in told)
+    title = f"median of {seeds} seeds (least – most)" if seeds > 1 else None
+    shown = table(
+        *axes, "outcome", "final accuracy", "updates to 97 %", "bytes to 97 %", title=title
+    )
+    for values, came in told:
+        shown.add_row(
+            *(values[axis] for axis in axes),
+            _outcomes(came["outcomes"]),
+            _spread(came["final_accuracy"], "{:.2%}".format),
+            _spread(came["updates_to_97"], "{:.0f}".format),
+            _spread(came["bytes_to_97"], amount),
+        )
+    console().print(shown)
+
+
+def _outcomes(outcomes: dict[str, int]) -> str:
+    if len(outcomes) == 1:
+        return next(iter(outcomes))
+    return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
+
+
+def _spread(found: tuple[float, float, float] | None, words: Callable[[float], str]) -> str:
+    if found is None or math.isinf(found[1]):
+        return "-"
+    median, least, most = ("never" if math.isinf(one) else words(one) for one in found)
+    return median if least == most else f"{median} ({least} – {most})"

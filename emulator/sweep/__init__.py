@@ -1,0 +1,23 @@
+"""A sweep: many scenarios played in virtual time on all cores; one folder, one table.
+
+`sweep(points, out, cores, view)` plays those that are not finished yet, each in a process of
+its own on one core. `Grid` makes points of one file and the values that its keys take in turn.
+"""
+
+from .grid import Axis, Grid, folder_name
+from .point import Finished, Point
+from .pool import Standing, View, sweep
+from .table import TARGETS, medians
+
+__all__ = [
+    "TARGETS",
+    "Axis",
+    "Finished",
+    "Grid",
+    "Point",
+    "Standing",
+    "View",
+    "folder_name",
+    "medians",
+    "sweep",
+]
