@@ -4,6 +4,7 @@ A figure is a module with a TITLE, a CAPTION, `table(runs)` and `draw(table, ax)
 one, write its file in `figures/` and name it here.
 """
 
+from .errors import RunError
 from .figures import (
     accuracy_bytes,
     accuracy_time,
@@ -15,7 +16,7 @@ from .figures import (
     staleness,
     update_rate,
 )
-from .runs import Run, RunError, read
+from .runs import Run, read
 
 FIGURES = (
     accuracy_updates,

@@ -10,7 +10,7 @@ from .runs import Run
 
 def labels(runs: Sequence[Run]) -> list[str]:
     """One name a run, all different: the facts in which the runs differ, and no others."""
-    facts = [(run.name, algorithm(run), _seed(run), _runtime(run)) for run in runs]
+    facts = [(run.name, algorithm(run), _seed(run), run.runtime) for run in runs]
     differing = [column for column in zip(*facts, strict=True) if len(set(column)) > 1]
     names = [" · ".join(filter(None, row)) for row in zip(*differing, strict=True)]
     if not names:
@@ -41,7 +41,3 @@ def stack(
 def _seed(run: Run) -> str:
     seed = run.summary.get("seed", run.scenario.get("seed"))
     return "" if seed is None else f"seed {seed}"
-
-
-def _runtime(run: Run) -> str:
-    return str(run.summary.get("runtime") or run.manifest.get("runtime", ""))

@@ -13,6 +13,9 @@ from typing import Any
 import pandas as pd
 import yaml
 
+from .errors import RunError
+from .records import by_kind, frame, mapping
+
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
     "start": ("at", "devices", "zero"),
@@ -38,10 +41,6 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 TIMELINE = ("at", "verb", "node", "fault")
 
 
-class RunError(Exception):
-    """This folder cannot be read as a run; the message says what was found and expected."""
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """What one run's folder holds; nothing in it is computed."""
@@ -65,6 +64,16 @@ class Run:
     @property
     def name(self) -> str:
         return str(self.summary.get("scenario") or self.scenario.get("name") or self.folder.name)
+
+    @property
+    def runtime(self) -> str:
+        """`docker`, `virtual`; empty if nothing says."""
+        return str(self.summary.get("runtime") or self.manifest.get("runtime") or "")
+
+    @property
+    def virtual(self) -> bool:
+        """Whether it was played in virtual time, where no host has to keep up."""
+        return self.runtime == "virtual"
 
     @property
     def outcome(self) -> str:
@@ -95,32 +104,30 @@ def read(folder: Path | str) -> Run:
         scenario=_yaml(folder / "scenario.yaml", notes),
         manifest=_json(folder / "manifest.json", notes),
         summary=_json(folder / "summary.json", notes),
-        timeline=_frame(_lines(folder / "timeline.jsonl", notes), TIMELINE),
-        frames=_by_kind(_lines(folder / "run.jsonl", notes)),
+        timeline=_schedule(folder / "timeline.jsonl", notes),
+        frames=_records(folder / "run.jsonl", notes),
         notes=tuple(notes),
     )
 
 
 def _json(path: Path, notes: list[str]) -> dict[str, Any]:
-    if not path.is_file():
-        notes.append(f"{path.name} is missing{_REASONS.get(path.name, '')}")
+    if not _there(path, notes):
         return {}
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise RunError(f"{path}: not JSON: {error}") from error
-    return _mapping(path, content)
+    return mapping(path, content)
 
 
 def _yaml(path: Path, notes: list[str]) -> dict[str, Any]:
-    if not path.is_file():
-        notes.append(f"{path.name} is missing{_REASONS.get(path.name, '')}")
+    if not _there(path, notes):
         return {}
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise RunError(f"{path}: not YAML: {error}") from error
-    return _mapping(path, content)
+    return mapping(path, content)
 
 
 _REASONS = {
@@ -130,40 +137,18 @@ _REASONS = {
 }
 
 
-def _mapping(path: Path, content: object) -> dict[str, Any]:
-    if not isinstance(content, dict):
-        raise RunError(f"{path}: a {type(content).__name__} where a mapping was expected")
-    return content
+def _records(path: Path, notes: list[str]) -> dict[str, pd.DataFrame]:
+    return by_kind(path, COLUMNS, notes) if _there(path, notes) else {}
 
 
-def _lines(path: Path, notes: list[str]) -> list[dict[str, Any]]:
-    """The records of a JSON-lines file; a last line that broke off is left out, and noted."""
-    if not path.is_file():
+def _schedule(path: Path, notes: list[str]) -> pd.DataFrame:
+    return (
+        frame(path, TIMELINE, notes) if _there(path, notes) else pd.DataFrame(columns=[*TIMELINE])
+    )
+
+
+def _there(path: Path, notes: list[str]) -> bool:
+    found = path.is_file()
+    if not found:
         notes.append(f"{path.name} is missing{_REASONS.get(path.name, '')}")
-        return []
-    lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-    records = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            if number == len(lines):  # the newline comes last, so only this one can be half
-                notes.append(f"{path.name} breaks off in its last line, which is left out")
-                break
-            raise RunError(f"{path}:{number}: not a line of JSON: {error}") from error
-        records.append(_mapping(Path(f"{path}:{number}"), record))
-    return records
-
-
-def _by_kind(records: list[dict[str, Any]]) -> dict[str, pd.DataFrame]:
-    kinds: dict[str, list[dict[str, Any]]] = {}
-    for record in records:
-        kinds.setdefault(str(record.get("what")), []).append(record)
-    return {what: _frame(rows, COLUMNS.get(what, ("at",))) for what, rows in kinds.items()}
-
-
-def _frame(rows: list[dict[str, Any]], known: tuple[str, ...]) -> pd.DataFrame:
-    extra = dict.fromkeys(key for row in rows for key in row if key not in (*known, "what"))
-    return pd.DataFrame(rows, columns=[*known, *extra])
+    return found
