@@ -1,11 +1,28 @@
 """The model at the server: one flat vector, and the steps that change it."""
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
 from ..codecs.base import Gradient, Vector
 from ..modulation.base import Modulator
+
+
+class State(Protocol):
+    """What a server holds and changes; `Parameters` in all that learns."""
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def oldest(self) -> int: ...
+
+    def apply(self, arrivals: Sequence[tuple[Gradient, int]]) -> list[float]: ...
+
+    def snapshot(self) -> Vector: ...
+
+    def forget(self, version: int) -> None: ...
 
 
 class Parameters:

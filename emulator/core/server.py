@@ -19,7 +19,7 @@ from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
 from . import wire
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Reply, Score, Update
-from .parameters import Parameters
+from .parameters import State
 from .working import Working
 
 GATHERING = 120.0
@@ -63,7 +63,7 @@ class ParameterServer:
 
     def __init__(
         self,
-        parameters: Parameters,
+        parameters: State,
         *,
         layout: Layout,
         codec: Codec,

@@ -28,10 +28,14 @@ class Batches:
         return self
 
     def __next__(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+        return self._examples.batch(self.draw())
+
+    def draw(self) -> NDArray[np.integer[Any]]:
+        """The numbers of the next batch's examples, for whoever gathers them elsewhere."""
         if len(self._left) < self._size:
             self._left = np.concatenate([self._left, self._shuffled()])
         batch, self._left = self._left[: self._size], self._left[self._size :]
-        return self._examples.batch(batch)
+        return batch
 
     def _shuffled(self) -> NDArray[np.integer[Any]]:
         return self._rng.permutation(len(self._examples))

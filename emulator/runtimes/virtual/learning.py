@@ -1,0 +1,221 @@
+"""Real gradients in virtual time, found ahead on all cores.
+
+What a gradient will be is settled when the server sends the model: the batch is the device's next
+one. So it is looked for from that moment on, beside those of other devices, and what travels in
+virtual time is a stand-in that knows where the result will be. How many threads there are
+changes no bit of it.
+"""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ... import codecs, models
+from ...codecs.base import Encoder, Frames, NotFinite, Vector
+from ...codecs.feedback import Plain
+from ...datasets.examples import Examples, Part
+from ...deal import Hands
+from ...layout import Layout
+from ...learners.batches import Batches
+from ...learners.device import CHUNK
+from ...learners.graph import GraphEvaluator, GraphLearner
+from ...learners.numpy import NumpyEvaluator, NumpyLearner
+from ...scenario import Scenario
+from .pool import Pool
+
+
+class Foreseen(Protocol):
+    """A gradient to be: it stands for the model that it is of, and for itself."""
+
+    size: int
+    """Parameters of the model."""
+
+    def begin(self) -> None:
+        """The device sets to work on it: from now on it is sure to be wanted."""
+
+    def loss(self) -> float: ...
+
+    def frames(self) -> Frames:
+        """As its encoder has them; raises what the encoder raised."""
+
+
+class Pupil(Protocol):
+    """What one incarnation of a device learns with."""
+
+    def foresee(self, theta: Vector) -> Foreseen:
+        """The gradient of its next batch at `theta`."""
+
+
+class Learning(Protocol):
+    """What a whole fleet learns with."""
+
+    scores: bool
+    """Whether there is anything to evaluate."""
+
+    def pupil(self, device: str, incarnation: int) -> Pupil: ...
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        """The accuracy and the mean loss over the test set."""
+
+    def close(self) -> None: ...
+
+
+class Unwrapped:
+    """An encoder of what is foreseen: the encoding itself is part of that."""
+
+    def encode(self, gradient: Any) -> Frames:
+        frames: Frames = gradient.frames()
+        return frames
+
+
+Images: TypeAlias = NDArray[np.float32]
+Labels: TypeAlias = NDArray[np.int32]
+
+
+class Gradients(Protocol):
+    def gradient(self, theta: Vector, x: Images, y: Labels) -> tuple[Vector, float]: ...
+
+
+class Scores(Protocol):
+    def evaluate(self, theta: Vector, x: Images, y: Labels) -> tuple[int, float]: ...
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What one thread works with."""
+
+    gradients: Gradients
+    scores: Scores
+
+
+def tools(learner: str, layout: Layout, graph: Path | None) -> Callable[[], Tool]:
+    """Makes tools for the scenario's learner; `graph` is the exported model, for TensorFlow."""
+    if learner == "numpy":
+        return lambda: Tool(NumpyLearner(layout), NumpyEvaluator(layout))
+    if graph is None:
+        raise TypeError("TensorFlow needs an exported model")
+    return lambda: Tool(GraphLearner(graph), GraphEvaluator(graph))
+
+
+class Training:
+    """Learning for real: a Learning."""
+
+    scores = True
+
+    def __init__(self, scenario: Scenario, hands: Hands, making: Iterable[Tool]) -> None:
+        self._scenario, self._hands = scenario, hands
+        self._layout = models.find(scenario.training.model).layout
+        self._pool = Pool(making)
+
+    def pupil(self, device: str, incarnation: int) -> Pupil:
+        training = self._scenario.training
+        part = Part(self._hands.data.train, self._hands.parts[device])
+        stream = f"{self._scenario.seed}/{device}/batches/{incarnation}"
+        encoder = codecs.encoder(training.codec, self._layout, training.error_feedback)
+        return _Pupil(self._pool, part, training.batch_size, stream, encoder)
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        test = self._hands.data.test
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(test), CHUNK)]
+        scored = [self._pool.submit(_score(theta, test, chunk)) for chunk in chunks]
+        right, loss = 0, 0.0
+        for part in scored:
+            correct, added = part.result()
+            right, loss = right + correct, loss + added
+        return right / len(test), loss / len(test)
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Pupil:
+    def __init__(
+        self, pool: Pool[Tool], part: Part, batch_size: int, stream: str, encoder: Encoder
+    ) -> None:
+        self._pool, self._part, self._encoder = pool, part, encoder
+        self._batches = Batches(part, batch_size, stream)
+
+    def foresee(self, theta: Vector) -> Foreseen:
+        # drawn here and now: threads may come to it in any order
+        batch, part, encoder = self._batches.draw(), self._part, self._encoder
+
+        def find(tool: Tool) -> tuple[Vector, float]:
+            return tool.gradients.gradient(theta, *part.batch(batch))
+
+        def find_and_encode(tool: Tool) -> tuple[Frames | NotFinite, float]:
+            gradient, loss = find(tool)
+            return _encoded(encoder, gradient), loss
+
+        # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
+        if isinstance(encoder, Plain):
+            return _Encoded(theta.size, self._pool.submit(find_and_encode))
+        return _Found(theta.size, self._pool.submit(find), self._pool, encoder)
+
+
+def _encoded(encoder: Encoder, gradient: Vector) -> Frames | NotFinite:
+    try:
+        return encoder.encode(gradient)
+    except NotFinite as error:
+        return error
+
+
+class _Encoded:
+    """A gradient whose frames are being made with it."""
+
+    __slots__ = ("_result", "size")
+
+    def __init__(self, size: int, result: "Future[tuple[Frames | NotFinite, float]]") -> None:
+        self.size, self._result = size, result
+
+    def begin(self) -> None:
+        pass
+
+    def loss(self) -> float:
+        return self._result.result()[1]
+
+    def frames(self) -> Frames:
+        return _unless_not_finite(self._result.result()[0])
+
+
+class _Found:
+    """A gradient whose frames are made once the device has set to work on it."""
+
+    __slots__ = ("_encoder", "_frames", "_pool", "_result", "size")
+
+    def __init__(
+        self,
+        size: int,
+        result: "Future[tuple[Vector, float]]",
+        pool: Pool[Tool],
+        encoder: Encoder,
+    ) -> None:
+        self.size, self._result, self._pool, self._encoder = size, result, pool, encoder
+        self._frames: Future[Frames | NotFinite] | None = None
+
+    def begin(self) -> None:
+        result, encoder = self._result, self._encoder
+        # begun after what it waits for, as the pool keeps to the order, so it cannot wait in vain
+        self._frames = self._pool.submit(lambda tool: _encoded(encoder, result.result()[0]))
+
+    def loss(self) -> float:
+        return self._result.result()[1]
+
+    def frames(self) -> Frames:
+        if self._frames is None:
+            raise RuntimeError("nobody has begun to work on it")
+        return _unless_not_finite(self._frames.result())
+
+
+def _unless_not_finite(frames: Frames | NotFinite) -> Frames:
+    if isinstance(frames, NotFinite):
+        raise frames
+    return frames
+
+
+def _score(theta: Vector, test: Examples, chunk: slice) -> Callable[[Tool], tuple[int, float]]:
+    return lambda tool: tool.scores.evaluate(theta, *test.batch(chunk))

@@ -1,0 +1,150 @@
+"""A device in virtual time: its story, told on the heap.
+
+Whatever a wish takes is planned as an event, at which the story goes on. A node that waits for a
+message holds nothing but its story.
+"""
+
+import math
+from random import Random
+from typing import Any, Protocol
+
+from ...core.messages import Message, Request
+from ...core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
+from ...faults import Hazard
+from ...laws import Fixed, Law
+from .heap import Heap
+from .learning import Pupil
+from .network import Ways
+from .quota import Quota
+
+
+class World(Protocol):
+    """What nodes need of the runtime that they are in."""
+
+    heap: Heap
+    seed: int
+    step: Law
+
+    def carry(self, node: "Node", message: Request) -> None:
+        """Send it to the server, over the node's own link."""
+
+    def strike(self, node: "Node") -> bool:
+        """Let the node draw whether a fault ends this iteration; whether it is off now."""
+
+    def evaluate(self, theta: Any) -> tuple[float, float]: ...
+
+
+class Node:
+    """One device, or the evaluator. A crash ends its story, a boot begins another."""
+
+    __slots__ = (
+        *("_alarmed", "_dice", "_until", "_world"),
+        *("hazard", "hazards", "inbox", "incarnation", "name", "number", "patience", "pupil"),
+        *("quota", "story", "ways"),
+    )
+
+    def __init__(self, world: World, name: str, ways: Ways | None, number: int) -> None:
+        """`number` is the device's own on its group's ways; who has none is beside the server."""
+        self._world = world
+        self.name, self.ways, self.number = name, ways, number
+        self.patience = math.inf
+        self.hazards: tuple[dict[str, Any], ...] = ()
+        self.incarnation = 0
+        self.story: Story[None] | None = None
+        self.pupil: Pupil | None = None
+        self.quota: Quota | None = None
+        self.hazard: Hazard | None = None
+        self.inbox: list[Message] | None = None
+        self._until: float | None = None  # when its patience ends; None: it does not wait
+        self._alarmed = False
+        self._dice: Random | None = None
+
+    def begin(self, story: Story[None]) -> None:
+        self.story = story
+        self._live(None)
+
+    def die(self) -> None:
+        """Nothing of it is left; what still comes for this incarnation comes to nobody."""
+        self.incarnation += 1
+        if self.story is not None:
+            self.story.close()
+        self.story = self.pupil = self.inbox = self._until = None
+
+    def hear(self, incarnation: int, message: Message) -> None:
+        """A message has arrived, on a connection of that incarnation."""
+        if incarnation != self.incarnation or self.story is None:
+            return
+        if self._until is not None:
+            self._until = None
+            self._live(message)
+        elif self.inbox is None:
+            self.inbox = [message]
+        else:
+            self.inbox.append(message)
+
+    def done(self, law: Law) -> float:
+        """When work that begins now is done; `law` says what a whole core takes."""
+        if isinstance(law, Fixed):
+            work = float(law.fixed)
+        else:
+            if self._dice is None:
+                self._dice = Random(f"{self._world.seed}/{self.name}/work")
+            work = law.draw(self._dice)
+        now = self._world.heap.now
+        return now + work if self.quota is None else self.quota.finish(now, work)
+
+    # -- the story -------------------------------------------------------------------------------
+
+    def _live(self, outcome: Any) -> None:
+        """Tell the story on until it has to wait for something."""
+        story, world = self.story, self._world
+        if story is None:
+            return
+        try:
+            while True:
+                wish = story.send(outcome)
+                outcome = None
+                match wish:
+                    case Tell(message):
+                        world.carry(self, message)  # type: ignore[arg-type]
+                    case Await(patience):
+                        if not self.inbox:
+                            self._wait(patience)
+                            return
+                        outcome = self.inbox.pop(0)
+                    case Compute(theta):
+                        if not world.strike(self):
+                            self._compute(theta)
+                        return
+                    case Evaluate(theta):
+                        outcome = world.evaluate(theta)
+                    case Begun():
+                        pass
+        except StopIteration:
+            self.story = None
+
+    def _wait(self, patience: float) -> None:
+        self._until = self._world.heap.now + patience
+        if not self._alarmed and patience < math.inf:  # one alarm at a time: most are never needed
+            self._alarmed = True
+            self._world.heap.at(self._until, self._alarm)
+
+    def _alarm(self) -> None:
+        self._alarmed = False
+        if self._until is None:
+            return
+        if self._until <= self._world.heap.now:
+            self._until = None
+            self._live(None)
+        else:
+            self._alarmed = True
+            self._world.heap.at(self._until, self._alarm)
+
+    def _compute(self, foreseen: Any) -> None:
+        foreseen.begin()
+        heap, end = self._world.heap, self.done(self._world.step)
+        heap.at(end, self._computed, self.incarnation, foreseen, end - heap.now)
+
+    def _computed(self, incarnation: int, foreseen: Any, seconds: float) -> None:
+        if incarnation == self.incarnation:
+            self._live(Computed(foreseen, foreseen.loss(), seconds))

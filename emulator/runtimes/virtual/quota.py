@@ -1,0 +1,39 @@
+"""A CPU quota as the kernel keeps it: so much in each period, then nothing until the next.
+
+Linux's CFS bandwidth control (Turner et al., 2010): a device at 20 % that has rested does 20 ms of
+work at full speed, and pays afterwards. That matters where the network is what a device
+waits for: its short steps are not slowed at all.
+"""
+
+PERIOD = 0.1
+"""Seconds; the kernel's default, and Docker's."""
+
+
+class Quota:
+    """One device's; all in seconds, `work` being what a whole core would take."""
+
+    __slots__ = ("_left", "_period", "_share")
+
+    def __init__(self, share: float) -> None:
+        self._share = share
+        self._period = -1
+        self._left = 0.0
+
+    def finish(self, now: float, work: float) -> float:
+        """When work that begins now is done, one piece after the other."""
+        allowance = min(1.0, self._share) * PERIOD
+        period = max(self._period, int(now // PERIOD))
+        if period > self._period:
+            self._period, self._left = period, allowance
+        doable = min(self._left, max(0.0, (period + 1) * PERIOD - now))
+        if work <= doable:
+            self._left -= work
+            return now + work
+        work -= doable
+        whole = int(work // allowance)
+        rest = work - whole * allowance
+        if not rest:
+            whole, rest = whole - 1, allowance
+        self._period = period + 1 + whole
+        self._left = allowance - rest
+        return self._period * PERIOD + rest

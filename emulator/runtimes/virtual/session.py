@@ -1,0 +1,156 @@
+"""A whole run in virtual time: no engine, no root, one process."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from ... import models
+#from ...calibration import calibrated
+from ...codecs.base import Codec, Encoder
+from ...core.parameters import Parameters, State
+from ...core.server import ParameterServer, Stop
+from ...deal import deal
+from ...errors import ScenarioError
+from ...folder import RunFolder, create
+from ...host import Host
+from ...learners.export import exported
+from ...node.checkpoint import save
+from ...roles import EVALUATOR
+from ...run import View, run
+from ...runlog import RunLog, read
+from ...scenario import Scenario, timeline
+from ...session import Ending, Session
+from .learning import Learning, Training, Unwrapped, tools
+from .runtime import VirtualRuntime
+from .traffic import Expected, Nobody, Unchanged
+
+PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow-cpu")
+SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
+
+
+def play(
+    scenario: Scenario, runs: Path, view: View, *, cores: int | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Play the scenario; the run's folder and its summary.
+
+    What is missing is found before anything is made. `cores` threads find gradients (None: as many
+    as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
+    """
+    resolved = resolve(scenario, view)
+    learning, encoder, codec, state = _learners(resolved, view, cores)
+    folder = create(scenario.name, runs)
+    world = _World(resolved, folder, learning, encoder, codec, state, view)
+    return world.play()
+
+
+def resolve(scenario: Scenario, view: View) -> Scenario:
+    """The scenario with its laws of work known: those it leaves open as calibrated on this host."""
+    if scenario.virtual.learner == "none" and scenario.stop.accuracy is not None:
+        raise ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
+    virtual, training = scenario.virtual, scenario.training
+    if virtual.step is None or virtual.boot is None:
+        found = calibrated(training.model, training.batch_size, training.codec, view.progress)
+        laws = {"step": virtual.step or found.step, "boot": virtual.boot or found.boot}
+        virtual = virtual.model_copy(update=laws)
+    return scenario.model_copy(update={"virtual": virtual})
+
+
+def _learners(
+    scenario: Scenario, view: View, cores: int | None
+) -> tuple[Learning, Encoder, Codec, State]:
+    training, learner = scenario.training, scenario.virtual.learner
+    model = models.find(training.model)
+    initial = model.initial(scenario.seed)
+    if learner == "none":
+        expected = Expected(training.codec, model.layout)
+        return Nobody(model.layout.size), expected, expected, Unchanged(initial)
+    view.progress("data")
+    hands = deal(scenario)
+    graph = None
+    if learner == "tensorflow":
+        view.progress("graphs")
+        graph = exported(training.model)
+    try:
+        make = tools(learner, model.layout, graph)
+        made = [make() for _ in range(cores or len(os.sched_getaffinity(0)))]
+    except ValueError as error:
+        raise ScenarioError(f"virtual.learner: {error}") from error
+    state = Parameters(initial, training.learning_rate, training.modulation.start(model.layout))
+    return Training(scenario, hands, made), Unwrapped(), training.codec, state
+
+
+class _World:
+    """Everything that one run is made of."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        folder: RunFolder,
+        learning: Learning,
+        encoder: Encoder,
+        codec: Codec,
+        state: State,
+        view: View,
+    ) -> None:
+        self._scenario, self._folder, self._view = scenario, folder, view
+        self._learning, self._encoder, self._codec, self._state = learning, encoder, codec, state
+        self._timeline = tuple(timeline(scenario))
+        self._session = Session(scenario, self._timeline, folder, "virtual")
+        self._layout = models.find(scenario.training.model).layout
+        self._runtime: VirtualRuntime | None = None
+
+    def play(self) -> tuple[Path, dict[str, Any]]:
+        with self._folder.records.open("wb") as sink:
+            self._log = RunLog(sink, self._view.record)
+            self._flush = sink.flush
+            return self._session.play(self._happen, self._finish)
+
+    def _happen(self) -> None:
+        self._session.describe(
+            Host.here(),
+            PACKAGES,
+            shaping=SERVED,
+            tcp="modelled" if self._scenario.virtual.tcp else "ideal",
+            encrypted=self._scenario.server.encrypt,
+        )
+        self._runtime = VirtualRuntime(
+            self._scenario,
+            self._server(),
+            self._learning,
+            self._encoder,
+            self._log,
+            self._view,
+        )
+        run(self._scenario, self._timeline, self._runtime)
+
+    def _server(self) -> ParameterServer:
+        scenario, stop = self._scenario, self._scenario.stop
+        workers = frozenset(device.name for device in scenario.nodes)
+        return ParameterServer(
+            self._state,
+            layout=self._layout,
+            codec=self._codec,
+            synchronizer=scenario.training.synchronization.start(workers),
+            workers=workers,
+            evaluator=EVALUATOR if self._learning.scores else None,
+            stop=Stop(
+                stop.updates,
+                None if stop.accuracy is None else float(stop.accuracy),
+                None if stop.time is None else float(stop.time),
+            ),
+            log=self._log,
+            now=0.0,
+            encrypted=scenario.server.encrypt,
+        )
+
+    def _finish(self, ending: Ending | None) -> dict[str, Any]:
+        """Whatever happened, the folder is complete, and says how it ended."""
+        if ending:
+            facts = {"detail": ending.detail} if ending.detail else {}
+            now = self._runtime.now if self._runtime else 0.0
+            self._log.write(now, "stop", reason=ending.reason, **facts)
+        self._flush()
+        state, model = self._state, self._folder.path / "model.npz"
+        if self._learning.scores:
+            save(model, state.snapshot(), state.version, self._layout)
+        return self._session.conclude(read(self._folder.records))
