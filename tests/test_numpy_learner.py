@@ -1,8 +1,10 @@
 """Perceptrons in NumPy: their gradient is that of their loss, and TensorFlow's."""
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from emulator.learners.numpy import NumpyEvaluator, NumpyLearner
 from emulator.models import Model
 from emulator.models.mlp import mlp
 
+ROOT = Path(__file__).parents[1]
 PERCEPTRONS = pytest.mark.parametrize("name", ["digits-mlp", "mnist-mlp"])
 SMALL = mlp("small", shape=(2, 3), hidden=(5, 4), classes=3)
 
@@ -113,6 +116,28 @@ def test_the_same_bits_from_any_thread(name: str) -> None:
         together = list(pool.map(find, batches))
     for (first, loss), (second, again) in zip(alone, together, strict=True):
         assert first.tobytes() == second.tobytes() and loss == again
+
+
+HASHED = """
+import hashlib
+from emulator.learners.numpy import NumpyLearner
+from tests.test_numpy_learner import batch, models
+model = models.find("mnist-mlp")
+gradient, _ = NumpyLearner(model.layout).gradient(model.initial(0), *batch(model, 10))
+print(hashlib.sha256(gradient).hexdigest())
+"""
+
+
+def test_the_same_bits_on_any_number_of_cores() -> None:
+    """OpenBLAS has as many threads as there are cores, or as its variable says."""
+    said = set()
+    for threads in ("1", "2"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        command = [sys.executable, "-c", HASHED]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=ROOT)
+        assert done.returncode == 0, done.stderr
+        said.add(done.stdout)
+    assert len(said) == 1
 
 
 def test_what_goes_in_stays_as_it_is_and_what_comes_out_is_ones_own() -> None:

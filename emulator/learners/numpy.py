@@ -1,7 +1,8 @@
 """Gradients of perceptrons in plain NumPy, for tests and for machines that have no TensorFlow.
 
 It knows only what a layout says: dense layers with ReLU between them and a softmax at the end, as
-`models.mlp` makes them. Its numbers are TensorFlow's but for the rounding of float32.
+`models.mlp` makes them. Its numbers are TensorFlow's but for the rounding of float32, and the
+same bits on one core or many.
 """
 
 from itertools import pairwise
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ..codecs.base import Vector
 from ..layout import Layout
 from ..models import MODELS
+from .blas import one_thread
 from .tensors import Array
 
 
@@ -66,6 +68,7 @@ class _Perceptron:
                 f"NumPy learns perceptrons only, {' or '.join(known)}: take one of them, or "
                 "TensorFlow as the learner"
             )
+        one_thread()
         parts = [(variable.shape, at) for variable, at in layout]
         self._layers = list(zip(parts[::2], parts[1::2], strict=True))
         self._size, self._classes = layout.size, layout.variables[-1].size
