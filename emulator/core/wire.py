@@ -140,7 +140,11 @@ class Pushed(NamedTuple):
 
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
-    lengths = [len(frame) for frame in pack(message)]
+    match message:
+        case Model(ticket, version, theta):  # the arrays need not be touched to know their lengths
+            lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
+        case _:
+            lengths = [len(frame) for frame in pack(message)]
     return sum(lengths) + framing(lengths, encrypted=encrypted)
 
 
@@ -164,8 +168,10 @@ def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
     CURVE wraps each frame in a MESSAGE command (RFC 26): a command name of 8 bytes, a nonce of 8,
     an authenticator of 16 and the inner flags of 1.
     """
-    box = 33 if encrypted else 0
-    return sum(box + (2 if length + box <= 255 else 9) for length in lengths)
+    box, total = 33 if encrypted else 0, 0
+    for length in lengths:
+        total += box + (2 if length + box <= 255 else 9)
+    return total
 
 
 def _only(arrays: Sequence[_F]) -> _F:

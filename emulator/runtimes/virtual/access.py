@@ -35,17 +35,16 @@ class _Class:
         self.queue: list[tuple[float, int, Flow]] = []
 
     def advance(self, now: float) -> None:
-        self.served += self.rate * (now - self.since) if now > self.since else 0.0
+        self.served += self.rate * (now - self.since)
         self.since = now
 
     def next(self) -> float:
-        """When the first of its flows will be done at this rate."""
-        while self.queue and self.flows.get(self.queue[0][2]) != self.queue[0][0]:
-            heapq.heappop(self.queue)  # it has left
-        if not self.queue:
-            return math.inf
-        left = self.queue[0][0] - self.served
-        return self.since + max(0.0, left) / self.rate
+        """When the first of its flows will be done at this rate; there must be one."""
+        flows, queue = self.flows, self.queue
+        while flows.get(queue[0][2]) != queue[0][0]:
+            heapq.heappop(queue)  # it has left
+        left = queue[0][0] - self.served
+        return self.since + left / self.rate if left > 0 else self.since
 
 
 class Access:
@@ -54,20 +53,25 @@ class Access:
     def __init__(self, heap: Heap, rate: float) -> None:
         self._heap, self._rate = heap, rate
         self._classes: dict[float, _Class] = {}
+        self._busy: list[_Class] = []  # those that have flows, the slowest first
+        self._flows = 0
         self._joined = 0
         self._planned = math.inf  # the earliest event in the heap that is ours
 
     def join(self, flow: Flow, bits: float, top: float) -> None:
         """A flow of so many bits begins; alone it could go at `top` (math.inf: at any rate)."""
-        of = self._classes.get(top)
+        now, of = self._heap.now, self._classes.get(top)
         if of is None:
             of = self._classes[top] = _Class(top)
-        if not of.flows:
-            of.served, of.since = 0.0, self._heap.now
+        if of.flows:
+            of.advance(now)
+        else:
+            of.served, of.since = 0.0, now
             of.queue.clear()
-        of.advance(self._heap.now)
+            self._busy = sorted([*self._busy, of], key=_top)
         end = of.served + bits
         of.flows[flow] = end
+        self._flows += 1
         self._joined += 1
         heapq.heappush(of.queue, (end, self._joined, flow))
         self._share()
@@ -75,7 +79,7 @@ class Access:
     def leave(self, flow: Flow, top: float) -> float:
         """Take a flow out before it is done; the bits that it still had to send."""
         left = self.left(flow, top)
-        del self._classes[top].flows[flow]
+        self._take(self._classes[top], flow)
         self._share()
         return left
 
@@ -85,24 +89,30 @@ class Access:
         served = of.served + of.rate * (self._heap.now - of.since)
         return max(0.0, of.flows[flow] - served)
 
+    def _take(self, of: _Class, flow: Flow) -> float:
+        end = of.flows.pop(flow)
+        self._flows -= 1
+        if not of.flows:
+            self._busy = [one for one in self._busy if one is not of]
+        return end
+
     def _share(self) -> None:
         """Give every class its rate, and plan the next end."""
-        now, left = self._heap.now, self._rate
-        busy = sorted((of for of in self._classes.values() if of.flows), key=_top)
-        flows = sum(len(of.flows) for of in busy)
-        for of in busy:
-            rate = min(of.top, left / flows)
+        now, left, flows, first = self._heap.now, self._rate, self._flows, math.inf
+        for of in self._busy:
+            share = left / flows
+            rate = of.top if of.top < share else share
             if rate != of.rate:
                 of.advance(now)
                 of.rate = rate
             left -= rate * len(of.flows)
             flows -= len(of.flows)
-        self._plan(min((of.next() for of in busy), default=math.inf))
-
-    def _plan(self, when: float) -> None:
-        if when < self._planned:
-            self._planned = when
-            self._heap.at(when, self._look, when)
+            end = of.next()
+            if end < first:
+                first = end
+        if first < self._planned:
+            self._planned = first
+            self._heap.at(first, self._look, first)
 
     def _look(self, planned: float) -> None:
         """End what is due; where all have been slowed since, nothing is, and it plans anew."""
@@ -111,11 +121,11 @@ class Access:
         self._planned = math.inf
         now = self._heap.now
         ended: list[Flow] = []
-        for of in self._classes.values():
+        for of in self._busy:
             while of.flows and of.next() <= now:
                 flow = of.queue[0][2]
                 of.advance(now)
-                of.served = max(of.served, of.flows.pop(flow))  # to the bit, whatever was rounded
+                of.served = max(of.served, self._take(of, flow))  # whatever was rounded
                 ended.append(flow)
         self._share()
         for flow in ended:
