@@ -123,6 +123,7 @@ class Lines:
     def drop(self, who: int) -> None:
         """The connection is gone, and with it all that has not left; the line is as new."""
         if busy := self._sending.pop(who, None):
+            self._carried[who] += self._progress(busy)  # a part has crossed all the same
             self._pause(busy)
         self._cut.pop(who, None)
         if self._window is not None:
