@@ -15,16 +15,33 @@ from .progress import Progress, amount
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
 
-@click.command(short_help="Play a scenario in containers.")
+ON = {"docker": "containers on this host", "virtual": "virtual time"}
+"""The runtimes, and what each is."""
+
+
+@click.command(short_help="Play a scenario, in containers or in virtual time.")
 @FILE
 @SET
+@click.option(
+    "--on",
+    type=click.Choice(list(ON)),
+    default="docker",
+    show_default=True,
+    help="In containers, real and in real time; or in virtual time: exact, repeatable, and with "
+    "neither Docker nor root.",
+)
 @RUNS_OPTION
 @click.option(
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
 )
 @JSON_OPTION
-def run(file: Path, overrides: tuple[str, ...], runs: Path, report: bool, as_json: bool) -> None:
-    """Play the scenario FILE in containers, and leave a run folder.
+def run(
+    file: Path, overrides: tuple[str, ...], on: str, runs: Path, report: bool, as_json: bool
+) -> None:
+    """Play the scenario FILE, and leave a run folder.
+
+    In containers it takes as long as it lasts. In virtual time it takes as long as its gradients
+    do, repeats to the byte, and carries fleets that no host could.
 
     Ctrl-C ends it, keeps what there is and leaves no container behind. The exit code is 0 if the
     stop condition was reached or `emulate stop` ended it, 130 if it was interrupted, 2 if the
@@ -32,11 +49,12 @@ def run(file: Path, overrides: tuple[str, ...], runs: Path, report: bool, as_jso
 
     \b
     emulate run scenarios/quickstart.yaml
+    emulate run scenarios/quickstart.yaml --on virtual
     emulate run scenarios/quickstart.yaml --set seed=2 --set stop.updates=500
     """
-    from ..runtimes.docker.session import play
     from ..scenario import load, timeline
 
+    play = player(on)
     scenario = load(file, overrides)
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
@@ -50,6 +68,15 @@ def run(file: Path, overrides: tuple[str, ...], runs: Path, report: bool, as_jso
     if report:
         page(folder, to_stderr=as_json)
     sys.exit(EXIT_CODES.get(summary["outcome"], 1))
+
+
+def player(on: str) -> Any:
+    """What plays a scenario on the runtime of that name."""
+    if on == "virtual":
+        from ..runtimes.virtual.session import play
+    else:
+        from ..runtimes.docker.session import play  # type: ignore[assignment]
+    return play
 
 
 def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:

@@ -22,7 +22,7 @@ class Meter:
 
     def sample(self, now: float) -> None:
         """Note how things stand `now` seconds into the run."""
-        came, left = counted(*self._evaluated, 0.0)
+        came, left = counted(self._evaluated[0], self._evaluated[1], 0.0)
         for node in self._devices:
             count = _count(node)
             came, left = came + count.tx, left + count.rx

@@ -59,6 +59,13 @@ class Node:
         self._alarmed = False
         self._dice: Random | None = None
 
+    @property
+    def links(self) -> Ways:
+        """Its ways, which every device has."""
+        if self.ways is None:
+            raise TypeError(f"{self.name} is on no link")
+        return self.ways
+
     def begin(self, story: Story[None]) -> None:
         self.story = story
         self._live(None)

@@ -239,7 +239,7 @@ class VirtualRuntime:
     def _kill(self, node: Node, strikes: Strikes) -> None:
         self._alive -= 1
         node.die()
-        node.ways.drop(node.number)
+        node.links.drop(node.number)
         self._severed.pop(node.name, None)
 
     def _start(self, node: Node, strikes: Strikes) -> None:
@@ -251,15 +251,15 @@ class VirtualRuntime:
     def _sever(self, node: Node, strikes: Strikes) -> None:
         if not strikes.off:
             self._severed[node.name] = self.heap.now
-            node.ways.cut(node.number)
+            node.links.cut(node.number)
 
     def _mend(self, node: Node, strikes: Strikes) -> None:
         if strikes.off:
             return
         if self._out_of_reach(node):
-            node.ways.reconnect(node.number)
+            node.links.reconnect(node.number)
         else:
-            node.ways.mend(node.number)
+            node.links.mend(node.number)
         del self._severed[node.name]
 
     # -- the end ---------------------------------------------------------------------------------

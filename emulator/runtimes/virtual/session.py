@@ -1,11 +1,14 @@
 """A whole run in virtual time: no engine, no root, one process."""
 
+import gc
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ... import models
-#from ...calibration import calibrated
+from ...calibration import calibrated
 from ...codecs.base import Codec, Encoder
 from ...core.parameters import Parameters, State
 from ...core.server import ParameterServer, Stop
@@ -49,7 +52,13 @@ def resolve(scenario: Scenario, view: View) -> Scenario:
         raise ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
     virtual, training = scenario.virtual, scenario.training
     if virtual.step is None or virtual.boot is None:
-        found = calibrated(training.model, training.batch_size, training.codec, view.progress)
+        found = calibrated(
+            training.model,
+            training.batch_size,
+            training.codec,
+            view.progress,
+            error_feedback=training.error_feedback,
+        )
         laws = {"step": virtual.step or found.step, "boot": virtual.boot or found.boot}
         virtual = virtual.model_copy(update=laws)
     return scenario.model_copy(update={"virtual": virtual})
@@ -77,6 +86,18 @@ def _learners(
         raise ScenarioError(f"virtual.learner: {error}") from error
     state = Parameters(initial, training.learning_rate, training.modulation.start(model.layout))
     return Training(scenario, hands, made), Unwrapped(), training.codec, state
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without searches for garbage in circles: there is none, and a fleet takes long to search."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
 
 
 class _World:
@@ -121,7 +142,8 @@ class _World:
             self._log,
             self._view,
         )
-        run(self._scenario, self._timeline, self._runtime)
+        with _uncollected():
+            run(self._scenario, self._timeline, self._runtime)
 
     def _server(self) -> ParameterServer:
         scenario, stop = self._scenario, self._scenario.stop
