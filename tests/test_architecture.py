@@ -74,16 +74,21 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"core", "errors", "faults", "layout", "learners", "models"},
         *{"runlog", "shaping", "transport"},
     },
+    "calibration": {
+        *{"cache", "codecs", "core", "datasets", "errors", "laws", "learners", "models"},
+        *{"modulation", "node", "runlog", "streams", "synchronization", "transport", "units"},
+    },
     "runtimes": {
         *{"actions", "datasets", "errors", "kinds", "learners"},
         *{"link", "models", "node", "roles", "scenario", "shaping", "transport"},
         *{"folder", "host", "results", "run", "runlog", "session", "tail"},
     },
-    "sweep": {"errors", "results", "run", "runlog", "runtimes", "scenario"},
+    "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
     "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
     "cli": {
         *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
-        *{"cancel", "scenario", "sweep", "tail"},
+        *{"algorithms", "calibration", "cancel", "codecs", "models", "scenario", "sweep", "tail"},
+        "units",
     },
 }
 ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may import it
@@ -104,9 +109,9 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "msgspec": {"core", "node", "runlog.py", "transport"},
     "socket": {"runtimes"},
     "threading": {"host.py", "sweep/playing.py"},
-    "subprocess": {"datasets", "learners", "node", "runtimes", "shaping", "sweep"},
-    "time": {"cli", "node", "runtimes", "sweep", "transport"},
-    "datetime": {"folder.py", "session.py"},
+    "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
+    "time": {"calibration", "cli", "node", "runtimes", "sweep", "transport"},
+    "datetime": {"calibration", "folder.py", "session.py"},
     "random": {"faults", "laws.py", "scenario", "shaping", "transport"},
     "secrets": {"folder.py", "transport"},
     "pickle": set(),

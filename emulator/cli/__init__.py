@@ -7,6 +7,7 @@ import click
 from ..errors import EmulatorError, ScenarioError
 from .after import compare, report
 from .before import check, doctor, schema
+from .calibrate import calibrate
 from .logs import logs
 from .play import node, run
 from .sweep import sweep
@@ -40,6 +41,7 @@ def commands() -> None:
 
 for command in (
     doctor,
+    calibrate,
     check,
     run,
     sweep,

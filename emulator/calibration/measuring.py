@@ -1,0 +1,233 @@
+"""Measure a worker at work: the very one of the containers, on the loopback, by the kernel's books.
+
+Its process is asked for CPU time, not the clock on the wall: that is what a quota limits, and what
+else runs here adds little to it. What the worker takes in over a real link costs it more than here,
+up to 50 µs for each segment of a slow one; but that is while the link is what it waits for.
+"""
+
+import io
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from .. import codecs, models, modulation, synchronization
+from ..codecs import AnyCodec
+from ..core.server import ParameterServer
+from ..datasets import shard
+from ..datasets.examples import Examples
+from ..errors import HostError
+from ..laws import Fixed, LogNormal
+from ..learners.export import exported
+from ..modulation import Constant
+from ..node import config, serving
+from ..runlog import Record, RunLog
+from ..streams import stream
+from ..synchronization import Asynchronous
+from ..transport import drive
+from ..transport.heartbeat import Heartbeat
+from ..transport.router import Router
+from ..transport.secrets import issue
+from ..units import Seconds
+from .record import Calibration, described, here, rounded
+
+WORKERS = 3
+"""Workers one after the other: much hangs on how a single one starts and where its memory lies."""
+
+WARM = 5
+"""Steps of each that do not count: TensorFlow prepares its graph in the first."""
+
+STEPS = 70
+"""Steps of each that count, if they do not take longer than `SPAN`."""
+
+SPAN = 0.7
+"""Seconds after which a few steps of a worker must do."""
+
+FEW = 5
+
+LEARNING_RATE = 1e-3
+"""So small that nothing diverges, however little there is to learn from noise."""
+
+ENVIRONMENT = {
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "67108864",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
+"""What a container's environment has of weight for how fast a worker is."""
+
+_NODE, _FILE = "worker", "node.json"
+
+_WORKER = f"""
+import sys
+from pathlib import Path
+from emulator.node import config, part
+data, config.GRAPH = map(Path, sys.argv[1:])
+config.SHARD, node = data, config.read(data / {_FILE!r})
+part.work(node, node.part, 0)
+"""
+"""`emulator.node.part`, with folders of this host for those of a container."""
+
+
+def measure(
+    model: str,
+    batch_size: int,
+    codec: AnyCodec,
+    tell: Callable[[str], None],
+    *,
+    error_feedback: bool = False,
+) -> Calibration:
+    """What a worker takes on a core of this host; keeps nothing. Some seconds.
+
+    A ValueError if there is no such model; a HostError says what the host lacks.
+    """
+    about = models.find(model)
+    tell("graphs")
+    graph = exported(model)
+    tell(f"calibrating {model}, batch {batch_size}: a few seconds")
+    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
+        shard.write(Path(folder), _noise(about.shape, batch_size))
+        bench = _Bench(about, batch_size, codec, error_feedback, graph, Path(folder))
+        meters = [bench.play() for _ in range(WORKERS)]
+    host, processor = here()
+    return Calibration(
+        host=host,
+        processor=processor,
+        date=f"{datetime.now(UTC):%Y-%m-%d}",
+        model=model,
+        batch_size=batch_size,
+        codec=described(codec, error_feedback),
+        step=law([step for meter in meters for step in meter.steps]),
+        # what comes in between, as a cold page cache, can only add
+        boot=Fixed(Seconds(rounded(min(meter.readings[0] for meter in meters)))),
+    )
+
+
+def law(steps: list[float]) -> LogNormal:
+    """The log-normal law with their median and quartiles: single ones that went astray change it
+    little."""
+    low, median, high = np.quantile(steps, [0.25, 0.5, 0.75])
+    sigma = math.log(high / low) / 1.349  # how many sigmas a normal law's quartiles are apart
+    return LogNormal((Seconds(rounded(median)), max(1e-3, rounded(sigma))))
+
+
+@dataclass
+class Meter:
+    """Reads a process's CPU clock at its hello and at each of its updates."""
+
+    process: int
+    readings: list[float] = field(default_factory=list)
+    _until: float = math.inf
+
+    def note(self, record: Record) -> None:
+        if record["what"] in ("start", "update"):
+            self.readings.append(cpu_time(self.process))
+        if len(self.readings) == 1 + WARM:
+            self._until = time.monotonic() + SPAN
+
+    @property
+    def steps(self) -> list[float]:
+        """CPU time from each update to the next, once warm."""
+        return [float(step) for step in np.diff(self.readings[1 + WARM :])]
+
+    @property
+    def full(self) -> bool:
+        enough = FEW if time.monotonic() > self._until else STEPS
+        return len(self.steps) >= enough
+
+
+def cpu_time(process: int) -> float:
+    """Seconds that all threads of the process have used since it began, to the nanosecond."""
+    return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid(3) makes its number
+
+
+def _noise(shape: tuple[int, int], batch_size: int) -> Examples:
+    rng, count = stream("calibration"), max(2000, batch_size)
+    images = rng.integers(0, 256, (count, *shape), np.uint8)
+    return Examples(images, rng.integers(0, 10, count, np.uint8), 255)
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """One server here, one worker in a process of its own, again and again."""
+
+    model: models.Model
+    batch_size: int
+    codec: AnyCodec
+    error_feedback: bool
+    graph: Path
+    folder: Path
+
+    def play(self) -> Meter:
+        guests, secrets = issue([_NODE], encrypt=False)
+        heartbeat, size = Heartbeat(), self.model.layout.size
+        part = config.Server(
+            guests=guests,
+            heartbeat=heartbeat,
+            model=self.model.name,
+            learning_rate=LEARNING_RATE,
+            codec=codecs.plain(self.codec),
+            modulation=modulation.plain(Constant()),
+            synchronization=synchronization.plain(Asynchronous()),
+            workers=[_NODE],
+            evaluator="",
+            stop={},
+        )
+        with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + serving.SLACK) as router:
+            to = config.Connection(router.address, secrets[_NODE], heartbeat, patience=60.0)
+            worker = config.Worker(
+                to, self.batch_size, codecs.plain(self.codec), self.error_feedback
+            )
+            config.write(config.Node(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
+            with self._worker() as (process, said):
+                meter = Meter(process.pid)
+                node = config.Node("server", 0, os.getuid(), part)
+                log = RunLog(io.BytesIO(), meter.note)
+                server = serving.build(node, part, log, time.monotonic())
+                drive.serve(server, router, canceled=lambda: _ending(meter, process))
+                _check(server, meter, said)
+        return meter
+
+    @contextmanager
+    def _worker(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
+        command = [sys.executable, "-c", _WORKER, str(self.folder), str(self.graph)]
+        with tempfile.TemporaryFile() as said:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=said,
+                stderr=said,
+                env={**os.environ, **ENVIRONMENT},
+            )
+            try:
+                yield process, said
+            finally:
+                process.kill()
+                process.wait()
+
+
+def _ending(meter: Meter, process: "subprocess.Popen[bytes]") -> str:
+    if meter.full:
+        return "updates"
+    return "" if process.poll() is None else "failed"
+
+
+def _check(server: ParameterServer, meter: Meter, said: IO[bytes]) -> None:
+    if meter.full:
+        return
+    said.seek(0)
+    words = said.read().decode(errors="replace").strip()[-2000:]
+    why = server.ended.detail or server.ended.reason if server.ended else ""
+    raise HostError(f"cannot calibrate: the worker that was to be measured ended ({why}):\n{words}")
