@@ -90,7 +90,7 @@ def rates(file: Path, *values: float, seeds: int = 1) -> list[Point]:
     return Grid(file, over=(over,), seeds=seeds).points()
 
 
-def until(condition: Callable[[], Any], seconds: float = 20) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
     end = time.monotonic() + seconds
     while not (found := condition()):
         assert time.monotonic() < end, "it never came"
@@ -222,7 +222,7 @@ def test_a_sweep_is_one_folder_and_one_table(
     file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     out, view = tmp_path / "out", Watching()
-    points = rates(file, 0.1, DIVERGES, seeds=2)
+    points = rates(file, 0.1, DIVERGES)
     finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, command=MADE_UP)
     assert [one.label for one in finished] == [point.label for point in points]
     assert sorted(view.said) == sorted(one.label for one in finished)
@@ -237,9 +237,11 @@ def test_a_sweep_is_one_folder_and_one_table(
     assert about["points"] == {one.label: f"points/{one.label}" for one in finished}
     with (out / "table.csv").open() as lines:
         rows = list(csv.DictReader(lines))
-    assert [row["training.learning_rate"] for row in rows] == ["0.1", "0.1", "10", "10"]
-    assert [row["seed"] for row in rows] == ["4", "5", "4", "5"]
-    assert [(row["outcome"], row["stop"]) for row in rows[1:3]] == [
+    assert [(row["training.learning_rate"], row["seed"]) for row in rows] == [
+        ("0.1", "4"),
+        ("10", "4"),
+    ]
+    assert [(row["outcome"], row["stop"]) for row in rows] == [
         ("success", "updates"),
         ("failed", "diverged"),
     ]
@@ -252,11 +254,10 @@ def test_finished_points_are_not_played_again(
     file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     first = made_up(rates(file, 0.1, DIVERGES), tmp_path / "out")
-    again = made_up(rates(file, 0.1, DIVERGES), tmp_path / "out")
-    assert again == first
+    assert made_up(rates(file, 0.1, DIVERGES), tmp_path / "out") == first
     assert played() == ["0.1 4", "10 4"]
-    more = made_up(rates(file, 0.1, 0.2, seeds=2), tmp_path / "out", cores=1)
-    assert played() == ["0.1 4", "0.1 5", "0.2 4", "0.2 5", "10 4"]
+    more = made_up(rates(file, 0.1, seeds=2), tmp_path / "out", cores=1)
+    assert played() == ["0.1 4", "0.1 5", "10 4"]
     assert more[0] == first[0]
 
 
@@ -298,7 +299,7 @@ def test_what_another_scenario_gave_is_neither_taken_nor_removed(
         (IS_ENDED, EmulatorError, "was canceled from outside"),
     ],
 )
-def test_an_error_ends_the_sweep_and_spares_what_is_finished(
+def test_an_error_ends_the_sweep(
     file: Path,
     tmp_path: Path,
     played: Callable[[], list[str]],
@@ -308,14 +309,31 @@ def test_an_error_ends_the_sweep_and_spares_what_is_finished(
 ) -> None:
     out = tmp_path / "out"
     with pytest.raises(kind, match=message) as raised:
-        made_up(rates(file, 0.1, rate, 0.3), out, cores=1)
+        made_up(rates(file, rate, 0.3), out, cores=1)
     notes = getattr(raised.value, "__notes__", [])
     assert f"training.learning_rate={rate:g},seed=4" in f"{raised.value} {notes}"
+    assert [path.name for path in out.rglob("*=*")] == []
+    assert not (out / ".playing").exists()
+    assert "0.3 4" not in played()
+
+
+def test_an_error_spares_what_is_finished_and_ends_what_is_not(
+    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+) -> None:
+    out = tmp_path / "out"
+
+    class Noting(Watching):
+        def standing(self, now: Standing) -> None:
+            pids.update(filter(None, [_hanging(out)]))
+
+    pids: set[int] = set()
+    with pytest.raises(DataError):
+        made_up(rates(file, 0.1, HANGS, LACKS_DATA), out, view=Noting())
     assert [path.name for path in (out / "points").iterdir()] == [
         "training.learning_rate=0.1,seed=4"
     ]
-    assert not (out / ".playing").exists()
     assert len((out / "table.csv").read_text().splitlines()) == 2
+    assert not any(map(alive, pids))
 
 
 def test_nowhere_to_write(file: Path, tmp_path: Path) -> None:
@@ -341,15 +359,20 @@ def test_two_sweeps_do_not_share_a_folder(
 
 # -- ends that nobody wished for -----------------------------------------------------------------
 
-HUNG = """
+SWEEPS = """
 import sys
 from pathlib import Path
-from tests.test_sweep import MADE_UP, Watching, rates, sweep
 from emulator.cancel import Canceled, canceling
+from emulator.sweep import Grid, sweep
+
+class View:
+    def __getattr__(self, name):
+        return lambda *anything: None
+
+points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()
 try:
     with canceling():
-        sweep(rates(Path(sys.argv[1]), 0.1, 13, 0.2), Path(sys.argv[2]), 1, Watching(),
-              command=MADE_UP)
+        sweep(points, Path(sys.argv[2]), 1, View(), command=[sys.executable, *sys.argv[3:]])
 except Canceled:
     sys.exit(130)
 """
@@ -360,9 +383,9 @@ def test_however_it_ends_the_next_one_goes_on(
     file: Path, tmp_path: Path, played: Callable[[], list[str]], number: int
 ) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-c", HUNG, str(file), str(out)]
+    command = [sys.executable, "-c", SWEEPS, str(file), str(out), *MADE_UP[1:]]
     with subprocess.Popen(command, process_group=0) as conductor:
-        pid = until(lambda: [*out.glob(".playing/*/pid")] and _number(out))
+        pid = until(lambda: conductor.poll() is None and _hanging(out))
         # Ctrl-C goes to all that share the terminal
         (os.kill if number == signal.SIGKILL else os.killpg)(conductor.pid, number)
         assert conductor.wait(10) in (130, -number)
@@ -371,14 +394,14 @@ def test_however_it_ends_the_next_one_goes_on(
         "training.learning_rate=0.1,seed=4"
     ]
     assert (out / ".playing").exists() == (number == signal.SIGKILL)
-    made_up(rates(file, 0.1, 0.2), out)
-    assert played() == ["0.1 4", "0.2 4"]
+    made_up(rates(file, 0.1), out)
+    assert played() == ["0.1 4"]
     assert not (out / ".playing").exists()
 
 
-def _number(out: Path) -> int | None:
-    (path,) = out.glob(".playing/*/pid")
-    return int(path.read_text() or 0) or None
+def _hanging(out: Path) -> int:
+    """The process that plays a point which never ends; 0 if it does not yet."""
+    return next((int(path.read_text() or 0) for path in out.glob(".playing/*/pid")), 0)
 
 
 # -- how far -------------------------------------------------------------------------------------
@@ -386,13 +409,13 @@ def _number(out: Path) -> int | None:
 
 def test_how_far_it_is(file: Path, tmp_path: Path, played: Callable[[], list[str]]) -> None:
     view = Watching()
-    made_up(rates(file, 0.1, 0.2, 0.3), tmp_path / "out", cores=1, view=view)
+    made_up(rates(file, 0.1, 0.2), tmp_path / "out", cores=1, view=view)
     told = [(now.finished, *now.playing) for now in view.standings]
     assert (1, ("training.learning_rate=0.2,seed=4", "20 of 40 updates")) in told
-    assert {now.total for now in view.standings} == {3}
+    assert {now.total for now in view.standings} == {2}
     guesses = [now.left for now in view.standings if now.left is not None]
     assert guesses and all(0 <= guess < 60 for guess in guesses)
-    assert view.standings[-1] == Standing(3, 3, (), 0.0)
+    assert view.standings[-1] == Standing(2, 2, (), 0.0)
 
 
 def test_plain_lines_for_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
@@ -522,12 +545,12 @@ def test_other_commands_are_not_confused(
     monkeypatch: pytest.MonkeyPatch,
     played: Callable[[], list[str]],
 ) -> None:
-    typed(emulate, monkeypatch, file, "--over", "training.learning_rate=0.1,0.2")
+    typed(emulate, monkeypatch, file)
     assert folders(Path("runs")) == []
     assert emulate("list", "--json").json == []
     for name in ("sweeps", "pair", "abc123"):
         assert emulate("report", name).code == 1
-    (point, _) = Path("runs/sweeps").glob("*/points/*")
+    (point,) = Path("runs/sweeps").glob("*/points/*")
     assert emulate("logs", point).code == 0
 
 

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ..errors import EmulatorError
 from . import table
 from .point import Finished, Point
+from .prepare import prepare
 from .process import PLAYING, Process
 from .shelf import Shelf, opened
 
@@ -84,9 +85,10 @@ class _Sweep:
         self._points, self._shelf, self._cores = points, shelf, cores
         self._view, self._command = view, command
         self._finished = {one.label: one for one in shelf.finished(points)}
-        self._waiting = deque(point for point in points if point.label not in self._finished)
+        todo = [point for point in points if point.label not in self._finished]
+        self._waiting = deque(zip(todo, prepare(todo, view.progress), strict=True))
         self._playing: list[Process] = []
-        self._todo, self._began = len(self._waiting), time.monotonic()
+        self._todo, self._began = len(todo), time.monotonic()
 
     def play(self) -> list[Finished]:
         self._write()
@@ -105,8 +107,8 @@ class _Sweep:
 
     def _start(self) -> None:
         while self._waiting and len(self._playing) < self._cores:
-            point = self._waiting.popleft()
-            self._playing.append(Process(point, self._shelf.room(), self._command))
+            room = self._shelf.room()
+            self._playing.append(Process(*self._waiting.popleft(), room, self._command))
 
     def _finish(self, process: Process) -> None:
         folder, facts = process.result()

@@ -10,7 +10,7 @@ from typing import Any
 
 from .. import errors
 from ..errors import EmulatorError
-from ..scenario import dump
+from ..scenario import Scenario, dump
 from .playing import SCENARIO
 from .point import Point
 
@@ -24,12 +24,15 @@ _TELLING = 4000
 class Process:
     """Plays a point in `room`; it does not outlive this process, however that one ends."""
 
-    def __init__(self, point: Point, room: Path, command: Sequence[str] = PLAYING) -> None:
+    def __init__(
+        self, point: Point, scenario: Scenario, room: Path, command: Sequence[str] = PLAYING
+    ) -> None:
+        """`scenario` is the point's, with all that had to be found out for it."""
         self.point, self.room = point, room
         self.updates, self.at, self.step = 0, 0.0, "starting"
         self._last: dict[str, Any] = {}
         self._half = b""
-        (room / SCENARIO).write_text(dump(point.scenario))
+        (room / SCENARIO).write_text(dump(scenario))
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
                 [*command, str(room)],
