@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from analysis import compare as comparing
+from emulator import datasets
 from emulator.cli import commands
 from emulator.cli.sweeping import PlainView, span
 from emulator.errors import DataError, EmulatorError, HostError, ScenarioError
@@ -27,9 +28,9 @@ from emulator.sweep.shelf import NOTE
 from .handmade_run import written
 from .made_up_play import CRASHES, DIVERGES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from .synthetic_run import Synthetic
-from .test_cli import Emulate, emulate
+from .test_cli import Emulate, data, emulate
 
-__all__ = ["emulate"]
+__all__ = ["data", "emulate"]
 
 ROOT = Path(__file__).parents[1]
 MADE_UP = (sys.executable, "-m", "tests.made_up_play")
@@ -75,7 +76,7 @@ class Watching:
     def standing(self, now: Standing) -> None:
         self.standings.append(now)
 
-    def finished(self, one: Finished) -> None:
+    def finished(self, one: Finished, now: Standing) -> None:
         self.said.append(one.label)
 
 
@@ -347,14 +348,57 @@ def test_two_sweeps_do_not_share_a_folder(
     out = tmp_path / "out"
 
     class Second(Watching):
-        def finished(self, one: Finished) -> None:
+        def finished(self, one: Finished, now: Standing) -> None:
             with pytest.raises(EmulatorError, match="another sweep is being played into"):
                 made_up(rates(file, 0.2), out)
-            super().finished(one)
+            super().finished(one, now)
 
     view = Second()
     made_up(rates(file, 0.1), out, view=view)
     assert view.said == ["training.learning_rate=0.1,seed=4"]
+
+
+# -- virtual time --------------------------------------------------------------------------------
+
+
+def test_any_number_of_cores_gives_the_same_bytes(file: Path, tmp_path: Path) -> None:
+    points = Grid(file, over=("devices[0].count=2,3",)).points()
+    by_cores = [sweep(points, tmp_path / str(cores), cores, Watching()) for cores in (1, 2)]
+    for one, other in zip(*by_cores, strict=True):
+        assert one.row == other.row
+        assert one.row["outcome"] == "success" and one.row["updates"] == 40
+        log = (one.folder / "run.jsonl").read_bytes()
+        assert log == (other.folder / "run.jsonl").read_bytes()
+    assert log != (by_cores[0][0].folder / "run.jsonl").read_bytes()
+
+
+@pytest.mark.skipif(
+    not (datasets.store.folder("digits") / "test-labels.npy").is_file(),
+    reason="digits is not here: run `make data`",
+)
+def test_what_diverges_is_a_result(file: Path, tmp_path: Path) -> None:
+    file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
+    over = ("training.learning_rate=0.1,1e30",)
+    points = Grid(file, ("evaluate.every=20",), over).points()
+    good, bad = (one.row for one in sweep(points, tmp_path / "out", 2, Watching()))
+    assert (good["outcome"], good["updates"]) == ("success", 40)
+    assert good["final_accuracy"] > 0.1
+    assert (bad["outcome"], bad["stop"]) == ("failed", "diverged")
+
+
+def test_what_takes_data_to_see_is_seen_before_anything_is_played(
+    file: Path, tmp_path: Path, played: Callable[[], list[str]], data: None
+) -> None:
+    file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
+    points = Grid(file, over=("devices[0].count=2,30,40",)).points()
+    with pytest.raises(ScenarioError) as refused:
+        made_up(points, tmp_path / "out")
+    lines = str(refused.value).splitlines()
+    assert [line.partition(": training.split: iid leaves near-0 ")[0] for line in lines] == [
+        "devices[0].count=30,seed=4",
+        "devices[0].count=40,seed=4",
+    ]
+    assert played() == []
 
 
 # -- ends that nobody wished for -----------------------------------------------------------------
@@ -428,11 +472,11 @@ def test_plain_lines_for_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
         for _ in range(3):
             view.standing(now)
         row = {"final_accuracy": 0.5, "updates": 40, "outcome": "failed", "stop": "diverged"}
-        view.finished(Finished("devices[0].count=2,seed=1", Path(), row))
+        view.finished(Finished("devices[0].count=2,seed=1", Path(), row), now)
     assert capsys.readouterr().out.splitlines() == [
         "6 points into runs/sweeps/pair-1 ...",
         "1 of 6 points finished, about 2 min left; devices[0].count=2,seed=1: 20 of 40 updates",
-        "devices[0].count=2,seed=1: 50.00% after 40 updates, failed (diverged)",
+        "1/6  devices[0].count=2,seed=1: 50.00% after 40 updates, failed (diverged)",
     ]
 
 
@@ -494,6 +538,7 @@ def test_medians_over_seeds() -> None:
     assert other["outcomes"] == {"success": 1, "failed": 1}
     assert other["final_accuracy"] == (0.9, 0.9, 0.9)
     assert other["updates_to_97"] == (math.inf, math.inf, math.inf)
+    assert medians([row("1", None, None, "success")], [])[0][1]["bytes_to_97"] is None
 
 
 # -- the command ---------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def _outcomes(outcomes: dict[str, int]) -> str:
 
 
 def _spread(found: tuple[float, float, float] | None, words: Callable[[float], str]) -> str:
-    if found is None or math.isinf(found[1]):
+    if found is None:
         return "-"
     median, least, most = ("never" if math.isinf(one) else words(one) for one in found)
     return median if least == most else f"{median} ({least} – {most})"

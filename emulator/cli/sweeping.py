@@ -16,13 +16,13 @@ SHOWN = 16
 """Points that are being played, at most, that the panel names."""
 
 
-def told(one: "Finished") -> str:
+def told(one: "Finished", now: "Standing") -> str:
     """A finished point as one line for people."""
     row = one.row
     accuracy = row["final_accuracy"]
     came = "" if accuracy is None else f"{accuracy:.2%} "
     outcome = "" if row["outcome"] == "success" else f", {row['outcome']} ({row['stop']})"
-    return f"{one.label}: {came}after {row['updates']} updates{outcome}"
+    return f"{now.finished}/{now.total}  {one.label}: {came}after {row['updates']} updates{outcome}"
 
 
 class PlainView:
@@ -43,8 +43,8 @@ class PlainView:
             far = "; ".join(f"{label}: {far}" for label, far in now.playing)
             self._say(f"{count(now)}; {far}")
 
-    def finished(self, one: "Finished") -> None:
-        self._say(told(one))
+    def finished(self, one: "Finished", now: "Standing") -> None:
+        self._say(told(one, now))
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -70,8 +70,8 @@ class LiveView:
     def standing(self, now: "Standing") -> None:
         self._now = now
 
-    def finished(self, one: "Finished") -> None:
-        self._console.print(told(one), highlight=False, markup=False)
+    def finished(self, one: "Finished", now: "Standing") -> None:
+        self._console.print(told(one, now), highlight=False, markup=False)
 
     def _draw(self) -> Panel:
         if self._now is None:

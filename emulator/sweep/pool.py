@@ -43,7 +43,7 @@ class View(Protocol):
     def standing(self, now: Standing) -> None:
         """Some times a second."""
 
-    def finished(self, one: Finished) -> None:
+    def finished(self, one: Finished, now: Standing) -> None:
         """A point was played to its end just now."""
 
 
@@ -119,7 +119,7 @@ class _Sweep:
         self._playing.remove(process)
         self._finished[one.label] = one
         self._write()
-        self._view.finished(one)
+        self._view.finished(one, self._standing())
 
     def _write(self) -> None:
         table.write(self._shelf.path / "table.csv", self._rows())

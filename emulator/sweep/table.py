@@ -70,8 +70,8 @@ def medians(
     """Rows that differ in nothing but the seed as one: their `values`, and what came of them.
 
     That is `outcomes` (outcome: number of seeds), and (median, least, most) of `final_accuracy`,
-    `updates_to_97` and `bytes_to_97`. What a seed never reached counts as infinite, so a median
-    is finite only if most seeds got there; an accuracy that nobody measured is left out.
+    `updates_to_97` and `bytes_to_97`, None if no seed was ever measured. What a seed never
+    reached counts as infinite, so a median is finite only if most seeds got there.
     """
     alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
     for row in rows:
@@ -85,8 +85,7 @@ def _together(seeds: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + 1
     told: dict[str, Any] = {"outcomes": outcomes}
     for name in _SPREAD:
-        found = [math.inf if row[name] is None else row[name] for row in seeds]
-        if name == "final_accuracy":
-            found = [value for value in found if value != math.inf]
+        measured = (row for row in seeds if row["final_accuracy"] is not None)
+        found = [math.inf if row[name] is None else row[name] for row in measured]
         told[name] = (statistics.median(found), min(found), max(found)) if found else None
     return told
