@@ -3,9 +3,12 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -252,6 +255,50 @@ def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
     with pytest.raises(HostError, match=r"cannot calibrate: .* \(failed\):\nno such library"):
         measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from emulator.calibration import measuring
+from tests.test_calibration import CODEC, NUMPY
+measuring.exported = Path
+measuring.STEPS, measuring.SPAN = 10**9, 1e9
+measuring._WORKER = NUMPY + measuring._WORKER
+measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
+"""
+
+
+def test_a_worker_outlives_nobody(tmp_path: Path) -> None:
+    """Not even one who was shot, and could clean up nothing."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", ENDLESS], cwd=ROOT, env=environment) as measuring:
+        children = Path(f"/proc/{measuring.pid}/task/{measuring.pid}/children")
+        try:
+            worker = wait_for(lambda: children.read_text().split())[0]
+        finally:
+            measuring.kill()
+    try:
+        wait_for(lambda: not alive(worker))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(int(worker), signal.SIGKILL)
+
+
+def alive(process: str) -> bool:
+    """Not gone, nor waiting for its parent to notice."""
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
+def wait_for(what: Callable[[], Any]) -> Any:
+    until = time.monotonic() + 20
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
 
 
 def test_an_unknown_model() -> None:

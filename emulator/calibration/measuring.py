@@ -71,14 +71,16 @@ ENVIRONMENT = {
 _NODE, _FILE = "worker", "node.json"
 
 _WORKER = f"""
-import sys
+import os, sys, threading
 from pathlib import Path
+threading.Thread(target=lambda: os._exit(os.read(0, 1) != b""), daemon=True).start()
 from emulator.node import config, part
 data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 part.work(node, node.part, 0)
 """
-"""`emulator.node.part`, with folders of this host for those of a container."""
+"""`emulator.node.part`, with folders of this host for those of a container. As there, it ends with
+its standard input: whoever wanted it is gone."""
 
 
 def measure(
@@ -203,19 +205,20 @@ class _Bench:
     @contextmanager
     def _worker(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
         command = [sys.executable, "-c", _WORKER, str(self.folder), str(self.graph)]
-        with tempfile.TemporaryFile() as said:
-            process = subprocess.Popen(
+        with (
+            tempfile.TemporaryFile() as said,
+            subprocess.Popen(
                 command,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=said,
                 stderr=said,
                 env={**os.environ, **ENVIRONMENT},
-            )
+            ) as process,
+        ):
             try:
                 yield process, said
             finally:
                 process.kill()
-                process.wait()
 
 
 def _ending(meter: Meter, process: "subprocess.Popen[bytes]") -> str:
