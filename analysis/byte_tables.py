@@ -1,5 +1,7 @@
 """The tables of a report that are about bytes, as rows of plain text for the page's template."""
 
+import math
+
 from . import pushes
 from .quantities import figures, percent, size
 from .reconcile import reconcile
@@ -36,7 +38,7 @@ def bytes_reconciled(run: Run) -> list[Row]:
     if sums is None:
         return []
     ways = (sums.rx, sums.tx, sums.both)
-    spared = sums.both.rest < 0
+    spared = sums.both.rest < 0 and not run.virtual
     rows = [
         ("", "application: pushes applied, models sent", [way.application for way in ways]),
         ("", "server's interface", [way.interface for way in ways]),
@@ -45,8 +47,10 @@ def bytes_reconciled(run: Run) -> list[Row]:
         ("part", "acknowledgements, one for two frames", [way.acknowledgements for way in ways]),
         ("part", "requests, one a pull", [way.requests for way in ways]),
         ("part", "handshakes of TCP and ZMTP", [way.connections for way in ways]),
-        ("part", _SPARED if spared else _LEFT, [way.rest for way in ways]),
     ]
+    # what is not played has no row: no acknowledgements on ideal links, no handshakes
+    rows = [row for row in rows if row[0] != "part" or row[2][2]]
+    rows.append(("part", _SPARED if spared else _LEFT, [way.rest for way in ways]))
     whole = sums.both.application
     return [
         (style, what, *(f"{one:,}" for one in held), percent(held[2] / whole, 2))
@@ -63,11 +67,16 @@ def remainder(run: Run) -> str:
     sums = reconcile(run)
     if sums is None:
         return ""
+    if run.virtual:
+        return (
+            "Virtual time counts frames exactly so; the rest is what was on its way when the run "
+            "ended, and messages that a fault cut off, whose bytes passed in part."
+        )
     rest = (
         "heartbeats, retransmissions, and messages that a fault or the run's end cut off, "
         "whose bytes crossed the interface in part"
     )
-    if sums.both.rest >= 0:
+    if sums.both.rest >= 0 or math.isinf(sums.data_a_header):
         return f"The rest is {rest}."
     return (
         f"Fewer were counted: one header for about {size(sums.data_a_header)} of model, not for "

@@ -1,8 +1,14 @@
 """What went wrong in a run, when it was planned and when it really happened."""
 
+from collections import defaultdict
+from typing import TypeAlias
+
 import pandas as pd
 
 from .runs import Run
+
+Done: TypeAlias = tuple[str, str, str]
+"""A fault's kind, the node that it struck, and the verb."""
 
 OUTAGE = ("node", "fault", "at", "until")
 ACTION = ("fault", "node", "verb", "planned", "at", "drawn")
@@ -42,12 +48,14 @@ def actions(run: Run) -> pd.DataFrame:
     """
     happened = _happened(run)
     happened = happened[happened["what"].isin(_VERBS)]
-    due = list(run.timeline[["fault", "node", "verb", "at"]].itertuples(index=False, name=None))
+    due: dict[Done, list[float]] = defaultdict(list)
+    for *done, at in run.timeline[["fault", "node", "verb", "at"]].itertuples(index=False):
+        due[tuple(done)].append(at)
     rows = []
     for what, node, fault, planned, at in happened.itertuples(index=False):
         drawn = not _strike_off(due, (fault, node, _VERBS[what]), planned)
         rows.append((fault, node, _VERBS[what], planned, at, drawn))
-    rows += [(*one, float("nan"), False) for one in due]
+    rows += [(*one, at, float("nan"), False) for one, times in due.items() for at in times]
     table = pd.DataFrame(rows, columns=list(ACTION))
     table[["planned", "at"]] = table[["planned", "at"]].astype(float)
     table["late"] = table["at"] - table["planned"]
@@ -79,13 +87,13 @@ def _happened(run: Run) -> pd.DataFrame:
     return table.sort_values("at", ignore_index=True, kind="stable")
 
 
-def _strike_off(due: list[tuple], done: tuple[str, str, str], planned: float | None) -> bool:
-    """Take the action that was done off the list of those that were due; False if none was."""
-    same = [one for one in due if one[:3] == done]
+def _strike_off(due: dict[Done, list[float]], done: Done, planned: float | None) -> bool:
+    """Take the action that was done off those that were due; False if none was."""
+    same = due.get(done)
     if not same or planned is None:
         return False
-    nearest = min(same, key=lambda one: abs(one[3] - planned))
-    if abs(nearest[3] - planned) > _ROUNDING:
+    nearest = min(same, key=lambda at: abs(at - planned))
+    if abs(nearest - planned) > _ROUNDING:
         return False
-    due.remove(nearest)
+    same.remove(nearest)
     return True

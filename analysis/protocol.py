@@ -12,6 +12,16 @@ _ALGORITHMS = {
     "and each step is divided by its parameter's own staleness",
 }
 
+_LEARNERS = {
+    "tensorflow": "gradients by TensorFlow",
+    "numpy": "gradients by NumPy",
+    "none": "no gradients, but messages of the sizes to be expected, so that nothing is learnt",
+}
+_LINKS = {
+    "modelled": "links as TCP uses them (slow start, loss, back-off after a cut)",
+    "ideal": "ideal links, without what TCP makes of them",
+}
+
 _PARTS = ("codec", "modulation", "synchronization")
 
 
@@ -42,7 +52,24 @@ def sentence(run: Run) -> str:
     return (
         f"{name}{told}: {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
-    )
+    ) + virtual(run)
+
+
+def virtual(run: Run) -> str:
+    """What a run in virtual time assumed, as a sentence; empty for a run in containers."""
+    told = run.scenario.get("virtual")
+    if not run.virtual:
+        return ""
+    assumed = told if isinstance(told, dict) else {}
+    laws = [
+        f"a {what} takes {_part(assumed[what])}" for what in ("step", "boot") if what in assumed
+    ]
+    facts = [
+        _LEARNERS.get(str(assumed.get("learner")), "gradients by an unknown learner"),
+        *([" and ".join(laws) + " on a whole core"] if laws else []),
+        _LINKS.get(run.manifest.get("tcp"), "links of an unknown kind"),
+    ]
+    return f" Played in virtual time: {'; '.join(facts)}."
 
 
 def _training(run: Run) -> dict[str, Any]:
@@ -51,8 +78,13 @@ def _training(run: Run) -> dict[str, Any]:
 
 
 def _part(value: Any) -> str:
-    """`{kind: topk, keep: 1%}` as `topk (keep 1%)`; a plain name as it is."""
+    """`{kind: topk, keep: 1%}` as `topk (keep 1%)`, `{fixed: 1s}` as `1s`; a name as it is."""
+    if isinstance(value, list):
+        return ", ".join(map(_part, value))
     if not isinstance(value, dict):
         return "" if value is None else str(value)
+    if len(value) == 1 and "kind" not in value:  # a law, which has a single key
+        ((law, one),) = value.items()
+        return _part(one) if law == "fixed" else f"{law} ({_part(one)})"
     options = ", ".join(f"{key} {_part(one)}" for key, one in value.items() if key != "kind")
     return f"{value.get('kind', '')} ({options})" if options else str(value.get("kind", ""))

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from . import byte_tables, page, sections
+from . import byte_tables, device_tables, page, sections
 from .doubts import doubts, kept_up
 from .protocol import sentence
 from .runs import Run, read
@@ -41,10 +41,11 @@ def _content(run: Run) -> dict[str, object]:
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),
         "faults": sections.faults(run),
+        "faults_left_out": sections.faults_left_out(run),
         "faults_to_come": sections.faults_to_come(run),
-        "links": sections.links(run),
+        "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
-        "devices": sections.per_device(run),
+        "devices": device_tables.per_device(run),
         "files": sections.files(run),
     }
 

@@ -4,16 +4,16 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import pandas as pd
-
 from . import pushes
 from .devices import devices
-from .faults import actions, downtime
-from .figures import link_rates
+from .faults import actions
 from .quantities import figures, percent, seconds, size
 from .runs import Run
 
 Row = tuple[str, ...]
+
+MOST = 400
+"""Actions that are listed one by one."""
 
 
 def headline(run: Run) -> list[Row]:
@@ -47,17 +47,18 @@ def _faults(run: Run) -> tuple[str, str]:
 def facts(run: Run) -> list[Row]:
     """The summary table, as (name, value)."""
     summary, manifest = run.summary, run.manifest
-    host, shaping = manifest.get("host") or {}, manifest.get("shaping") or {}
+    host = manifest.get("host") or {}
     memory = f", {host['memory'] / 2**30:.0f} GiB" if "memory" in host else ""
     rows = [
         ("scenario", run.name),
         ("outcome", run.outcome),
         ("ended by", ended_by(run)),
-        ("runtime", summary.get("runtime") or manifest.get("runtime")),
+        ("runtime", "virtual time" if run.virtual else run.runtime),
         ("started", manifest.get("started")),
         ("run", manifest.get("id")),
         ("devices", summary.get("devices") or len(devices(run)) or None),
-        ("links shaped by", ", ".join(f"{key}: {value}" for key, value in shaping.items())),
+        ("links shaped by", _shaping(run)),
+        ("TCP", manifest.get("tcp")),
         ("host", f"{host.get('cores', '?')} cores{memory}" if host else None),
         ("kernel", manifest.get("kernel")),
         ("engine", manifest.get("engine")),
@@ -78,6 +79,13 @@ def ended_by(run: Run) -> str:
     return f"{reason} at {seconds(float(stop['at'].iloc[-1]))}{told}"
 
 
+def _shaping(run: Run) -> str:
+    shaping = run.manifest.get("shaping") or {}
+    if set(shaping.values()) == {"virtual"}:
+        return "virtual time, exactly"
+    return ", ".join(f"{key}: {value}" for key, value in shaping.items())
+
+
 def _image(value: Any) -> str:
     return f"{value.get('name')} {value.get('digest')}" if isinstance(value, dict) else ""
 
@@ -93,11 +101,22 @@ def _pairs(value: Any) -> str:
 
 
 def faults(run: Run) -> list[Row]:
-    """Every action due before the end, as (style, fault, node, verb, planned, realised, late)."""
+    """Every action due before the end, as (style, fault, node, verb, planned, realised, late).
+
+    Of more than a page can hold, those that never happened and the latest, in their order.
+    """
     table = actions(run)
     due = table[(table["planned"] < run.end) | table["at"].notna()]
+    worst = due["late"].sort_values(ascending=False, na_position="first", kind="stable")
+    due = due.loc[sorted(worst.index[:MOST])]
     columns = ["fault", "node", "verb", "planned", "at", "drawn", "late"]
     return [_fault(*row) for row in due[columns].itertuples(index=False)]
+
+
+def faults_left_out(run: Run) -> int:
+    """How many of them that is fewer than there were."""
+    table = actions(run)
+    return max(0, int(((table["planned"] < run.end) | table["at"].notna()).sum()) - MOST)
 
 
 def faults_to_come(run: Run) -> int:
@@ -115,22 +134,14 @@ def _fault(
     return "", fault, node, verb, when, f"{at:.3f}", "" if drawn else f"{late:+.3f}"
 
 
-def links(run: Run) -> list[Row]:
-    """Achieved against requested, as (device, direction, requested, busiest, share, verdict)."""
-    names = {"tx": "tx (up)", "rx": "rx (down)"}
-    table = link_rates.table([run])
-    return [
-        (node, names[way], figures(asked), figures(busiest), percent(share, 0), verdict)
-        for node, way, asked, busiest, share, verdict in table[
-            ["node", "what", "requested", "busiest", "share", "verdict"]
-        ].itertuples(index=False)
-    ]
-
-
 def fidelity(run: Run) -> list[Row]:
     """All that the summary says on it, whatever that is, as (name, value)."""
     told = run.summary.get("fidelity")
-    return list(_flat(told)) if isinstance(told, dict) else []
+    if not isinstance(told, dict):
+        return []
+    if run.virtual:  # nothing was measured of a host: there is no load and no lateness
+        return [("virtual time", "exact: no host had to keep up with it")]
+    return list(_flat(told))
 
 
 def _flat(told: dict[str, Any], before: str = "") -> Iterator[Row]:
@@ -148,34 +159,6 @@ def _word(value: Any) -> str:
     if isinstance(value, bool):  # 1.0 equals True, and is a number
         return "yes" if value else "no"
     return "–" if value is None else str(value)
-
-
-def per_device(run: Run) -> list[Row]:
-    """(name, profile, link, updates, pushed, pulled, median staleness, gone for) of each."""
-    updates, pulls, gone = run.records("update"), run.records("pull"), downtime(run)
-    pushed = _sum(updates.assign(bytes=updates[list(pushes.KINDS)].sum(axis=1)))
-    pulled, count = _sum(pulls), updates.groupby("node").size()
-    stale = updates.groupby("node")["staleness"].median() if len(updates) else count
-    rows = []
-    for device in devices(run):
-        name = device.name
-        rows.append(
-            (
-                name,
-                device.profile,
-                device.link,
-                figures(count.get(name, 0)),
-                size(pushed.get(name, 0)),
-                size(pulled.get(name, 0)),
-                figures(stale[name]) if name in stale else "–",
-                seconds(gone[name]) if name in gone else "",
-            )
-        )
-    return rows
-
-
-def _sum(records: pd.DataFrame) -> dict[str, float]:
-    return records.groupby("node")["bytes"].sum().to_dict()
 
 
 def files(run: Run) -> list[Row]:

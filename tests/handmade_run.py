@@ -14,12 +14,13 @@ def written(
     timeline: list[dict] | None = None,
     scenario: dict | None = None,
     summary: dict | None = None,
+    manifest: dict | None = None,
 ) -> Run:
     """A run of these records and nothing else."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in (("run.jsonl", records), ("timeline.jsonl", timeline or [])):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (folder / "manifest.json").write_text("{}")
+    (folder / "manifest.json").write_text(json.dumps(manifest or {}))
     (folder / "summary.json").write_text(json.dumps(summary or {"outcome": "success"}))
     (folder / "scenario.yaml").write_text(yaml.safe_dump(scenario or {"name": "made-up"}))
     return read(folder)
@@ -51,3 +52,53 @@ def traffic_record(at: float, node: str, rx: int, tx: int) -> dict:
 
 def act(at: float, what: str, node: str, fault: str, planned: float) -> dict:
     return {"at": at, "what": what, "node": node, "fault": fault, "planned": planned}
+
+
+VIRTUAL = {
+    "runtime": "virtual",
+    "host": {"name": "bench", "cores": 2, "memory": 1 << 34},
+    "shaping": dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual"),
+    "tcp": "modelled",
+    "encrypted": False,
+}
+"""What virtual time says of itself in its manifest: no image, no engine, no kernel."""
+
+
+def virtual(folder: Path, *, tcp: str = "modelled", devices: int = 2, **assumed: object) -> Run:
+    """A run in virtual time: each device pulls and pushes once, and all frames are counted.
+
+    A pull is of 144,800 bytes, so 100 full frames; a push of 14,480, so 10. `assumed` is what the
+    scenario has under `virtual`.
+    """
+    names = [f"home-{number}" for number in range(devices)]
+    replies = 33 if tcp == "modelled" else 0  # for each frame, by one acknowledgement for two
+    records: list[dict] = [{"at": 0, "what": "start", "devices": devices}]
+    weight = {"values": 10_000, "indices": 4_000, "headers": 400, "framing": 80}
+    for number, name in enumerate(names, start=1):
+        records += [
+            {"at": 0.0, "what": "pull", "node": name, "version": 0, "bytes": 144_800},
+            update(1.0, name, updates=number, loss=None, divisor=None, **weight),
+        ]
+    for name in names:
+        rx, tx = 100 * 1514 + 10 * replies, 10 * 1514 + 100 * replies
+        records.append(traffic_record(2.0, name, rx, tx))
+    records.append(traffic_record(2.0, "server", tx * devices, rx * devices))
+    records.append({"at": 2.0, "what": "stop", "reason": "updates"})
+    fidelity = {"kept_up": True, "reasons": [], "latest_fault_s": 0.0, "host_busy_mean": None}
+    side = {"rate": "8mbit"}
+    scenario = {
+        "name": "made-up",
+        "seed": 7,
+        "training": {"dataset": "mnist", "model": "mnist-cnn", "algorithm": "adacomp"},
+        "virtual": {"learner": "none", "tcp": tcp == "modelled", **assumed},
+        "devices": [{"name": "home", "count": devices, "link": {"up": side, "down": side}}],
+    }
+    summary = {
+        "runtime": "virtual",
+        "outcome": "success",
+        "server_rx_bytes": tx * devices,
+        "server_tx_bytes": rx * devices,
+        "fidelity": fidelity,
+    }
+    manifest = {**VIRTUAL, "tcp": tcp}
+    return written(folder, records, scenario=scenario, summary=summary, manifest=manifest)

@@ -47,9 +47,9 @@ def _rows(run: Run) -> pd.DataFrame:
     measured = measured[measured["node"].isin(known)]
     if measured.empty:
         return pd.DataFrame()
-    order = list(known)
+    order = {name: place for place, name in enumerate(known)}
     measured = measured.sort_values(
-        ["node", "at"], key=lambda one: one.map(order.index) if one.name == "node" else one
+        ["node", "at"], key=lambda one: one.map(order) if one.name == "node" else one
     )
     requested = {(name, way): known[name].rate(way) for name in known for way in _WAYS}
     asked = [requested[pair] for pair in zip(measured["node"], measured["what"], strict=True)]

@@ -23,7 +23,7 @@ _LINES = {"staleness": "-", "divisor": (0, (4, 2))}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `node`, `staleness` (updates), `divisor`: a row an update."""
+    """Columns `run`, `node`, `staleness` (updates), `divisor` (NaN: no step): a row an update."""
     return stack(runs, lambda run: run.records("update"), ["node", *_LINES])
 
 
@@ -35,6 +35,8 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     alone = series(_LINES)
     for run, own in table.groupby("run", sort=False):
         for what, line in _LINES.items():
+            if own[what].isna().all():  # where nobody learns, nothing was divided
+                continue
             colour = alone[what] if len(runs) == 1 else runs[run]
             name = what if len(runs) == 1 else f"{run}: {what}"
             label = f"{name}, median {own[what].median():.3g}"
