@@ -627,7 +627,7 @@ def test_ctrl_c_says_how_to_go_on(
     told = typed(emulate, monkeypatch, *words)
     assert told.code == 130
     assert told.err == (
-        "emulate: canceled: what is finished is in here; the same command goes on there\n"
+        "emulate: interrupted: what is finished is in here; the same command goes on there\n"
     )
     assert sorted(path.name for path in Path("here").iterdir()) == [
         "points",

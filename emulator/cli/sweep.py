@@ -87,13 +87,15 @@ def sweep(
     grid = Grid(file, overrides, over, seeds)
     points = grid.points()
     out = out or runs / "sweeps" / folder_name(points)
-    with _view(to_stderr=as_json) as view, canceling() as reason:
-        view.progress(f"{len(points)} points into {short(out)}")
-        try:
-            finished = play(points, out, cores or Host.here().cores, view, about=grid.plain())
-        except Canceled:
-            _interrupted(out, reason[0])
-            sys.exit(130)
+    cores = cores or Host.here().cores
+    try:
+        with _view(to_stderr=as_json) as view, canceling():
+            view.progress(f"{len(points)} points into {short(out)}")
+            finished = play(points, out, cores, view, about=grid.plain())
+    except Canceled:
+        where = f"what is finished is in {short(out)}; the same command goes on there"
+        click.echo(f"emulate: interrupted: {where}", err=True)
+        sys.exit(130)
     if as_json:
         click.echo(json.dumps([{**one.row, "run": str(one.folder)} for one in finished], indent=2))
         return
@@ -108,13 +110,6 @@ def _view(*, to_stderr: bool) -> Any:
 
     console = Console(stderr=to_stderr)
     return LiveView(console) if console.is_terminal else PlainView(console)
-
-
-def _interrupted(out: Path, reason: str) -> None:
-    click.echo(
-        f"emulate: {reason}: what is finished is in {short(out)}; the same command goes on there",
-        err=True,
-    )
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:

@@ -62,7 +62,10 @@ class LiveView:
     def __init__(self, console: Console) -> None:
         self._console, self._step = console, "starting"
         self._now: Standing | None = None
-        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
+        # gone at the end: what came of it is a table
+        self._live = Live(
+            console=console, get_renderable=self._draw, refresh_per_second=4, transient=True
+        )
 
     def progress(self, text: str) -> None:
         self._step = text
