@@ -211,7 +211,24 @@ def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None) -> Non
             assert counts.tolist() == [now - asked, now - asked if touched is None else 0]
         kept = sum(segment.tally.nbytes + segment.log.nbytes for segment in past._segments)
         assert kept <= 2000
-        assert past.oldest > 300
+        assert past.oldest > 100
+
+
+def test_what_is_joined_for_want_of_memory_is_still_exact() -> None:
+    dice = np.random.default_rng(5)
+    with narrow(entries=8, updates=4), patch.object(history, "MEMORY", 6000):
+        past, updates = History(SIZE), []
+        past._most = 32
+        for now in range(1, 300):
+            updates.append(np.sort(dice.choice(SIZE, 3, replace=False)).astype(np.uint32))
+            past.record(updates[-1])
+            for asked in {past.oldest, (past.oldest + now) // 2, now}:
+                expected = np.bincount(np.concatenate([[0], *updates[asked:]]), minlength=SIZE)
+                expected[0] -= 1
+                found = past.since(asked, ascending(*range(SIZE)))
+                assert np.array_equal(np.broadcast_to(found, SIZE), expected)
+        each = past._segments[-1].nbytes
+        assert now - past.oldest > 1.5 * 2 * 6000 / each  # two updates fit into a segment
 
 
 def test_large_updates_are_not_logged() -> None:

@@ -2,11 +2,12 @@
 
 Updates are logged, as the indices they held, in segments. A segment opens with a tally of how
 often each parameter was touched before it, so a question that reaches far back is answered by
-two tallies and what lies within two segments. An update so large that it would fill a segment
-has one to itself: the tallies on its either side tell it, and its indices need not be kept.
+two tallies and what lies within two segments. An update of more than a quarter of the parameters
+has a segment to itself: the tallies on its either side tell it, and its indices need not be kept.
 
-Recording costs O(entries) (a tally is one pass over the parameters, for at least a quarter as
-many entries), asking O(entries asked for + entries logged since), at most two segments of them.
+Recording costs O(entries), and a pass over the parameters for each 1/32 as many entries; asking
+O(entries asked for + entries logged since), at most two segments of them. Where memory runs
+out neighbouring segments become one, so that more is counted and less is kept.
 """
 
 from bisect import bisect_right
@@ -48,6 +49,10 @@ class _Segment:
         return self.first + len(self.marks) - 1
 
     @property
+    def nbytes(self) -> int:
+        return self.tally.nbytes + self.log.nbytes
+
+    @property
     def entries(self) -> Indices:
         """What was logged so far."""
         return self.log[: self.marks[-1][0]]
@@ -59,6 +64,14 @@ class _Segment:
 
     def has_room(self, entries: int) -> bool:
         return len(self.marks) <= _UPDATES and self.marks[-1][0] + entries <= self.log.size
+
+    def joined(self, after: "_Segment") -> "_Segment":
+        """This one and the one behind it as one; both must have logged what they hold."""
+        start, dense = self.marks[-1]
+        marks = [(start + more, everything) for more, everything in after.marks]
+        assert marks[0] == (start, dense)
+        log = np.concatenate([self.entries, after.entries])
+        return _Segment(self.first, self.tally, log, [*self.marks[:-1], *marks])
 
     def tally_after(self) -> NDArray[np.uint16]:
         tally = self.tally.copy()
@@ -74,7 +87,8 @@ class History:
 
     def __init__(self, size: int, version: int = 0) -> None:
         self._size = size
-        self._segment = max(size // 4, _LEAST)
+        self._segment = max(size // 32, _LEAST)
+        self._most = max(size // 4, _LEAST)  # entries that are logged for one update
         self._slots = np.zeros(size, np.uint32)  # all zero between two questions
         self._segments = [self._open(version, np.zeros(size, np.uint16), 0)]
 
@@ -86,7 +100,7 @@ class History:
         """The next version came of an update that held these indices; None: all of them."""
         if indices is None or indices.size == self._size:
             self._room_for(0).add(_NOTHING, 1)
-        elif indices.size <= self._segment:
+        elif indices.size <= self._most:
             self._room_for(indices.size).add(indices, 0)
         else:
             self._record_alone(indices)
@@ -130,9 +144,13 @@ class History:
         return counts
 
     def _room_for(self, entries: int) -> _Segment:
-        last = self._segments[-1]
-        if not last.has_room(entries):
-            self._turn(last.tally_after())
+        if not self._segments[-1].has_room(entries):
+            last = self._segments[-1]
+            if len(last.marks) > 1:
+                self._turn(last.tally_after())
+                last = self._segments[-1]
+            if not last.has_room(entries):
+                last.log = np.empty(entries, np.uint32)
         return self._segments[-1]
 
     def _record_alone(self, indices: Indices) -> None:
@@ -154,11 +172,33 @@ class History:
         return _Segment(first, tally, np.empty(self._segment, np.uint32), [(0, dense)])
 
     def _bound(self) -> None:
-        """Forget the oldest segments until the others fit."""
-        sizes = [segment.tally.nbytes + segment.log.nbytes for segment in self._segments]
-        newest, first = self._segments[-1], 0
-        while self._segments[first] is not newest and (
-            sum(sizes[first:]) > MEMORY or newest.first - self._segments[first].first > _REACH
-        ):
-            first += 1
-        del self._segments[:first]
+        """Join old segments until all fit, then forget the oldest."""
+        if self._excess() > 0:
+            self._join()
+            while len(self._segments) > 1 and self._excess() > 0:
+                del self._segments[0]
+        while self._reach() > _REACH:
+            del self._segments[0]
+
+    def _excess(self) -> int:
+        return sum(segment.nbytes for segment in self._segments) - MEMORY
+
+    def _reach(self) -> int:
+        return self._segments[-1].first - self._segments[0].first
+
+    def _join(self) -> None:
+        """Make one of each two neighbours where that saves memory; the newest stays open."""
+        *closed, newest = self._segments
+        kept: list[_Segment] = []
+        for segment in closed:
+            if kept and self._may_join(kept[-1], segment):
+                kept[-1] = kept[-1].joined(segment)
+            else:
+                kept.append(segment)
+        self._segments = [*kept, newest]
+
+    def _may_join(self, before: _Segment, after: _Segment) -> bool:
+        """Each only with one: segments double in length, and then no further than `_most`."""
+        entries = before.marks[-1][0] + after.marks[-1][0]
+        logged = before.log.size and after.log.size
+        return bool(logged) and entries <= min(self._most, 2 * after.log.size)
