@@ -73,10 +73,10 @@ def text(table: pd.DataFrame) -> str:
     return str(readable(table).to_string())
 
 
-def compare_html(runs: Sequence[Run], out: Path) -> Path:
+def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = None) -> Path:
     """Write `compare.html` into the folder `out`, self-contained, and its figures as PNG.
 
-    Returns the page's path.
+    `agreed`: a table in words that tells how far the runs agree. Returns the page's path.
     """
     table = compare(runs)
     names = list(table["run"])
@@ -87,6 +87,7 @@ def compare_html(runs: Sequence[Run], out: Path) -> Path:
         title=" against ".join(names) if len(runs) < 4 else f"{len(runs)} runs compared",
         runs=names,
         facts=[(name, list(values)) for name, values in readable(table).iterrows()],
+        agreed=[] if agreed is None else list(agreed.itertuples(name=None)),
         doubts=doubtful,
         protocols=list(zip(names, map(sentence, runs), strict=True)),
         folders=[(name, str(run.folder)) for name, run in zip(names, runs, strict=True)],

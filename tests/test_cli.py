@@ -558,6 +558,69 @@ def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
     assert [row["algorithm"] for row in rows] == ["adacomp", "asgd"]
 
 
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ((), "Missing argument 'RUN...'"),
+        (("abc121", "--set", "seed=2"), "--set goes with --runtimes"),
+        (("abc121", "--runtimes", "x.yaml"), "give either runs, or a scenario"),
+    ],
+)
+def test_what_cannot_be_compared(
+    emulate: Emulate, runs: Path, words: tuple[str, ...], said: str
+) -> None:
+    told = emulate("compare", *words)
+    assert told.code == 2
+    assert said in told.err
+
+
+@pytest.fixture
+def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Both runtimes take no time; what they say can be changed."""
+    from emulator.cli import play
+
+    said: dict[str, Any] = {"outcome": {}, "seeds": []}
+
+    def player(on: str) -> Any:
+        folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / f"1-{on}")
+
+        def go(scenario: Any, *anything: object) -> tuple[Path, dict[str, Any]]:
+            said["seeds"].append((on, scenario.seed))
+            return folder, {"outcome": said["outcome"].get(on, "success")}
+
+        return go
+
+    monkeypatch.setattr(play, "player", player)
+    return said
+
+
+def test_a_scenario_is_played_on_both_runtimes(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    words = ("compare", "--runtimes", scenario(Path.cwd()), "--set", "seed=5")
+    told = emulate(*words)
+    assert told.code == 0
+    assert both_runtimes["seeds"] == [("virtual", 5), ("docker", 5)]
+    assert "pair in virtual time\n" in told.out and "pair in containers on this host" in told.out
+    assert re.search(r"\nbytes a push +([\d,]+) +\1 +none\n", told.out), told.out
+    assert "docker       runs/pair/1-docker\n" in told.out
+    found = emulate(*words, "--json", "--out", "drawn").json
+    assert found["virtual"].endswith("runs/pair/1-virtual")
+    assert {row["difference"] for row in found["agreement"]} <= {0.0, None}
+    assert "Agreement" in Path("drawn/compare.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("outcome, code", [("canceled", 130), ("failed", 1), ("stopped", 1)])
+def test_a_run_that_came_to_nothing_is_not_compared(
+    emulate: Emulate, both_runtimes: dict[str, Any], outcome: str, code: int
+) -> None:
+    both_runtimes["outcome"] = {"virtual": outcome}
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert told.code == code
+    assert f"{outcome}: nothing to compare: runs/pair/1-virtual" in told.err
+    assert [on for on, _ in both_runtimes["seeds"]] == ["virtual"]
+
+
 def test_a_folder_that_holds_no_run_any_more(emulate: Emulate, runs: Path) -> None:
     for name in ("run.jsonl", "summary.json"):
         (runs / "synthetic" / "latest" / name).unlink()

@@ -10,7 +10,7 @@ import click
 from ..errors import EmulatorError
 from ..folder import conductor, find
 from ..results import recover
-from .options import JSON_OPTION, RUNS_OPTION
+from .options import JSON_OPTION, RUNS_OPTION, SET
 
 
 @click.command(short_help="Draw a run as a page with figures.")
@@ -29,7 +29,16 @@ def report(run: str, runs: Path) -> None:
 
 
 @click.command(short_help="Put runs side by side, and what each accuracy cost.")
-@click.argument("run", nargs=-1, required=True)
+@click.argument("run", nargs=-1)
+@click.option(
+    "--runtimes",
+    "file",
+    type=click.Path(path_type=Path),
+    default=None,
+    metavar="FILE",
+    help="Play this scenario in virtual time and in containers, and compare the two.",
+)
+@SET
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -39,19 +48,43 @@ def report(run: str, runs: Path) -> None:
 )
 @RUNS_OPTION
 @JSON_OPTION
-def compare(run: tuple[str, ...], out: Path | None, runs: Path, as_json: bool) -> None:
+def compare(
+    run: tuple[str, ...],
+    file: Path | None,
+    overrides: tuple[str, ...],
+    out: Path | None,
+    runs: Path,
+    as_json: bool,
+) -> None:
     """Put each RUN side by side: how it went, and what it took to reach an accuracy.
 
-    RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. With
+    --runtimes a scenario is played in virtual time and in containers, and the difference told.
 
     \b
     emulate compare asgd adacomp              the latest run of each of two scenarios
     emulate compare 8c4eb2 77aa01 --out build/compared
+    emulate compare --runtimes scenarios/quickstart.yaml --set stop.updates=1000
     """
+    if file is not None:
+        if run:
+            raise click.UsageError("give either runs, or a scenario with --runtimes")
+        from .agree import agree
+
+        agree(file, overrides, out, runs, as_json=as_json)
+        return
+    if not run:
+        raise click.UsageError("Missing argument 'RUN...'.")
+    if overrides:
+        raise click.UsageError("--set goes with --runtimes: runs are as they are")
+    _side_by_side([_ended(one, runs) for one in run], out, as_json=as_json)
+
+
+def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:
     from analysis import compare as comparing
 
     with runs_readable():
-        compared = [comparing.read(_ended(one, runs)) for one in run]
+        compared = [comparing.read(folder) for folder in folders]
         drawn = comparing.compare_html(compared, out) if out else None
     table = comparing.compare(compared)
     if as_json:

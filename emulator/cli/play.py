@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,9 @@ from ..errors import HostError
 from .after import page, short
 from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
 from .progress import Progress, amount
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
 
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
@@ -52,15 +55,9 @@ def run(
     emulate run scenarios/quickstart.yaml --on virtual
     emulate run scenarios/quickstart.yaml --set seed=2 --set stop.updates=500
     """
-    from ..scenario import load, timeline
+    from ..scenario import load
 
-    play = player(on)
-    scenario = load(file, overrides)
-    names = tuple(device.name for device in scenario.nodes)
-    limit = None if scenario.stop.time is None else float(scenario.stop.time)
-    progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
-    with _view(progress, scenario.name, to_stderr=as_json) as view:
-        folder, summary = play(scenario, runs, view)
+    folder, summary = watched(load(file, overrides), on, runs, to_stderr=as_json)
     if as_json:
         click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
     else:
@@ -68,6 +65,21 @@ def run(
     if report:
         page(folder, to_stderr=as_json)
     sys.exit(EXIT_CODES.get(summary["outcome"], 1))
+
+
+def watched(
+    scenario: "Scenario", on: str, runs: Path, *, to_stderr: bool
+) -> tuple[Path, dict[str, Any]]:
+    """Play a scenario while a person looks on; the run's folder and its summary."""
+    from ..scenario import timeline
+
+    play = player(on)
+    names = tuple(device.name for device in scenario.nodes)
+    limit = None if scenario.stop.time is None else float(scenario.stop.time)
+    progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
+    with _view(progress, scenario.name, to_stderr=to_stderr) as view:
+        found: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
+    return found
 
 
 def player(on: str) -> Any:

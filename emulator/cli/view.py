@@ -72,7 +72,7 @@ class Lines:
             self._left_out = 0
 
     def say(self, text: str) -> None:
-        self._console.print(text, highlight=False)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
 
 class Pace:
