@@ -29,6 +29,7 @@ from .handmade_run import written
 from .made_up_play import CRASHES, DIVERGES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from .synthetic_run import Synthetic
 from .test_cli import Emulate, data, emulate
+from .test_docs import blocks
 
 __all__ = ["data", "emulate"]
 
@@ -401,22 +402,34 @@ def test_what_takes_data_to_see_is_seen_before_anything_is_played(
     assert played() == []
 
 
+def test_the_page_shows_how_to_do_it_in_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from emulator import sweep as package
+
+    def kept(points: list[Point], out: Path, **options: Any) -> list[Finished]:
+        return [Finished(point.label, out, dict(point.values)) for point in points]
+
+    monkeypatch.setattr(package, "sweep", kept)
+    monkeypatch.chdir(ROOT)
+    (code,) = blocks(ROOT / "docs" / "sweep.md", "python")
+    names: dict[str, Any] = {}
+    exec(code, names)
+    assert {"scenario": "quickstart"} in names["rows"]
+
+
 # -- ends that nobody wished for -----------------------------------------------------------------
 
 SWEEPS = """
 import sys
 from pathlib import Path
 from emulator.cancel import Canceled, canceling
-from emulator.sweep import Grid, sweep
-
-class View:
-    def __getattr__(self, name):
-        return lambda *anything: None
+from emulator.sweep import Grid, Quiet, sweep
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()
 try:
     with canceling():
-        sweep(points, Path(sys.argv[2]), 1, View(), command=[sys.executable, *sys.argv[3:]])
+        sweep(points, Path(sys.argv[2]), 1, Quiet(), command=[sys.executable, *sys.argv[3:]])
 except Canceled:
     sys.exit(130)
 """

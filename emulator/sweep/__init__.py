@@ -6,7 +6,7 @@ its own on one core. `Grid` makes points of one file and the values that its key
 
 from .grid import Axis, Grid, folder_name
 from .point import Finished, Point
-from .pool import Standing, View, sweep
+from .pool import Quiet, Standing, View, sweep
 from .table import TARGETS, medians
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "Finished",
     "Grid",
     "Point",
+    "Quiet",
     "Standing",
     "View",
     "folder_name",

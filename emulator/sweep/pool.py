@@ -47,6 +47,19 @@ class View(Protocol):
         """A point was played to its end just now."""
 
 
+class Quiet:
+    """A view for those who do not look on."""
+
+    def progress(self, text: str) -> None:
+        pass
+
+    def standing(self, now: Standing) -> None:
+        pass
+
+    def finished(self, one: Finished, now: Standing) -> None:
+        pass
+
+
 def sweep(
     points: Sequence[Point],
     out: Path,
