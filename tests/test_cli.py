@@ -578,7 +578,9 @@ def test_what_cannot_be_compared(
 def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Both runtimes take no time; what they say can be changed."""
     from emulator.cli import play
+    from emulator.runtimes.docker import session
 
+    monkeypatch.setattr(session, "require", lambda: None)
     said: dict[str, Any] = {"outcome": {}, "seeds": []}
 
     def player(on: str) -> Any:
@@ -608,6 +610,20 @@ def test_a_scenario_is_played_on_both_runtimes(
     assert found["virtual"].endswith("runs/pair/1-virtual")
     assert {row["difference"] for row in found["agreement"]} <= {0.0, None}
     assert "Agreement" in Path("drawn/compare.html").read_text(encoding="utf-8")
+
+
+def test_what_is_missing_is_said_before_anything_is_played(
+    emulate: Emulate, both_runtimes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import session
+
+    def require() -> None:
+        raise HostError("no engine")
+
+    monkeypatch.setattr(session, "require", require)
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert (told.code, told.err) == (1, "emulate: no engine\n")
+    assert both_runtimes["seeds"] == []
 
 
 @pytest.mark.parametrize("outcome, code", [("canceled", 130), ("failed", 1), ("stopped", 1)])

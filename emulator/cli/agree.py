@@ -15,11 +15,13 @@ def agree(
     file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
 ) -> None:
     """Both runs stay in `runs`; the process ends with the exit code of the first that failed."""
+    from ..runtimes.docker.session import require
     from ..scenario import load
 
     scenario = load(file, overrides)
+    require()  # before virtual time has taken its minutes
     folders: dict[str, Path] = {}
-    for on in ("virtual", "docker"):  # the shorter first, should it be refused
+    for on in ("virtual", "docker"):
         click.echo(f"{scenario.name} in {ON[on]}", err=as_json)
         folders[on], summary = watched(scenario, on, runs, to_stderr=as_json)
         if summary["outcome"] != "success":

@@ -51,6 +51,11 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
     return session.play(played.world, played.finish)
 
 
+def require() -> None:
+    """Raise a HostError that says what is missing, if there is no engine with our image."""
+    image.require(connect())
+
+
 def _carried_by(host: Host, scenario: Scenario) -> None:
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
     if too_much := [str(one) for one in short if one.fatal]:

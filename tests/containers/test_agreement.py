@@ -1,0 +1,83 @@
+"""Containers and virtual time tell the same of one scenario: to the byte, or within per cents."""
+
+import json
+
+import pytest
+
+from analysis import read
+from tests.containers.conftest import ROOT, TINY
+
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+
+QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
+
+
+@pytest.fixture
+def both(emulate):
+    """Play a scenario in both runtimes: the differences, and either run.
+
+    Where the host did not keep up, the containers do not show what was asked of them: then it
+    is all played once more.
+    """
+
+    def play(file, *options):
+        for _ in range(2):
+            done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
+            told = json.loads(done.stdout)
+            docker, virtual = read(told["docker"]), read(told["virtual"])
+            if docker.summary["fidelity"]["kept_up"]:
+                break
+        print(json.dumps(told["agreement"], indent=1))
+        return {row["quantity"]: row["difference"] for row in told["agreement"]}, docker, virtual
+
+    return play
+
+
+def test_without_faults(both):
+    difference, docker, virtual = both(QUICKSTART, "--set", "faults=[]")
+    assert abs(difference["updates_per_second"]) < 0.10
+    assert abs(difference["staleness_median"]) <= 1
+    assert abs(difference["final_accuracy"]) < 0.01
+    assert all(len(pushes) == 1 for run in (docker, virtual) for pushes in weights(run).values())
+    assert abs(difference["push_bytes_per_update"]) < 0.01  # a gap's code depends on the gradient
+    assert agree_where_both_know(weights(docker), weights(virtual))
+
+
+def test_with_faults(both):
+    difference, _, virtual = both(QUICKSTART, "--set", "stop.updates=1500")
+    assert difference["faults"] == 0 and len(virtual.records("kill")) == 1
+    for quantity in ("updates_per_second", "push_bytes_per_update", "pull_bytes"):
+        assert abs(difference[quantity]) < 0.15, quantity
+    assert abs(difference["staleness_median"]) <= 1
+    assert abs(difference["final_accuracy"]) < 0.15
+
+
+def test_bytes_are_equal_where_they_do_not_depend_on_the_gradient(both, tmp_path):
+    file = tmp_path / "scenario.yaml"
+    file.write_text(TINY.replace("adacomp", "asgd"))
+    _, docker, virtual = both(file)
+    assert agree_where_both_know(weights(docker, "indices"), weights(virtual, "indices"))
+    for run in (docker, virtual):
+        assert all(len(pushes) == 1 for pushes in weights(run, "indices").values())
+    for of in (docker, virtual):
+        pulls = of.records("pull")
+        dense = of.summary["dense_push_bytes"] / of.summary["updates"]
+        assert abs(pulls["bytes"] - dense).max() < 40  # both hold every parameter once
+
+
+def weights(run, *more):
+    """What pushes weighed, kind by kind, by who pushed and how long its version is in a head."""
+    updates = run.records("update")
+    based = updates["version"] - 1 - updates["staleness"]
+    length = based.map(lambda version: sum(version >= limit for limit in (128, 256, 65_536)))
+    kinds = ["entries", "values", "headers", "framing", *more]
+    return {
+        key: set(own[kinds].itertuples(index=False, name=None))
+        for key, own in updates.groupby(["node", length])
+    }
+
+
+def agree_where_both_know(one, other):
+    common = one.keys() & other.keys()
+    assert len(common) > len({node for node, _ in one})
+    return all(one[key] == other[key] for key in common)
