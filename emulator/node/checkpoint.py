@@ -41,4 +41,5 @@ class Checkpoints:
         server = self._server
         save(self._path, server.parameters.snapshot(), server.version, server.layout)
         self._log.write(now - self._server.zero, "checkpoint", version=server.version)
-        self._number = int((now - self._server.zero) // self._every) + 1
+        passed = int((now - self._server.zero) // self._every)
+        self._number = max(self._number, passed) + 1  # the quotient may be rounded down

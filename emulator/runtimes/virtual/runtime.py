@@ -2,7 +2,8 @@
 
 import math
 import time
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 from ...actions import Action, Strikes, Verb
 from ...codecs.base import Encoder, Vector
@@ -35,6 +36,14 @@ BEAT = 0.1
 """Real seconds between two beats of whoever looks on."""
 
 
+class Chore(Protocol):
+    """Something that is done beside the protocol, when it is due."""
+
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...
+
+
 class VirtualRuntime:
     """One run of a scenario on a heap; nothing in it waits for the real clock."""
 
@@ -46,6 +55,7 @@ class VirtualRuntime:
         encoder: Encoder,
         log: RunLog,
         view: View,
+        chores: Sequence[Chore] = (),
     ) -> None:
         """The scenario's `virtual.step` and `virtual.boot` are laws by now; `encoder` is what the
         stories encode their stand-ins with."""
@@ -58,6 +68,7 @@ class VirtualRuntime:
         self._boot_law: Law = boot
         self._scenario, self.server, self._learning = scenario, server, learning
         self._encoder, self._log, self._view = encoder, log, view
+        self._chores = chores
         self._size = server.layout.size
         self._encrypted = scenario.server.encrypt
         self.ways = lay(self.heap, scenario)
@@ -82,6 +93,8 @@ class VirtualRuntime:
             self.heap.run(math.inf, 1)
         self._meter = Meter(list(self._nodes.values()), self._evaluated, self._log)
         self._sample()
+        for chore in self._chores:
+            self._plan(chore)
 
     def wait(self, until: float) -> bool:
         zero = self._zero
@@ -116,6 +129,15 @@ class VirtualRuntime:
     def _sample(self) -> None:
         self._meter.sample(self.now)
         self.heap.at(self.heap.now + self._meter.interval, self._sample)
+
+    def _plan(self, chore: Chore) -> None:
+        due = chore.deadline()
+        if due is not None:
+            self.heap.at(due, self._do, chore)
+
+    def _do(self, chore: Chore) -> None:
+        chore.tick(self.heap.now)
+        self._plan(chore)
 
     # -- the world -------------------------------------------------------------------------------
 

@@ -14,10 +14,10 @@ from ...core.parameters import Parameters, State
 from ...core.server import ParameterServer, Stop
 from ...deal import deal
 from ...errors import ScenarioError
-from ...folder import RunFolder, create
+from ...folder import create
 from ...host import Host
 from ...learners.export import exported
-from ...node.checkpoint import save
+from ...node.checkpoint import Checkpoints, save
 from ...roles import EVALUATOR
 from ...run import View, run
 from ...runlog import RunLog, read
@@ -41,8 +41,9 @@ def play(
     """
     resolved = resolve(scenario, view)
     learning, encoder, codec, state = _learners(resolved, view, cores)
-    folder = create(scenario.name, runs)
-    world = _World(resolved, folder, learning, encoder, codec, state, view)
+    planned = tuple(timeline(resolved))
+    session = Session(resolved, planned, create(scenario.name, runs), "virtual")
+    world = _World(session, learning, encoder, codec, state, view)
     return world.play()
 
 
@@ -105,19 +106,17 @@ class _World:
 
     def __init__(
         self,
-        scenario: Scenario,
-        folder: RunFolder,
+        session: Session,
         learning: Learning,
         encoder: Encoder,
         codec: Codec,
         state: State,
         view: View,
     ) -> None:
-        self._scenario, self._folder, self._view = scenario, folder, view
+        self._session, self._view = session, view
+        self._scenario, self._folder = session.scenario, session.folder
         self._learning, self._encoder, self._codec, self._state = learning, encoder, codec, state
-        self._timeline = tuple(timeline(scenario))
-        self._session = Session(scenario, self._timeline, folder, "virtual")
-        self._layout = models.find(scenario.training.model).layout
+        self._layout = models.find(session.scenario.training.model).layout
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> tuple[Path, dict[str, Any]]:
@@ -134,16 +133,18 @@ class _World:
             tcp="modelled" if self._scenario.virtual.tcp else "ideal",
             encrypted=self._scenario.server.encrypt,
         )
+        server = self._server()
         self._runtime = VirtualRuntime(
             self._scenario,
-            self._server(),
+            server,
             self._learning,
             self._encoder,
             self._log,
             self._view,
+            self._chores(server),
         )
         with _uncollected():
-            run(self._scenario, self._timeline, self._runtime)
+            run(self._scenario, self._session.timeline, self._runtime)
 
     def _server(self) -> ParameterServer:
         scenario, stop = self._scenario, self._scenario.stop
@@ -164,6 +165,12 @@ class _World:
             now=0.0,
             encrypted=scenario.server.encrypt,
         )
+
+    def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
+        checkpoint, model = self._scenario.server.checkpoint, self._folder.path / "model.npz"
+        if checkpoint is None or not self._learning.scores:
+            return ()
+        return (Checkpoints(server, float(checkpoint.every), model, self._log),)
 
     def _finish(self, ending: Ending | None) -> dict[str, Any]:
         """Whatever happened, the folder is complete, and says how it ended."""

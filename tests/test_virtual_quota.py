@@ -1,0 +1,58 @@
+"""A CPU quota in virtual time: what the kernel's accounting comes to, step by tiny step."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.runtimes.virtual.quota import PERIOD, Quota
+
+TICKS = 1000
+"""Of a period, in the plain account below."""
+
+
+def ticked(share: float, works: list[tuple[int, int]]) -> list[int]:
+    """The same by the definition: tick by tick, with a budget filled up once a period."""
+    budget, now, done = 0, 0, []
+    allowance = round(share * TICKS)
+    for pause, work in works:
+        for tick in range(2):
+            left = pause if tick == 0 else work
+            while left:
+                if now % TICKS == 0:
+                    budget = allowance
+                if tick == 0:
+                    left -= 1
+                elif budget:
+                    budget -= 1
+                    left -= 1
+                now += 1
+        done.append(now)
+    return done
+
+
+@given(
+    st.sampled_from([0.04, 0.1, 0.25, 0.5, 0.999]),
+    st.lists(st.tuples(st.integers(0, 2500), st.integers(1, 900)), min_size=1, max_size=6),
+)
+def test_work_is_done_when_the_kernel_would_have_done_it(
+    share: float, works: list[tuple[int, int]]
+) -> None:
+    quota, now, found = Quota(share), 0.0, []
+    tick = PERIOD / TICKS
+    for pause, work in works:
+        now = quota.finish(now + pause * tick, work * tick)
+        found.append(now / tick)
+    assert found == pytest.approx(ticked(share, works), abs=1e-3)
+
+
+def test_a_rested_device_is_not_slowed_by_what_fits_its_budget() -> None:
+    assert Quota(0.2).finish(7.01, 0.02) == pytest.approx(7.03)
+
+
+def test_long_work_takes_its_share_of_the_time() -> None:
+    assert Quota(0.04).finish(0.0, 4.0) == pytest.approx(100.0, rel=1e-3)
+
+
+def test_work_runs_on_into_the_next_period() -> None:
+    """Five of the twenty milliseconds lie before it, and it brings twenty more."""
+    assert Quota(0.2).finish(0.095, 0.02) == pytest.approx(0.115)

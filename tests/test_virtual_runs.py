@@ -1,0 +1,267 @@
+"""Whole runs in virtual time: they repeat to the byte, and are told like any other run."""
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.errors import ScenarioError
+from emulator.runlog import Record, read
+from emulator.runtimes.virtual.session import play
+from emulator.scenario import load
+
+from .virtual_world import SCENARIO, Onlooker, digits, played
+
+OVERLAPPING = SCENARIO.replace(
+    "faults:",
+    """faults:
+  - {kind: crash, nodes: [adsl], at: 2s, lasts: 500ms}
+  - {kind: crash, nodes: [adsl-1], at: 2.2s, lasts: 3s}
+  - {kind: partition, nodes: [adsl-2], at: 1.9s, lasts: 2s}""",
+)
+HOME = """
+description: Drops out at random.
+source: None.
+faults:
+  - {kind: crash, per_iteration: 2%, lasts: {exponential: 1s}}
+  - {kind: partition, every: {exponential: 4s}, lasts: {uniform: [100ms, 1s]}}
+"""
+SERVER = (
+    "server={link: {up: {rate: 10mbit, delay: 1ms}, down: {rate: 2mbit, jitter: 1ms, delay: 2ms}}}"
+)
+
+
+def happened(folder: Path, what: str) -> list[Record]:
+    return [record for record in read(folder / "run.jsonl") if record["what"] == what]
+
+
+@pytest.fixture
+def flaky(tmp_path: Path) -> str:
+    (tmp_path / "home.yaml").write_text(HOME)
+    text = SCENARIO.replace("updates: 400", "updates: 400, time: 5min")
+    return text.replace("link: fios}", f"link: fios, failures: [{tmp_path / 'home.yaml'}]}}")
+
+
+# -- the same again --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        pytest.param((), id="as it is"),
+        pytest.param((SERVER, "training.algorithm=asgd"), id="behind a shared link"),
+        pytest.param(
+            (
+                "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 5%}, "
+                "error_feedback: true, synchronization: {kind: barrier, patience: 2s}}",
+            ),
+            id="in lockstep",
+        ),
+    ],
+)
+@pytest.mark.parametrize("text", [SCENARIO, OVERLAPPING], ids=["faults", "overlapping faults"])
+def test_the_same_seed_gives_the_same_bytes(
+    tmp_path: Path, text: str, overrides: tuple[str, ...]
+) -> None:
+    logs = set()
+    for cores in (1, 1, 3):
+        folder, summary, _ = played(tmp_path, *overrides, text=text, cores=cores)
+        assert summary["outcome"] == "success"
+        logs.add((folder / "run.jsonl").read_bytes())
+    assert len(logs) == 1
+
+
+def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
+    first, _, _ = played(tmp_path, text=flaky)
+    again, _, _ = played(tmp_path, text=flaky, cores=2)
+    assert (first / "run.jsonl").read_bytes() == (again / "run.jsonl").read_bytes()
+    assert {r["node"] for r in happened(first, "kill")} >= {"adsl-0", "fiber-0", "fiber-1"}
+
+
+def test_another_seed_is_another_run(tmp_path: Path) -> None:
+    one, _, _ = played(tmp_path)
+    other, _, _ = played(tmp_path, "seed=4")
+    assert (one / "run.jsonl").read_bytes() != (other / "run.jsonl").read_bytes()
+
+
+def test_what_a_run_keeps_of_its_scenario_repeats_it(tmp_path: Path) -> None:
+    folder, _, _ = played(tmp_path)
+    with digits():
+        again, _ = play(load(folder / "scenario.yaml"), tmp_path, Onlooker(), cores=1)
+    assert (folder / "run.jsonl").read_bytes() == (again / "run.jsonl").read_bytes()
+
+
+def test_one_more_device_changes_nobody_elses_luck(tmp_path: Path) -> None:
+    """Without anything that they share: each at its own pace, and dice of its own."""
+    text = SCENARIO.replace("learner: numpy", "learner: none").replace("updates: 400", "time: 5s")
+    few, _, _ = played(tmp_path, text=text)
+    many, _, _ = played(tmp_path, "devices[1].count=4", text=text)
+    for node in ("adsl-0", "adsl-2", "fiber-1"):
+        one, other = (
+            [record["at"] for record in happened(folder, "update") if record["node"] == node]
+            for folder in (few, many)
+        )
+        assert len(one) > 10
+        assert one == other
+
+
+# -- what is told ----------------------------------------------------------------------------------
+
+
+def test_a_run_learns_and_its_folder_is_complete(tmp_path: Path) -> None:
+    folder, summary, view = played(tmp_path)
+    assert {path.name for path in folder.iterdir()} >= {
+        *("scenario.yaml", "manifest.json", "timeline.jsonl", "run.jsonl", "summary.json"),
+        "model.npz",
+    }
+    assert (summary["runtime"], summary["updates"]) == ("virtual", 400)
+    assert summary["final_accuracy"] > 0.5
+    assert summary["fidelity"]["kept_up"]
+    assert json.loads((folder / "manifest.json").read_text())["runtime"] == "virtual"
+    with np.load(folder / "model.npz") as model:
+        assert model["version"] == 400
+    assert list(read(folder / "run.jsonl")) == json.loads(json.dumps(view.records))
+
+
+def test_the_log_is_in_order_and_every_record_known(tmp_path: Path) -> None:
+    folder, summary, _ = played(tmp_path, text=OVERLAPPING)
+    records = list(read(folder / "run.jsonl"))
+    times = [record["at"] for record in records]
+    assert times == sorted(times)
+    counts = Counter(record["what"] for record in records)
+    assert counts["update"] == 400
+    assert counts["evaluation"] == 5
+    assert counts["stop"] == 1
+    assert summary["faults_realised"] == counts["kill"] + counts["sever"]
+
+
+def test_bytes_are_those_of_the_wire(tmp_path: Path) -> None:
+    """And the interface's count is theirs as frames, but for what comes back of each."""
+    folder, summary, _ = played(tmp_path, "virtual.tcp=false", "faults=[]")
+    pulled = sum(record["bytes"] for record in happened(folder, "pull"))
+    assert pulled == summary["pull_bytes"] + summary["evaluation_pull_bytes"]
+    assert summary["server_tx_bytes"] == pytest.approx(pulled * 1514 / 1448, rel=0.05)
+    assert summary["server_rx_bytes"] > summary["push_bytes"]["total"] * 1514 / 1448
+
+
+def test_faults_come_when_they_are_planned(tmp_path: Path) -> None:
+    folder, _, _ = played(tmp_path, text=OVERLAPPING)
+    done = [(r["at"], r["what"], r["node"]) for r in read(folder / "run.jsonl") if "fault" in r]
+    assert (1.0, "kill", "adsl-0") in done
+    assert (2.5, "boot", "adsl-0") in done
+    # struck twice, or again as it comes back, it is down until the later end
+    assert [one for one in done if one[2] == "adsl-1"] == [
+        (2.0, "kill", "adsl-1"),
+        (5.2, "boot", "adsl-1"),
+    ]
+
+
+def test_a_dead_device_pushes_nothing_and_says_hello_when_it_is_back(tmp_path: Path) -> None:
+    folder, _, _ = played(tmp_path)
+    (back,) = [r for r in happened(folder, "hello") if r["incarnation"] == 1]
+    assert (back["node"], back["at"]) == ("adsl-0", pytest.approx(2.0 + 0.45, abs=0.15))
+    quiet = [r["at"] for r in happened(folder, "update") if r["node"] == "adsl-0"]
+    assert not [at for at in quiet if 1.1 < at < back["at"]]
+
+
+def test_a_severed_device_goes_on_where_it_was(tmp_path: Path) -> None:
+    folder, _, _ = played(tmp_path, "virtual.tcp=false")
+    times = [r["at"] for r in happened(folder, "update") if r["node"] == "fiber-0"]
+    assert not [at for at in times if 1.6 < at < 2.5]
+    assert [at for at in times if 2.5 < at < 2.7]
+
+
+def test_a_cpu_quota_slows_what_computes_all_the_time(tmp_path: Path) -> None:
+    unshaped = ["devices[0].link={}", "devices[1].link={}", "faults=[]", "virtual.step=20ms"]
+    folder, _, _ = played(tmp_path, *unshaped, "stop={time: 20s}", "evaluate.every=100000")
+    pace = Counter(r["node"].partition("-")[0] for r in happened(folder, "update"))
+    assert pace["fiber"] / 2 == pytest.approx(20 * 0.40 / 0.020, rel=0.02)
+    assert pace["adsl"] / 3 == pytest.approx(20 * 0.10 / 0.020, rel=0.02)
+
+
+# -- traffic only ----------------------------------------------------------------------------------
+
+
+def test_traffic_alone_has_the_bytes_of_the_real_thing(tmp_path: Path) -> None:
+    real, learnt, _ = played(tmp_path, "training.algorithm=asgd")
+    traffic, counted, _ = played(tmp_path, "training.algorithm=asgd", "virtual.learner=none")
+    assert counted["push_bytes"] == learnt["push_bytes"]
+    assert counted["final_accuracy"] is None
+    assert not (traffic / "model.npz").exists()
+    kept = ("at", "node", "version", "staleness")
+    assert [[r[k] for k in kept] for r in happened(traffic, "update")] == [
+        [r[k] for k in kept] for r in happened(real, "update")
+    ]
+
+
+def test_sparse_traffic_is_about_as_large_as_the_real_thing(tmp_path: Path) -> None:
+    _, learnt, _ = played(tmp_path)
+    _, counted, _ = played(tmp_path, "virtual.learner=none")
+    assert counted["push_bytes"]["total"] == pytest.approx(learnt["push_bytes"]["total"], rel=0.1)
+
+
+# -- ends ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("overrides", "outcome", "detail"),
+    [
+        (["stop={accuracy: 40%, updates: 500}"], ("success", "accuracy"), ""),
+        (["stop={time: 2s}"], ("success", "time"), ""),
+        (["training.learning_rate=1e30"], ("failed", "diverged"), "most workers'"),
+        (
+            ["faults=[{kind: crash, nodes: [adsl, fiber], at: 1s}]"],
+            ("failed", "failed"),
+            "every device is down for good",
+        ),
+    ],
+)
+def test_a_run_ends_as_it_should(
+    tmp_path: Path, overrides: list[str], outcome: tuple[str, str], detail: str
+) -> None:
+    _, summary, _ = played(tmp_path, *overrides)
+    assert (summary["outcome"], summary["stop"]) == outcome
+    assert summary["detail"].startswith(detail)
+
+
+def test_checkpoints_are_written_in_their_time(tmp_path: Path) -> None:
+    folder, _, _ = played(tmp_path, "server.checkpoint={every: 1s}")
+    times = [record["at"] for record in happened(folder, "checkpoint")]
+    assert times == [float(second) for second in range(1, len(times) + 1)]
+    assert len(times) > 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["virtual.learner=none", "stop.accuracy=90%"], "stop.accuracy: with virtual.learner none"),
+        (["training.batch_size=300"], "training.split: .*without a batch of 300"),
+    ],
+)
+def test_what_cannot_be_played_is_refused_before_a_folder_is_made(
+    tmp_path: Path, overrides: list[str], message: str
+) -> None:
+    with pytest.raises(ScenarioError, match=message):
+        played(tmp_path, *overrides)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_goes_wrong_midway_leaves_all_that_is_known(tmp_path: Path) -> None:
+    class Broken(Onlooker):
+        def record(self, record: dict[str, Any]) -> None:
+            super().record(record)
+            if record["what"] == "update" and record["updates"] == 50:
+                raise RuntimeError("the view broke")
+
+    from emulator.scenario import loads
+
+    view = Broken()
+    with digits(), pytest.raises(RuntimeError, match="the view broke"):
+        play(loads(SCENARIO), tmp_path, view, cores=1)
+    folder = (tmp_path / "tiny" / "latest").resolve()
+    summary = json.loads((folder / "summary.json").read_text())
+    assert (summary["outcome"], summary["updates"]) == ("failed", 50)
+    assert summary["detail"] == "the view broke"

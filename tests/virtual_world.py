@@ -1,0 +1,81 @@
+"""Small worlds in virtual time, with made-up digits: no data, no engine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from emulator import deal
+from emulator.datasets import Dataset
+from emulator.datasets.examples import Examples
+from emulator.runlog import Record
+from emulator.runtimes.virtual.session import play
+from emulator.scenario import loads
+
+SCENARIO = """
+# Does it learn?
+name: tiny
+seed: 3
+training: {dataset: digits, model: digits-mlp, batch_size: 8, algorithm: adacomp}
+evaluate: {every: 100}
+stop: {updates: 400}
+virtual: {learner: numpy, step: {lognormal: [20ms, 0.2]}, boot: 50ms}
+devices:
+  - name: adsl
+    count: 3
+    profile: raspberry-pi-4
+    link:
+      up: {rate: 1mbit, delay: 25ms, jitter: 3ms, loss: 0.1%}
+      down: {rate: 8mbit, delay: 25ms, jitter: 5ms}
+  - {name: fiber, count: 2, profile: laptop, link: fios}
+faults:
+  - {kind: crash, nodes: [adsl-0], at: 1s, lasts: 1s}
+  - {kind: partition, nodes: [fiber], at: 1.5s, lasts: 1s}
+"""
+
+
+class Onlooker:
+    """A View that keeps what it is shown."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.beats = 0
+
+    def progress(self, text: str) -> None:
+        pass
+
+    def record(self, record: Record) -> None:
+        self.records.append(record)
+
+    def beat(self, now: float) -> None:
+        self.beats += 1
+
+
+@contextmanager
+def digits() -> Iterator[None]:
+    """Ten blurred templates, eight by eight, in place of the data set."""
+    dice = np.random.default_rng(1)
+    templates = dice.integers(0, 17, (10, 8, 8))
+
+    def examples(count: int) -> Examples:
+        labels = np.arange(count) % 10
+        noisy = templates[labels] + dice.normal(0, 3, (count, 8, 8))
+        images = np.clip(noisy, 0, 16).astype(np.uint8)
+        return Examples(images, labels.astype(np.uint8), 16)
+
+    made = Dataset("digits", examples(400), examples(200))
+    with patch.object(deal.datasets, "load", lambda name: made):
+        yield
+
+
+def played(
+    runs: Path, *overrides: str, text: str = SCENARIO, cores: int | None = 1
+) -> tuple[Path, dict[str, Any], Onlooker]:
+    """Play the scenario with these overrides: its folder, its summary, and what was seen."""
+    view = Onlooker()
+    with digits():
+        folder, summary = play(loads(text, overrides), runs, view, cores=cores)
+    return folder, summary, view
