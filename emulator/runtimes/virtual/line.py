@@ -84,7 +84,7 @@ class Lines:
         self._cut: dict[int, float] = {}
         self._carried = array("q", bytes(8 * devices))
         self._arrived = array("d", bytes(8 * devices)) if law.jitter else None
-        self._rested = array("d", bytes(8 * devices)) if law.tcp else None
+        self._rested = array("d", [-math.inf]) * devices if law.tcp else None
         self._window = array("d", [INITIAL]) * devices if law.tcp else None
 
     # -- what devices and faults do --------------------------------------------------------------
@@ -149,18 +149,21 @@ class Lines:
     def _begin(self, busy: _Sending) -> None:
         law, size = self._law, busy.message.size
         busy.stalled, busy.since = None, self._heap.now
-        busy.gap, busy.bits = law.setup + self._ramp(busy.who, size), size * BITS
+        busy.gap, busy.bits = law.setup, size * BITS
+        if law.tcp:
+            self._open(busy, law.tcp)
         if busy.who not in self._cut:
             self._resume(busy)
 
-    def _ramp(self, who: int, size: int) -> float:
-        """Seconds that TCP waits with an open link for its window to open, too."""
-        tcp, rested, windows = self._law.tcp, self._rested, self._window
-        if tcp is None or rested is None or windows is None:
-            return 0.0
-        window = tcp.window(windows[who], self._heap.now - rested[who])
-        idle, windows[who] = tcp.ramp(size, self._law.rate, window)
-        return idle
+    def _open(self, busy: _Sending, tcp: Tcp) -> None:
+        """TCP opens its window, the link standing idle; what an idle shaper saved up is free."""
+        who, size, rested, windows = busy.who, busy.message.size, self._rested, self._window
+        if rested is None or windows is None:
+            return
+        rest = self._heap.now - rested[who]
+        idle, windows[who] = tcp.ramp(size, self._law.rate, tcp.window(windows[who], rest))
+        busy.gap += idle
+        busy.bits = max(0.0, busy.bits - tcp.credit(rest + idle))
 
     def _resume(self, busy: _Sending) -> None:
         busy.since, busy.stalled = self._heap.now, None

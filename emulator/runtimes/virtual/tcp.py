@@ -12,7 +12,8 @@ bottleneck and what is lost when it overflows; losses one by one, only what they
 average, so that a short message never has the luck or the misfortune that a real one has; that a
 window which loss has cut remembers (the first megabyte of a connection is faster); lost
 acknowledgements; socket buffers, which matter from about 3 MiB under way; other congestion
-controls: BBR (Cardwell et al., 2016) hardly slows down for loss, nor does it open anew after a pause.
+controls: BBR (Cardwell et al., 2016) hardly slows down for loss, and does not open anew after
+a pause; messages close behind one another, each of which has the whole window here.
 """
 
 import math
@@ -34,6 +35,8 @@ _LEAST_TIMEOUT = 0.2
 _LONGEST_TIMEOUT = 120.0
 _STALL = 0.02
 """Seconds beyond two round trips; see `Tcp.limit`."""
+_TRICKLE = 1.0
+"""Bits a second, even of a link that loses all: times stay finite."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +78,19 @@ class Tcp:
         """What loss leaves of `rate`, which may be infinite, in the long run.
 
         The square root law (Mathis et al., 1997) with the stalls that come on top at higher loss
-        (Padhye et al., 1998, equation 33, b = 1: Linux counts bytes, not acknowledgements). What
-        they took to be a time-out of 200 ms or more is mostly cut short by now by a probe
-        after two round trips (RFC 8985); so measured: 2 RTT + 20 ms. On long paths with little loss
-        CUBIC does better than they had it (RFC 9438, section 5.1).
+        (Padhye et al., 1998, the approximation; b = 1, as Linux counts what is acknowledged, not
+        acknowledgements). Where they have a time-out of 200 ms or more, a probe after two round
+        trips mostly ends the silence by now (RFC 8985): as measured, 2 RTT + 20 ms. On long paths
+        with little loss CUBIC does better than they had it (RFC 9438).
         """
         p = self.loss
         if not p:
             return rate
-        if p == 1:
-            return 0.0
         rtt = max(self.rtt, ETHERNET * 8 / rate)
         stall = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p) * (2 * rtt + _STALL)
         padhye = 1 / (rtt * math.sqrt(2 * p / 3) + stall)
         cubic = 1.054 * (rtt / p) ** 0.75 / rtt if rtt else 0.0
-        return min(rate * (1 - p), ETHERNET * 8 * max(padhye, cubic))
+        return max(_TRICKLE, min(rate * (1 - p), ETHERNET * 8 * max(padhye, cubic)))
 
     def window(self, window: float, idle: float) -> float:
         """What is left of it when nothing was sent for `idle` seconds: half for each time-out."""
@@ -126,7 +127,7 @@ class Tcp:
         return min(self.bucket, idle * self.refill)
 
     def resumed(self, since: float, until: float) -> float:
-        """When TCP tries again of its own, if all got lost from `since` on and nothing from `until`.
+        """When TCP tries again of its own, if all got lost from `since` until `until`.
 
         First a probe after two round trips (RFC 8985), then after a time-out that doubles.
         """
