@@ -443,7 +443,7 @@ def test_however_it_ends_the_next_one_goes_on(
     command = [sys.executable, "-c", SWEEPS, str(file), str(out), *MADE_UP[1:]]
     with subprocess.Popen(command, process_group=0) as conductor:
         pid = until(lambda: conductor.poll() is None and _hanging(out))
-        # Ctrl-C goes to all that share the terminal
+        assert os.getpgid(pid) == pid  # Ctrl-C is the conductor's to hear, not the players'
         (os.kill if number == signal.SIGKILL else os.killpg)(conductor.pid, number)
         assert conductor.wait(10) in (130, -number)
     until(lambda: not alive(pid))
