@@ -104,7 +104,8 @@ class Lines:
     def cut(self, who: int) -> None:
         """Nothing leaves any more, until `mend`."""
         self._cut[who] = self._heap.now
-        if busy := self._sending.get(who):
+        busy = self._sending.get(who)
+        if busy is not None and not self._leaving(busy):
             self._pause(busy)
 
     def mend(self, who: int) -> None:
@@ -194,6 +195,12 @@ class Lines:
         else:
             busy.shared = True
             self._access.join(busy, busy.bits, self._law.rate)
+
+    def _leaving(self, busy: _Sending) -> bool:
+        """Whether its last bit leaves at this very moment."""
+        if busy.shared and self._access:
+            return self._access.left(busy, self._law.rate) <= 0
+        return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._heap.now
 
     def _pause(self, busy: _Sending) -> None:
         busy.epoch += 1

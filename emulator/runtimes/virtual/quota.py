@@ -8,6 +8,9 @@ waits for: its short steps are not slowed at all.
 PERIOD = 0.1
 """Seconds; the kernel's default, and Docker's."""
 
+_ROUNDING = 1e-12
+"""Seconds that are none: what is left over in binary of a budget that fits in decimal."""
+
 
 class Quota:
     """One device's; all in seconds, `work` being what a whole core would take."""
@@ -32,7 +35,7 @@ class Quota:
         work -= doable
         whole = int(work // allowance)
         rest = work - whole * allowance
-        if not rest:
+        if whole and rest < _ROUNDING:
             whole, rest = whole - 1, allowance
         self._period = period + 1 + whole
         self._left = allowance - rest
