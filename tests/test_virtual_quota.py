@@ -1,7 +1,7 @@
 """A CPU quota in virtual time: what the kernel's accounting comes to, step by tiny step."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.quota import PERIOD, Quota
@@ -30,6 +30,7 @@ def ticked(share: float, works: list[tuple[int, int]]) -> list[int]:
     return done
 
 
+@settings(max_examples=300)
 @given(
     st.sampled_from([0.04, 0.1, 0.25, 0.5, 0.999]),
     st.lists(st.tuples(st.integers(0, 2500), st.integers(1, 900)), min_size=1, max_size=6),

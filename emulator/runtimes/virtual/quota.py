@@ -29,13 +29,13 @@ class Quota:
         if period > self._period:
             self._period, self._left = period, allowance
         doable = min(self._left, max(0.0, (period + 1) * PERIOD - now))
-        if work <= doable:
-            self._left -= work
+        if work <= doable + _ROUNDING:
+            self._left = max(0.0, self._left - work)
             return now + work
         work -= doable
         whole = int(work // allowance)
         rest = work - whole * allowance
-        if whole and rest < _ROUNDING:
+        if rest < _ROUNDING:  # more than that is left, so there is a whole one
             whole, rest = whole - 1, allowance
         self._period = period + 1 + whole
         self._left = allowance - rest
