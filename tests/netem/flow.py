@@ -10,8 +10,6 @@ import struct
 import sys
 import time
 
-CUBIC = b"cubic"
-"""Named, since a host's default may be another, and loss means something else to it."""
 STAMP = struct.Struct("!Qd")
 
 
@@ -29,13 +27,13 @@ def sink(port: str) -> None:
     print(json.dumps(seen))
 
 
-def source(host: str, port: str, size: str, count: str, gap: str) -> None:
+def source(host: str, port: str, size: str, count: str, gap: str, control: str) -> None:
     """Send `count` messages of `size` bytes, `gap` seconds after one another.
 
     Prints how many segments TCP sent again.
     """
     message = bytearray(int(size))
-    peer = _connect(host, int(port))
+    peer = _connect(host, int(port), control)
     began = time.monotonic()
     for number in range(int(count)):
         time.sleep(max(0.0, began + number * float(gap) - time.monotonic()))
@@ -47,11 +45,11 @@ def source(host: str, port: str, size: str, count: str, gap: str) -> None:
     print(int.from_bytes(info[100:104], sys.byteorder))  # tcpi_total_retrans
 
 
-def _connect(host: str, port: int) -> socket.socket:
+def _connect(host: str, port: int, control: str) -> socket.socket:
     end = time.monotonic() + 10
     while True:
         peer = socket.socket()
-        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, CUBIC)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, control.encode())
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             peer.connect((host, port))

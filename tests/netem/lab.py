@@ -46,12 +46,22 @@ class Lab:
         said = apply(commands, inside=_inside(self.near))
         assert not said, said
 
-    def stream(self, way: Way, size: int, count: int = 1, gap: float = 0.0) -> "Stream":
-        """Start sending messages over a TCP connection of their own."""
+    def outside(self, commands: list[Command]) -> None:
+        """Run them at the far end, which is as it was made otherwise."""
+        apply(commands, inside=_inside(self.far))
+
+    def stream(
+        self, way: Way, size: int, count: int = 1, gap: float = 0.0, control: str = "cubic"
+    ) -> "Stream":
+        """Start sending messages over a TCP connection of their own.
+
+        Its congestion control is named, since a host's default may be another than Linux's, and
+        loss means something else to it.
+        """
         start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
         port = str(next(self.ports))
         sink = self._run(end, "sink", port)
-        words = [_address(way), port, str(size), str(count), str(gap)]
+        words = [_address(way), port, str(size), str(count), str(gap), control]
         return Stream(sink, self._run(start, "source", *words))
 
     def ping(self, count: int, gap: float = 0.001, wait: float = 1.0) -> list[float | None]:

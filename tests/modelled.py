@@ -1,0 +1,73 @@
+"""The messages that a real TCP connection carried, sent again in virtual time."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from emulator.link import Link
+from emulator.runtimes.virtual.heap import Heap
+from emulator.runtimes.virtual.line import Law, Lines
+from emulator.runtimes.virtual.network import law
+from tests.netem.lab import Way
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """One message, in seconds: how long it really took, and in virtual time."""
+
+    link: Link
+    way: Way
+    size: int
+    measured: float
+    modelled: float
+
+    @property
+    def difference(self) -> float:
+        return self.modelled / self.measured - 1
+
+    def __str__(self) -> str:
+        rate = (self.link.up if self.way == "up" else self.link.down).rate
+        rtt = self.link.up.delay + self.link.down.delay
+        return (
+            f"{rate!s:>7} {rtt * 1000:4.0f} ms {self.way:4} {self.size:>10,} B "
+            f"{self.measured:9.4f} {self.modelled:9.4f} {self.difference:+8.1%}"
+        )
+
+
+def header() -> str:
+    return f"{'rate':>7} {'rtt':>7} {'way':4} {'size':>12} {'measured':>9} {'modelled':>9}    error"
+
+
+def modelled(
+    link: Link,
+    way: Way,
+    size: int,
+    sent: Sequence[float],
+    *,
+    spared: float = 0.0,
+    cut: tuple[float, float] | None = None,
+) -> list[float]:
+    """When messages of that size, sent at these times over one connection, arrive with TCP.
+
+    `spared`: bytes of frames that the shaper lets through at once beyond what tbf does; `cut`: from
+    when until when nothing gets through. Times are of any clock.
+    """
+    heap, received = Heap(), list[float]()
+    lines = Lines(heap, _generous(law(link, Link(), way, tcp=True), spared), 1, _no_dice)
+    for at in sent:
+        heap.at(at, lines.send, 0, size, lambda: received.append(heap.now))
+    if cut:
+        heap.at(cut[0], lines.cut, 0)
+        heap.at(cut[1], lines.mend, 0)
+    heap.run(math.inf, 1_000_000)
+    return received
+
+
+def _generous(of: Law, spared: float) -> Law:
+    assert of.tcp is not None
+    return replace(of, tcp=replace(of.tcp, bucket=of.tcp.bucket + 8 * spared))
+
+
+def _no_dice(who: int) -> Random:
+    raise AssertionError("nothing here is drawn")
