@@ -4,7 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from emulator.link import Side
 from emulator.runtimes.virtual.quota import PERIOD, Quota
+from emulator.runtimes.virtual.reception import reception
+from emulator.units import Rate
 
 TICKS = 1000
 """Of a period, in the plain account below."""
@@ -57,3 +60,25 @@ def test_long_work_takes_its_share_of_the_time() -> None:
 def test_work_runs_on_into_the_next_period() -> None:
     """Five of the twenty milliseconds lie before it, and it brings twenty more."""
     assert Quota(0.2).finish(0.095, 0.02) == pytest.approx(0.115)
+
+
+def test_what_went_on_beside_is_taken_from_the_period_that_it_fell_into() -> None:
+    """Half of the sixty milliseconds' work lies in this period, and takes all but ten of forty."""
+    quota = Quota(0.4)
+    quota.spend(7.05, 0.06, 0.1)
+    assert quota.finish(7.05, 0.01) == pytest.approx(7.06)
+    assert quota.finish(7.06, 0.01) == pytest.approx(7.11)
+
+
+@pytest.mark.parametrize(("rate", "seconds"), [(8e6, 0.053), (50e6, 0.013), (200e6, 0.007)])
+def test_a_model_costs_what_containers_were_seen_to_spend_on_it(
+    rate: float, seconds: float
+) -> None:
+    received = reception(Side(rate=Rate(rate)), 4 * 421_642)
+    assert received is not None
+    assert received.work == pytest.approx(seconds, rel=0.25)
+    assert received.over == pytest.approx(4 * 421_642 * 8 * 1514 / 1448 / rate)
+
+
+def test_receiving_from_an_unshaped_link_is_a_part_of_the_step() -> None:
+    assert reception(Side(), 10**6) is None

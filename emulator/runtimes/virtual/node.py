@@ -8,7 +8,7 @@ import math
 from random import Random
 from typing import Any, Protocol
 
-from ...core.messages import Message, Request
+from ...core.messages import Message, Model, Request
 from ...core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ...faults import Hazard
 from ...laws import Fixed, Law
@@ -16,6 +16,7 @@ from .heap import Heap
 from .learning import Pupil
 from .network import Ways
 from .quota import Quota
+from .reception import Reception
 
 
 class World(Protocol):
@@ -40,7 +41,7 @@ class Node:
     __slots__ = (
         *("_alarmed", "_dice", "_until", "_world"),
         *("hazard", "hazards", "inbox", "incarnation", "name", "number", "patience", "pupil"),
-        *("quota", "story", "ways"),
+        *("quota", "reception", "story", "ways"),
     )
 
     def __init__(self, world: World, name: str, ways: Ways | None, number: int) -> None:
@@ -53,6 +54,7 @@ class Node:
         self.story: Story[None] | None = None
         self.pupil: Pupil | None = None
         self.quota: Quota | None = None
+        self.reception: Reception | None = None
         self.hazard: Hazard | None = None
         self.inbox: list[Message] | None = None
         self._until: float | None = None  # when its patience ends; None: it does not wait
@@ -81,6 +83,8 @@ class Node:
         """A message has arrived, on a connection of that incarnation."""
         if incarnation != self.incarnation or self.story is None:
             return
+        if self.quota and self.reception and isinstance(message, Model):
+            self.quota.spend(self._world.heap.now, *self.reception)
         if self._until is not None:
             self._until = None
             self._live(message)

@@ -28,6 +28,7 @@ from .meter import Meter
 from .network import lay
 from .node import Node
 from .quota import Quota
+from .reception import reception
 
 SLICE = 500
 """Events between two looks at the real clock."""
@@ -144,12 +145,13 @@ class VirtualRuntime:
     def _populate(self, scenario: Scenario) -> None:
         devices = iter(scenario.nodes)
         for index, (group, ways) in enumerate(zip(scenario.devices, self.ways, strict=True)):
+            received = reception(group.link.down, 4 * self._size)
             for number in range(len(group.names)):
                 device = next(devices)
                 node = Node(self, device.name, ways, number)
                 node.patience = self._patience[index]
                 if device.cpu is not None and device.cpu < 1:
-                    node.quota = Quota(device.cpu)
+                    node.quota, node.reception = Quota(device.cpu), received
                 node.hazards = device.hazards
                 self._nodes[device.name] = node
         for node in self._nodes.values():
