@@ -5,7 +5,7 @@ the server, and on no shaped link, so it never waits behind an update.
 """
 
 from .messages import Pull, Score
-from .worker import Evaluate, Over, Story, Tell, hello, pull, tickets
+from .worker import Await, Evaluate, Over, Story, Tell, hello, settled, tickets
 
 
 def evaluator(
@@ -16,7 +16,9 @@ def evaluator(
     try:
         yield from hello(node, incarnation, patience)
         for ticket in tickets(incarnation):
-            model = yield from pull(Pull(node, ticket, after=due), parameters, patience)
+            yield Tell(Pull(node, ticket, after=due))
+            while not settled(model := (yield Await(patience)), ticket, parameters):
+                pass
             if model is not None:
                 accuracy, loss = yield Evaluate(model.theta)
                 yield Tell(Score(node, model.version, accuracy, loss))

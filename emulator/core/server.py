@@ -49,13 +49,12 @@ class Ended:
     detail: str = ""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Arrival:
     """A push, decoded and found to be honest, not yet applied."""
 
     update: Update
     gradient: Gradient
-    pushed: wire.Pushed
 
 
 class ParameterServer:
@@ -83,11 +82,10 @@ class ParameterServer:
         self._codec, self._synchronizer = codec, synchronizer
         self._workers = frozenset(workers)
         self._evaluator = evaluator
-        self._members = self._workers | ({evaluator} if evaluator else set())
         self._stop, self._log, self._encrypted = stop, log, encrypted
         self._gather_until = now + GATHERING
-        self._missing = set(self._members)
-        self._hellos: dict[str, tuple[float, int]] = {}
+        self._missing = self._members()
+        self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
         self._released = self.version  # when all of them were last looked at
         self._working = Working()
@@ -115,7 +113,7 @@ class ParameterServer:
         match message:
             case Begin() | Model() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
-            case _ if message.node not in self._members:
+            case _ if message.node not in self._workers and message.node != self._evaluator:
                 raise WireError(f"{message.node!r} is not a member of this run")
             case Hello():
                 return self._greet(message, now)
@@ -172,21 +170,26 @@ class ParameterServer:
 
     # -- phases --------------------------------------------------------------------------------
 
+    def _members(self) -> set[str]:
+        return {*self._workers, *filter(None, [self._evaluator])}
+
     def _greet(self, hello: Hello, now: float) -> Replies:
-        self._hellos[hello.node] = (now, hello.incarnation)
-        self._missing.discard(hello.node)
         self._sent(hello.node, None)  # what it computed on is gone
         self._parked.pop(hello.node, None)
         if self.zero is not None:
             self._write(now, "hello", node=hello.node, incarnation=hello.incarnation)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
+        self._hellos[hello.node] = (now, hello.incarnation)
+        self._missing.discard(hello.node)
         if self._missing:
             return []
         self.zero = now
         for node, (at, incarnation) in self._hellos.items():
             self._write(at, "hello", node=node, incarnation=incarnation)
+        self._hellos, self._missing = {}, set()
         self._write(now, "start", devices=len(self._workers), zero=now)
-        return [(node, Begin(now)) for node in sorted(self._members)]
+        begin = Begin(now)
+        return [(node, begin) for node in sorted(self._members())]
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:
         if self.ended is None:
@@ -200,7 +203,7 @@ class ParameterServer:
         self.zero = self.ended.at if self.zero is None else self.zero
         facts = {"detail": self.ended.detail} if self.ended.detail else {}
         self._write(self.ended.at, "stop", reason=self.ended.reason, **facts)
-        return [(node, Bye()) for node in sorted(self._hellos)]
+        return [(node, Bye()) for node in sorted(self._members() - self._missing)]
 
     # -- pushes and scores ---------------------------------------------------------------------
 
@@ -212,8 +215,7 @@ class ParameterServer:
             raise WireError(f"version {update.version} is older than the history kept")
         gradient = self._codec.decode(update.frames, self.layout)
         self._sent(update.node, None)  # one push for each model
-        pushed = wire.pushed(update, self._codec.count(update.frames), encrypted=self._encrypted)
-        arrival = Arrival(update, gradient, pushed)
+        arrival = Arrival(update, gradient)
         self._step(self._synchronizer.arrive(update.node, arrival, now), now)
 
     def _expect(self, node: str, version: int) -> None:
@@ -239,7 +241,8 @@ class ParameterServer:
     def _record(
         self, arrival: Arrival, version: int, before: int, divisor: float, now: float
     ) -> None:
-        update, pushed = arrival.update, arrival.pushed
+        update, count = arrival.update, self._codec.count(arrival.update.frames)
+        pushed = wire.pushed(update, count, encrypted=self._encrypted)
         self._push_bytes += pushed.total
         self._write(
             now,

@@ -68,7 +68,10 @@ def worker(
     try:
         yield from hello(node, incarnation, patience)
         for ticket in tickets(incarnation):
-            model = yield from pull(Pull(node, ticket), parameters, patience)
+            yield Tell(Pull(node, ticket))
+            # no story of its own: where a million devices wait, that would be a third of the memory
+            while not settled(model := (yield Await(patience)), ticket, parameters):
+                pass
             if model is not None:
                 yield Tell((yield from _work(node, model, encoder)))
                 del model  # or each device that waits for the next one would hold on to it
@@ -100,20 +103,15 @@ def hello(node: str, incarnation: int, patience: float) -> Story[None]:
                 return
 
 
-def pull(request: Pull, parameters: int, patience: float) -> Story[Model | None]:
-    """Ask for the model; skip what answers an earlier question, and give up after `patience`.
+def settled(answer: Message | None, ticket: int, parameters: int) -> bool:
+    """Whether a pull is done with: by the model, or by None, as nothing came in time.
 
-    What has not the model's size is no answer either: it would be computed on.
+    What answers an earlier question does not count; nor what has not the model's size: it would
+    be computed on.
     """
-    yield Tell(request)
-    while (answer := _unless_over((yield Await(patience)))) is not None:
-        if (
-            isinstance(answer, Model)
-            and answer.ticket == request.ticket
-            and answer.theta.size == parameters
-        ):
-            return answer
-    return None
+    if isinstance(answer, Model):
+        return answer.ticket == ticket and answer.theta.size == parameters
+    return _unless_over(answer) is None
 
 
 def _unless_over(answer: Message | None) -> Message | None:

@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
@@ -125,7 +124,7 @@ def names(name: str, count: int | None) -> tuple[str, ...]:
     return (name,) if count is None else tuple(f"{name}-{index}" for index in range(count))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Device:
     """One device of the world, its group's description resolved."""
 
@@ -138,19 +137,15 @@ class Device:
     """Bytes that its processes may take at most."""
     link: Link
     failures: tuple[FailureProfile, ...]
-
-    @cached_property
-    def hazards(self) -> tuple[dict[str, Any], ...]:
-        """The faults that it must draw itself, as `faults.Hazard` takes them."""
-        drawn = (fault.hazard() for profile in self.failures for fault in profile.faults)
-        return tuple(one for one in drawn if one is not None)
+    hazards: tuple[dict[str, Any], ...]
+    """The faults that it must draw itself, as `faults.Hazard` takes them."""
 
 
 def expand(group: Group) -> tuple[Device, ...]:
     """The group's devices, in order."""
     profile = group.profile or DeviceProfile()
     cpu = None if profile.cpu is None else float(profile.cpu)
-    return tuple(
-        Device(name, group.name, profile.name, cpu, int(profile.memory), group.link, group.failures)
-        for name in group.names
-    )
+    drawn = (fault.hazard() for profile in group.failures for fault in profile.faults)
+    hazards = tuple(one for one in drawn if one is not None)
+    alike = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards
+    return tuple(Device(name, group.name, *alike) for name in group.names)

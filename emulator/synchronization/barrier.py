@@ -36,22 +36,23 @@ class Barrier:
 
 
 class Lockstep(Generic[A]):
-    """Who is live, and whose gradient is in."""
+    """Who is no longer waited for, and whose gradient is in."""
 
     def __init__(self, barrier: Barrier, members: frozenset[str]) -> None:
         self._barrier = barrier
-        self._live = set(members)
+        self._members = members
+        self._given_up: set[str] = set()
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         """A node's second gradient before the step takes the place of its first."""
-        self._live.add(node)
+        self._given_up.discard(node)
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
         self._arrivals[node] = arrival
         # in decimal: in binary 0.07 · 100 rounds up past 7
-        needed = ceil(Decimal(repr(float(self._barrier.quorum))) * len(self._live))
+        needed = ceil(Decimal(repr(float(self._barrier.quorum))) * self._live)
         return self._step() if len(self._arrivals) >= needed else None
 
     def holds(self, node: str) -> bool:
@@ -63,8 +64,12 @@ class Lockstep(Generic[A]):
     def tick(self, now: float) -> list[A] | None:
         if self._deadline is None or now < self._deadline:
             return None
-        self._live = set(self._arrivals)
+        self._given_up = set(self._members.difference(self._arrivals))
         return self._step()
+
+    @property
+    def _live(self) -> int:
+        return len(self._members) - len(self._given_up)
 
     def _step(self) -> list[A]:
         arrivals = list(self._arrivals.values())
