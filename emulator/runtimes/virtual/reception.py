@@ -10,9 +10,11 @@ from ...link import FRAME, Side
 from ...shaping.tc import ETHERNET, burst
 
 WAKE = 100e-6
-"""Seconds of a core for each burst that comes in, and `EACH` for each frame of it: fitted to what
-containers' cgroups counted (docs/calibration.md): 7, 13 and 53 ms for a model of 1.7 MB that came at
-200, 50 and 8 mbit. Where nothing shapes the link it is a part of the calibrated step."""
+"""Seconds of a core for each burst that comes in, and `EACH` for each frame of it.
+
+Fitted to what containers' cgroups counted (docs/calibration.md): 7, 13 and 53 ms for a model of
+1.7 MB that came at 200, 50 and 8 mbit. Where nothing shapes the link it is a part of the
+calibrated step."""
 
 EACH = 2e-6
 
