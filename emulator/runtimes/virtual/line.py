@@ -80,7 +80,7 @@ class Lines:
     ) -> None:
         """`dice` are each device's own, for jitter; `access` the server's side, if it is rated."""
         self._heap, self._law, self._dice, self._access = heap, law, dice, access
-        self._sending: dict[int, _Sending] = {}
+        self._sending: list[_Sending | None] = [None] * devices
         self._cut: dict[int, float] = {}
         self._carried = array("q", bytes(8 * devices))
         self._arrived = array("d", bytes(8 * devices)) if law.jitter else None
@@ -92,7 +92,7 @@ class Lines:
     def send(self, who: int, size: int, deliver: Callable[..., None], *arguments: Any) -> None:
         """Call `deliver` with the arguments when a message of so many bytes has arrived."""
         message = _Message(size, deliver, arguments)
-        busy = self._sending.get(who)
+        busy = self._sending[who]
         if busy is None:
             busy = self._sending[who] = _Sending(self, who, message)
             self._begin(busy)
@@ -104,13 +104,13 @@ class Lines:
     def cut(self, who: int) -> None:
         """Nothing leaves any more, until `mend`."""
         self._cut[who] = self._heap.now
-        busy = self._sending.get(who)
+        busy = self._sending[who]
         if busy is not None and not self._leaving(busy):
             self._pause(busy)
 
     def mend(self, who: int) -> None:
         """What was under way goes on: at once, or when TCP tries again."""
-        now, since, busy = self._heap.now, self._cut.pop(who), self._sending.get(who)
+        now, since, busy = self._heap.now, self._cut.pop(who), self._sending[who]
         if busy is None:
             return
         tcp = self._law.tcp
@@ -123,7 +123,8 @@ class Lines:
 
     def drop(self, who: int) -> None:
         """The connection is gone, and with it all that has not left; the line is as new."""
-        if busy := self._sending.pop(who, None):
+        if busy := self._sending[who]:
+            self._sending[who] = None
             self._carried[who] += self._progress(busy)  # a part has crossed all the same
             self._pause(busy)
         self._cut.pop(who, None)
@@ -135,14 +136,14 @@ class Lines:
 
         What waited behind it goes on if `resend`: a device's end keeps it, the server's does not.
         """
-        behind = busy.queue if (busy := self._sending.get(who)) else None
+        behind = busy.queue if (busy := self._sending[who]) else None
         self.drop(who)
         for message in (behind or ()) if resend else ():
             self.send(who, message.size, message.deliver, *message.arguments)
 
     def carried(self, who: int) -> int:
         """Bytes of messages that this device's line has passed so far."""
-        busy = self._sending.get(who)
+        busy = self._sending[who]
         return self._carried[who] + (self._progress(busy) if busy else 0)
 
     # -- one message -----------------------------------------------------------------------------
@@ -224,7 +225,7 @@ class Lines:
             busy.message = busy.queue.pop(0)
             self._begin(busy)
         else:
-            del self._sending[who]
+            self._sending[who] = None
 
     def _due(self, who: int) -> float:
         law, now = self._law, self._heap.now

@@ -12,6 +12,7 @@ from ...core.messages import Message, Model, Request
 from ...core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ...faults import Hazard
 from ...laws import Fixed, Law
+from .alarms import Alarms
 from .heap import Heap
 from .learning import Pupil
 from .network import Ways
@@ -23,6 +24,7 @@ class World(Protocol):
     """What nodes need of the runtime that they are in."""
 
     heap: Heap
+    alarms: Alarms
     seed: int
     step: Law
 
@@ -39,9 +41,8 @@ class Node:
     """One device, or the evaluator. A crash ends its story, a boot begins another."""
 
     __slots__ = (
-        *("_alarmed", "_dice", "_until", "_world"),
-        *("hazard", "hazards", "inbox", "incarnation", "name", "number", "patience", "pupil"),
-        *("quota", "reception", "story", "ways"),
+        *("_dice", "_world", "hazard", "hazards", "inbox", "incarnation", "listed", "name"),
+        *("number", "patience", "pupil", "quota", "reception", "story", "until", "ways"),
     )
 
     def __init__(self, world: World, name: str, ways: Ways | None, number: int) -> None:
@@ -57,8 +58,8 @@ class Node:
         self.reception: Reception | None = None
         self.hazard: Hazard | None = None
         self.inbox: list[Message] | None = None
-        self._until: float | None = None  # when its patience ends; None: it does not wait
-        self._alarmed = False
+        self.until: float | None = None  # when its patience ends; None: it does not wait
+        self.listed = False
         self._dice: Random | None = None
 
     @property
@@ -77,7 +78,7 @@ class Node:
         self.incarnation += 1
         if self.story is not None:
             self.story.close()
-        self.story = self.pupil = self.inbox = self._until = None
+        self.story = self.pupil = self.inbox = self.until = None
 
     def hear(self, incarnation: int, message: Message) -> None:
         """A message has arrived, on a connection of that incarnation."""
@@ -85,8 +86,8 @@ class Node:
             return
         if self.quota and self.reception and isinstance(message, Model):
             self.quota.spend(self._world.heap.now, *self.reception)
-        if self._until is not None:
-            self._until = None
+        if self.until is not None:
+            self.until = None
             self._live(message)
         elif self.inbox is None:
             self.inbox = [message]
@@ -135,21 +136,17 @@ class Node:
             self.story = None
 
     def _wait(self, patience: float) -> None:
-        self._until = self._world.heap.now + patience
-        if not self._alarmed and patience < math.inf:  # one alarm at a time: most are never needed
-            self._alarmed = True
-            self._world.heap.at(self._until, self._alarm)
-
-    def _alarm(self) -> None:
-        self._alarmed = False
-        if self._until is None:
-            return
-        if self._until <= self._world.heap.now:
-            self._until = None
-            self._live(None)
+        world = self._world
+        if patience < math.inf:
+            world.alarms.set(self, world.heap.now + patience)
         else:
-            self._alarmed = True
-            self._world.heap.at(self._until, self._alarm)
+            self.until = math.inf
+
+    def give_up(self, until: float) -> None:
+        """Its patience has ended, unless it was answered since."""
+        if self.until == until:
+            self.until = None
+            self._live(None)
 
     def _compute(self, foreseen: Any) -> None:
         foreseen.begin()

@@ -22,6 +22,7 @@ from ...runlog import RunLog
 from ...scenario import Scenario
 from ...scenario.patience import patience, slowest
 from ...transport.heartbeat import Heartbeat
+from .alarms import Alarms
 from .heap import Heap
 from .learning import Learning
 from .meter import Meter
@@ -64,6 +65,7 @@ class VirtualRuntime:
         if step is None or boot is None:
             raise TypeError("virtual.step and virtual.boot must be known")
         self.heap = Heap()
+        self.alarms = Alarms(self.heap)
         self.seed = scenario.seed
         self.step: Law = step
         self._boot_law: Law = boot
