@@ -15,7 +15,7 @@ _MAGNITUDE = np.uint32(0x7FFFFFFF)
 """All but the sign. Without it, the bits of floats order as the floats do, NaN above all."""
 _BLOCK = 1 << 17
 """Entries looked at together: their scratch memory stays in a core's cache."""
-_SAMPLE = 1 << 13
+_SAMPLE = 1 << 12
 _NON_ZERO = np.uint32(1)
 
 
@@ -25,6 +25,8 @@ def largest(values: Vector, most: int) -> NDArray[np.intp]:
     Ties go to the lower position. Infinities and NaN count as the largest of all, so if there
     are any, at least one is chosen.
     """
+    if most == 1:
+        return _first(values)
     bits = values.view(np.uint32)
     threshold = _guess(bits, most)
     candidates = _reaching(bits, threshold)
@@ -48,10 +50,29 @@ def _guess(bits: NDArray[np.uint32], most: int) -> np.uint32:
     return np.uint32(np.partition(sample, rank)[rank]) if rank > 0 else _NON_ZERO
 
 
+def _first(values: Vector) -> NDArray[np.intp]:
+    """The one of largest magnitude; of many small variables that is all there is to find."""
+    position = int(np.abs(values).argmax())
+    return np.array([position] if values[position] else [], np.intp)
+
+
 def _reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> NDArray[np.intp]:
-    blocks = range(0, bits.size, _BLOCK)
-    found = [(bits[start : start + _BLOCK] & _MAGNITUDE) >= threshold for start in blocks]
-    return np.concatenate([np.flatnonzero(f) + s for f, s in zip(found, blocks, strict=True)])
+    reach = np.empty(bits.size, np.bool_)
+    scratch = np.empty(min(bits.size, _BLOCK), np.uint32)
+    for start in range(0, bits.size, _BLOCK):
+        block = bits[start : start + _BLOCK]
+        magnitude = np.bitwise_and(block, _MAGNITUDE, out=scratch[: block.size])
+        np.greater_equal(magnitude, threshold, out=reach[start : start + _BLOCK])
+    return _positions(reach)
+
+
+def _positions(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """As `flatnonzero`, in half the time where few are set: whole bytes of eight are left out."""
+    packed = np.packbits(flags, bitorder="little")
+    some = np.flatnonzero(packed != 0)
+    within = np.flatnonzero(np.unpackbits(packed[some], bitorder="little").view(np.bool_))
+    found: NDArray[np.intp] = (some[within >> 3] << 3) + (within & 7)
+    return found
 
 
 def _chosen(magnitudes: NDArray[np.uint32], most: int) -> NDArray[np.bool_]:

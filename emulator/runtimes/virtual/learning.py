@@ -6,8 +6,7 @@ virtual time is a stand-in that knows where the result will be. How many threads
 changes no bit of it.
 """
 
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import codecs, models
-from ...codecs.base import Encoder, Frames, NotFinite, Vector
+from ...codecs.base import Buffer, Codec, Count, Encoder, Frames, Gradient, NotFinite, Vector
 from ...codecs.feedback import Plain
 from ...datasets.examples import Examples, Part
 from ...deal import Hands
@@ -26,7 +25,7 @@ from ...learners.device import CHUNK
 from ...learners.graph import GraphEvaluator, GraphLearner
 from ...learners.numpy import NumpyEvaluator, NumpyLearner
 from ...scenario import Scenario
-from .pool import Pool
+from .pool import Job, Pool
 
 
 class Foreseen(Protocol):
@@ -73,6 +72,28 @@ class Unwrapped:
         return frames
 
 
+class Read(tuple[Buffer, ...]):
+    """Frames, with what a decoder made of them while they were at hand."""
+
+    gradient: Gradient
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A codec for the server that need not decode what was decoded ahead."""
+
+    codec: Codec
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        return self.codec.encode(gradient, layout)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        return frames.gradient if isinstance(frames, Read) else self.codec.decode(frames, layout)
+
+    def count(self, frames: Frames) -> Count:
+        return self.codec.count(frames)
+
+
 Images: TypeAlias = NDArray[np.float32]
 Labels: TypeAlias = NDArray[np.int32]
 
@@ -107,17 +128,20 @@ class Training:
 
     scores = True
 
-    def __init__(self, scenario: Scenario, hands: Hands, making: Iterable[Tool]) -> None:
+    def __init__(self, scenario: Scenario, hands: Hands, working: Sequence[Tool]) -> None:
+        """`working`: what each core works with, at least one."""
         self._scenario, self._hands = scenario, hands
         self._layout = models.find(scenario.training.model).layout
-        self._pool = Pool(making)
+        self._pool = Pool(working)
 
     def pupil(self, device: str, incarnation: int) -> Pupil:
         training = self._scenario.training
         part = Part(self._hands.data.train, self._hands.parts[device])
         stream = f"{self._scenario.seed}/{device}/batches/{incarnation}"
         encoder = codecs.encoder(training.codec, self._layout, training.error_feedback)
-        return _Pupil(self._pool, part, training.batch_size, stream, encoder)
+        return _Pupil(
+            self._pool, part, training.batch_size, stream, encoder, training.codec, self._layout
+        )
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._hands.data.test
@@ -135,33 +159,43 @@ class Training:
 
 class _Pupil:
     def __init__(
-        self, pool: Pool[Tool], part: Part, batch_size: int, stream: str, encoder: Encoder
+        self,
+        pool: Pool[Tool],
+        part: Part,
+        batch_size: int,
+        stream: str,
+        encoder: Encoder,
+        codec: Codec,
+        layout: Layout,
     ) -> None:
         self._pool, self._part, self._encoder = pool, part, encoder
+        self._codec, self._layout = codec, layout
         self._batches = Batches(part, batch_size, stream)
 
     def foresee(self, theta: Vector) -> Foreseen:
         # drawn here and now: threads may come to it in any order
         batch, part, encoder = self._batches.draw(), self._part, self._encoder
+        codec, layout = self._codec, self._layout
 
         def find(tool: Tool) -> tuple[Vector, float]:
             return tool.gradients.gradient(theta, *part.batch(batch))
 
-        def find_and_encode(tool: Tool) -> tuple[Frames | NotFinite, float]:
+        def find_and_encode(tool: Tool) -> tuple[Read | NotFinite, float]:
             gradient, loss = find(tool)
-            return _encoded(encoder, gradient), loss
+            return encode(gradient), loss
+
+        def encode(gradient: Vector) -> Read | NotFinite:
+            try:
+                frames = Read(encoder.encode(gradient))
+            except NotFinite as error:
+                return error
+            frames.gradient = codec.decode(frames, layout)
+            return frames
 
         # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
         if isinstance(encoder, Plain):
             return _Encoded(theta.size, self._pool.submit(find_and_encode))
-        return _Found(theta.size, self._pool.submit(find), self._pool, encoder)
-
-
-def _encoded(encoder: Encoder, gradient: Vector) -> Frames | NotFinite:
-    try:
-        return encoder.encode(gradient)
-    except NotFinite as error:
-        return error
+        return _Found(theta.size, self._pool.submit(find), self._pool, encode)
 
 
 class _Encoded:
@@ -169,7 +203,7 @@ class _Encoded:
 
     __slots__ = ("_result", "size")
 
-    def __init__(self, size: int, result: "Future[tuple[Frames | NotFinite, float]]") -> None:
+    def __init__(self, size: int, result: Job[tuple[Read | NotFinite, float]]) -> None:
         self.size, self._result = size, result
 
     def begin(self) -> None:
@@ -185,22 +219,21 @@ class _Encoded:
 class _Found:
     """A gradient whose frames are made once the device has set to work on it."""
 
-    __slots__ = ("_encoder", "_frames", "_pool", "_result", "size")
+    __slots__ = ("_encode", "_frames", "_pool", "_result", "size")
 
     def __init__(
         self,
         size: int,
-        result: "Future[tuple[Vector, float]]",
+        result: Job[tuple[Vector, float]],
         pool: Pool[Tool],
-        encoder: Encoder,
+        encode: Callable[[Vector], Read | NotFinite],
     ) -> None:
-        self.size, self._result, self._pool, self._encoder = size, result, pool, encoder
-        self._frames: Future[Frames | NotFinite] | None = None
+        self.size, self._result, self._pool, self._encode = size, result, pool, encode
+        self._frames: Job[Read | NotFinite] | None = None
 
     def begin(self) -> None:
-        result, encoder = self._result, self._encoder
-        # begun after what it waits for, as the pool keeps to the order, so it cannot wait in vain
-        self._frames = self._pool.submit(lambda tool: _encoded(encoder, result.result()[0]))
+        result, encode = self._result, self._encode
+        self._frames = self._pool.submit(lambda tool: encode(result.awaited()[0]))
 
     def loss(self) -> float:
         return self._result.result()[1]
@@ -211,7 +244,7 @@ class _Found:
         return _unless_not_finite(self._frames.result())
 
 
-def _unless_not_finite(frames: Frames | NotFinite) -> Frames:
+def _unless_not_finite(frames: Read | NotFinite) -> Frames:
     if isinstance(frames, NotFinite):
         raise frames
     return frames

@@ -1,47 +1,87 @@
-"""Work for all cores, done by threads: TensorFlow and NumPy let go of Python's lock."""
+"""Work for all cores: TensorFlow and NumPy let go of Python's lock.
 
-from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from queue import SimpleQueue
+Whoever waits for a result works as well, so there are never more busy threads than cores: one more
+would cost each of them what its caches hold.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any, Generic, TypeVar
 
 Tool = TypeVar("Tool")
 Result = TypeVar("Result")
 
 AHEAD = 16
-"""Jobs for each thread that wait at most: what they hold, models for the most part, is memory."""
+"""Jobs for each tool that wait at most: what they hold, models for the most part, is memory."""
+
+
+class Job(Generic[Result]):
+    """Something that is done, or will be."""
+
+    def __init__(self, pool: "Pool[Any]", work: Callable[[Any], Result]) -> None:
+        self._pool, self._work = pool, work
+        self._future: Future[Result] = Future()
+
+    def result(self) -> Result:
+        """What came of it; meanwhile the caller, who must own the pool, does its share."""
+        while not self._future.done() and self._pool.help():
+            pass
+        return self._future.result()
+
+    def awaited(self) -> Result:
+        """What came of it, for another job: one that was asked for later."""
+        return self._future.result()
+
+    def do(self, tool: Any) -> None:
+        try:
+            self._future.set_result(self._work(tool))
+        except BaseException as error:
+            self._future.set_exception(error)
 
 
 class Pool(Generic[Tool]):
-    """Runs jobs with one tool at a time each, in the order in which they were asked for."""
+    """Jobs are begun in the order in which they were asked for, each with a tool of its own."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
-        """One thread for each tool; a tool is never used by two at once."""
-        self._tools: SimpleQueue[Tool] = SimpleQueue()
-        threads = 0
-        for tool in tools:
-            self._tools.put(tool)
-            threads += 1
-        self._most = AHEAD * threads
-        self._threads = ThreadPoolExecutor(threads)
-        self._waiting: deque[Future[Any]] = deque()
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        """The caller works with the first tool, a thread with each of the others."""
+        self._tool, *others = tools
+        self._most = AHEAD * len(tools)
+        self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
+        self._threads = [Thread(target=self._work, args=(tool,), daemon=True) for tool in others]
+        for thread in self._threads:
+            thread.start()
 
-    def submit(self, job: Callable[[Tool], Result]) -> "Future[Result]":
-        """Have it done; where too many wait already, wait for the oldest first."""
-        while len(self._waiting) >= self._most:
-            wait((self._waiting.popleft(),))
-        future = self._threads.submit(self._do, job)
-        self._waiting.append(future)
-        return future
+    def submit(self, work: Callable[[Tool], Result]) -> Job[Result]:
+        """Have it done; where too many wait already, do one of them first."""
+        while self._jobs.qsize() >= self._most and self.help():
+            pass
+        job = Job(self, work)
+        self._jobs.put(job)
+        return job
+
+    def help(self) -> bool:
+        """Do the job that has waited longest; whether there was one."""
+        try:
+            job = self._jobs.get_nowait()
+        except Empty:
+            return False
+        if job is not None:
+            job.do(self._tool)
+        return True
 
     def close(self) -> None:
         """Drop what has not begun, and wait for the rest."""
-        self._threads.shutdown(cancel_futures=True)
+        with suppress(Empty):
+            while True:
+                self._jobs.get_nowait()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            thread.join()
 
-    def _do(self, job: Callable[[Tool], Result]) -> Result:
-        tool = self._tools.get()
-        try:
-            return job(tool)
-        finally:
-            self._tools.put(tool)
+    def _work(self, tool: Tool) -> None:
+        while (job := self._jobs.get()) is not None:
+            job.do(tool)

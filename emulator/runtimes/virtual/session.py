@@ -23,7 +23,7 @@ from ...run import View, run
 from ...runlog import RunLog, read
 from ...scenario import Scenario, timeline
 from ...session import Ending, Session
-from .learning import Learning, Training, Unwrapped, tools
+from .learning import Learning, Reader, Training, Unwrapped, tools
 from .runtime import VirtualRuntime
 from .traffic import Expected, Nobody, Unchanged
 
@@ -86,7 +86,7 @@ def _learners(
     except ValueError as error:
         raise ScenarioError(f"virtual.learner: {error}") from error
     state = Parameters(initial, training.learning_rate, training.modulation.start(model.layout))
-    return Training(scenario, hands, made), Unwrapped(), training.codec, state
+    return Training(scenario, hands, made), Unwrapped(), Reader(training.codec), state
 
 
 @contextmanager
