@@ -110,7 +110,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "jinja2": set(),
     "msgspec": {"core", "node", "runlog.py", "transport"},
     "socket": {"runtimes"},
-    "threading": {"host.py", "sweep/playing.py"},
+    "threading": {"host.py", "runtimes/virtual/pool.py", "sweep/playing.py"},
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {"calibration", "cli", "node", "runtimes", "sweep", "transport"},
     "datetime": {"calibration", "folder.py", "session.py"},
