@@ -150,7 +150,7 @@ def test_no_parameter_is_staler_than_the_whole(events: list[Event], entries: int
             assert (mine <= theirs).all() and np.min(mine, initial=1) >= 1
             assert np.asarray(mine).dtype == np.asarray(theirs).dtype == np.float32
             for modulator in (per_parameter, whole):
-                modulator.applied(gradient)
+                modulator.applied([gradient])
 
 
 @pytest.mark.parametrize("policy", TABLE)
@@ -162,7 +162,7 @@ def test_by_hand() -> None:
     modulator = PerParameter().start(LAYOUT)
     for touched in (ascending(1, 2), None, ascending(2), ascending()):
         values = np.ones(SIZE if touched is None else touched.size, np.float32)
-        modulator.applied(Gradient(values, touched))
+        modulator.applied([Gradient(values, touched)])
     mine = Gradient(np.ones(3, np.float32), ascending(1, 2, 3))
     assert [np.broadcast_to(modulator.divisor(mine, v), 3).tolist() for v in range(5)] == [
         [2, 3, 1],

@@ -40,8 +40,10 @@ def test_a_step_of_several_is_their_mean_and_they_are_not_stale_to_each_other() 
     assert model.apply(arrivals) == [1, 1]
     assert model.theta.tolist() == [-2, 0, -2, 0]
     assert model.version == 2
+    assert model.apply([(dense(0, 8, 0, 0), 0)]) == [1]  # the model has changed once
+    assert model.theta.tolist() == [-2, -4, -2, 0]
     assert model.apply([(dense(0, 8, 0, 0), 0)]) == [2]
-    assert model.theta.tolist() == [-2, -2, -2, 0]
+    assert model.theta.tolist() == [-2, -6, -2, 0]
 
 
 def test_the_mean_divisor_is_reported() -> None:

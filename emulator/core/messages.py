@@ -29,7 +29,7 @@ class Pull:
     node: str
     ticket: int
     after: int = 0
-    """How many updates must be in the model before it is worth sending."""
+    """How many updates the evaluator wants in the model before it is worth sending."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

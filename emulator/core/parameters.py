@@ -7,6 +7,10 @@ import numpy as np
 
 from ..codecs.base import Gradient, Vector
 from ..modulation.base import Modulator
+from ..optimizers.base import Modulated, Optimizer
+from ..optimizers.sgd import SGD
+
+_SGD = SGD()
 
 
 class State(Protocol):
@@ -18,7 +22,9 @@ class State(Protocol):
     @property
     def oldest(self) -> int: ...
 
-    def apply(self, arrivals: Sequence[tuple[Gradient, int]]) -> list[float]: ...
+    def apply(
+        self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
+    ) -> list[float]: ...
 
     def snapshot(self) -> Vector: ...
 
@@ -29,12 +35,17 @@ class Parameters:
     """θ and the number of updates that made it what it is."""
 
     def __init__(
-        self, initial: Vector, learning_rate: float, modulator: Modulator, version: int = 0
+        self,
+        initial: Vector,
+        learning_rate: float,
+        modulator: Modulator,
+        version: int = 0,
+        optimizer: Optimizer = _SGD,
     ) -> None:
         self.theta: Vector = initial.astype(np.float32)
         self.version = version
-        self._rate = learning_rate
         self._modulator = modulator
+        self._descent = optimizer.start(initial.size, learning_rate)
         self._lent: Vector | None = None
 
     @property
@@ -42,20 +53,26 @@ class Parameters:
         """The oldest version on which a gradient can still be taken."""
         return self._modulator.oldest
 
-    def apply(self, arrivals: Sequence[tuple[Gradient, int]]) -> list[float]:
-        """One step: θ -= α · mean of gradient / divisor, each with the version it is of.
+    def apply(
+        self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
+    ) -> list[float]:
+        """One step along the mean of gradient / divisor, each with the version it is of.
 
-        Each arrival is an update, and raises `version` by one. Returns the mean divisor of
-        each. Sparse gradients cost O(entries).
+        `weights` are those of the mean; None: all count alike. Each arrival is an update, and
+        raises `version` by one. Returns the mean divisor of each. With SGD sparse gradients cost
+        O(entries).
         """
         self._unlend()
-        rate = np.float32(self._rate / len(arrivals))
         # all before any is applied: gradients of one step are not stale to each other
         divisors = [self._modulator.divisor(gradient, version) for gradient, version in arrivals]
-        for (gradient, _), divisor in zip(arrivals, divisors, strict=True):
-            self._descend(gradient, rate / divisor)
-            self._modulator.applied(gradient)
-            self.version += 1
+        gradients = [gradient for gradient, _ in arrivals]
+        shares = _shares(weights or [1] * len(arrivals))
+        step = [Modulated(*parts) for parts in zip(gradients, shares, divisors, strict=True)]
+        # a model that overflows shows in its loss; the server goes on
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._descent.step(self.theta, step)
+        self._modulator.applied(gradients)
+        self.version += len(arrivals)
         return [float(np.mean(divisor)) if np.size(divisor) else 1.0 for divisor in divisors]
 
     def snapshot(self) -> Vector:
@@ -72,15 +89,11 @@ class Parameters:
         """Nobody computes on a model older than `version` any more."""
         self._modulator.forget(version)
 
-    def _descend(self, gradient: Gradient, step: np.float32 | Vector) -> None:
-        # a model that overflows shows in its loss; the server goes on
-        with np.errstate(over="ignore", invalid="ignore"):
-            change = step * gradient.values
-            if gradient.indices is None:
-                self.theta -= change
-            else:
-                self.theta[gradient.indices] -= change
-
     def _unlend(self) -> None:
         if self._lent is not None:
             self.theta, self._lent = self.theta.copy(), None
+
+
+def _shares(weights: Sequence[float]) -> list[float]:
+    whole = sum(weights)
+    return [weight / whole for weight in weights]

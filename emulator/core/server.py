@@ -87,7 +87,7 @@ class ParameterServer:
         self._missing = self._members()
         self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
-        self._released = self.version  # when all of them were last looked at
+        self._turn = synchronizer.turn  # when all of them were last looked at
         self._working = Working()
         self._evaluated: int | None = None  # version that the evaluator was sent last
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
@@ -188,6 +188,7 @@ class ParameterServer:
             self._write(at, "hello", node=node, incarnation=incarnation)
         self._hellos, self._missing = {}, set()
         self._write(now, "start", devices=len(self._workers), zero=now)
+        self._synchronizer.begin(now)
         begin = Begin(now)
         return [(node, begin) for node in sorted(self._members())]
 
@@ -229,7 +230,7 @@ class ParameterServer:
             return
         before = self.version
         steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
-        divisors = self.parameters.apply(steps)
+        divisors = self.parameters.apply(steps, self._weights(arrivals))
         for number, (arrival, divisor) in enumerate(zip(arrivals, divisors, strict=True), 1):
             self._record(arrival, before + number, before, divisor, now)
             self._diverged.discard(arrival.update.node)
@@ -237,6 +238,10 @@ class ParameterServer:
         self.parameters.forget(self.version if oldest is None else oldest)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
+
+    def _weights(self, arrivals: list[Arrival]) -> list[float] | None:
+        weights = self._synchronizer.weights
+        return [weights[arrival.update.node] for arrival in arrivals] if weights else None
 
     def _record(
         self, arrival: Arrival, version: int, before: int, divisor: float, now: float
@@ -288,10 +293,11 @@ class ParameterServer:
     # -- pulls ---------------------------------------------------------------------------------
 
     def _advanced(self, now: float) -> Replies:
-        """Answer those that need wait no longer: only a step, or the end, can free them."""
-        if self.version == self._released and not self.ended:
-            return []
-        self._released = self.version
+        """Answer those that need wait no longer: workers for the next turn, or all for the end."""
+        if self._turn == self._synchronizer.turn and not self.ended:
+            evaluator = self._parked.get(self._evaluator or "")
+            return self._release([evaluator], now) if evaluator else []
+        self._turn = self._synchronizer.turn
         return self._release(list(self._parked.values()), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
@@ -301,13 +307,15 @@ class ParameterServer:
         return [(pull.node, self._answer(pull, now)) for pull in pulls if self._answers(pull)]
 
     def _answers(self, pull: Pull) -> bool:
-        if self.ended:
-            return pull.node == self._evaluator
-        return self.version >= pull.after and not self._synchronizer.holds(pull.node)
+        if pull.node == self._evaluator:
+            return self.version >= pull.after or self.ended is not None
+        return not self.ended and not self._synchronizer.holds(pull.node)
 
     def _answer(self, pull: Pull, now: float) -> Model:
         del self._parked[pull.node]
         self._sent(pull.node, self.version)
+        if pull.node != self._evaluator:
+            self._synchronizer.sent(pull.node)
         model = Model(pull.ticket, self.version, self.parameters.snapshot())
         size = wire.size(model, encrypted=self._encrypted)
         self._write(now, "pull", node=pull.node, version=self.version, bytes=size)

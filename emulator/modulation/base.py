@@ -1,5 +1,10 @@
-"""Modulation shortens the step of a gradient that was computed on an old model."""
+"""Modulation shortens the step of a gradient that was computed on an old model.
 
+How old counts in steps of the server: where several gradients make one step (softsync, a
+barrier), the model changed once. Versions count updates all the same, one for each gradient.
+"""
+
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -21,8 +26,8 @@ class Modulator(Protocol):
         One number, or one for each entry of the gradient.
         """
 
-    def applied(self, gradient: Gradient) -> None:
-        """This gradient made the next version."""
+    def applied(self, gradients: Sequence[Gradient]) -> None:
+        """These gradients made one step; each raised the version by one."""
 
     def forget(self, version: int) -> None:
         """Nobody computes on a model older than `version` any more."""

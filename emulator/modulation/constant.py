@@ -1,5 +1,6 @@
 """Every gradient takes a full step, however old: plain asynchronous SGD."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -29,7 +30,7 @@ class Unmodulated:
     def divisor(self, gradient: Gradient, version: int) -> np.float32:
         return _ONE
 
-    def applied(self, gradient: Gradient) -> None:
+    def applied(self, gradients: Sequence[Gradient]) -> None:
         pass
 
     def forget(self, version: int) -> None:

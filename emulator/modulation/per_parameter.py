@@ -4,31 +4,34 @@ A sparse update touches few parameters, so most of those in a stale gradient are
 and their step stays long where `Staleness` would shorten it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ..codecs.base import Gradient, Vector
+from ..codecs.base import Gradient, Indices, Vector
 from ..layout import Layout
 from .history import History
+
+_NOTHING: Indices = np.empty(0, np.uint32)
 
 
 @dataclass(frozen=True)
 class PerParameter:
-    """Divide entry k by max(1, σ_k): the updates since the worker's model that held k."""
+    """Divide entry k by max(1, σ_k): the steps since the worker's model that held k."""
 
     kind: Literal["per-parameter"] = "per-parameter"
 
     def start(self, layout: Layout, version: int = 0) -> "ByParameter":
-        return ByParameter(History(layout.size, version))
+        return ByParameter(History(layout.size, version), layout.size)
 
 
 class ByParameter:
     """Answers for the versions that its history reaches back to."""
 
-    def __init__(self, history: History) -> None:
-        self._history = history
+    def __init__(self, history: History, size: int) -> None:
+        self._history, self._size = history, size
 
     @property
     def oldest(self) -> int:
@@ -41,8 +44,22 @@ class ByParameter:
         divisors: Vector = np.maximum(touched, 1).astype(np.float32)
         return divisors
 
-    def applied(self, gradient: Gradient) -> None:
-        self._history.record(gradient.indices)
+    def applied(self, gradients: Sequence[Gradient]) -> None:
+        self._history.record(self._touched([gradient.indices for gradient in gradients]))
+        for _ in gradients[1:]:  # versions that nobody will ever have
+            self._history.record(_NOTHING)
 
     def forget(self, version: int) -> None:
         self._history.forget(version)
+
+    def _touched(self, indices: list[Indices | None]) -> Indices | None:
+        """All that one step moves; None: everything."""
+        sparse = [one for one in indices if one is not None]
+        if len(sparse) < len(indices):
+            return None
+        if len(sparse) == 1:
+            return sparse[0]
+        touched = np.zeros(self._size, bool)
+        for one in sparse:
+            touched[one] = True
+        return np.flatnonzero(touched).astype(np.uint32)

@@ -1,5 +1,8 @@
-"""Divide the step by how many updates came in between (Zhang et al., 2016)."""
+"""Divide the step by how many steps came in between (Zhang et al., 2016)."""
 
+from array import array
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,7 +14,7 @@ from ..layout import Layout
 
 @dataclass(frozen=True)
 class Staleness:
-    """Divide by max(1, σ), σ being the updates applied since the worker's model."""
+    """Divide by max(1, σ), σ being the steps made since the worker's model."""
 
     kind: Literal["staleness"] = "staleness"
 
@@ -20,18 +23,21 @@ class Staleness:
 
 
 class ByStaleness:
-    """Counts versions, so it answers for all of them."""
-
-    oldest = 0
+    """Knows which versions steps led to, as far back as somebody computes on one."""
 
     def __init__(self, version: int) -> None:
-        self._version = version
+        self._versions = array("q", [version])
+
+    @property
+    def oldest(self) -> int:
+        return self._versions[0]
 
     def divisor(self, gradient: Gradient, version: int) -> np.float32:
-        return np.float32(max(1, self._version - version))
+        since = len(self._versions) - 1 - bisect_left(self._versions, version)
+        return np.float32(max(1, since))
 
-    def applied(self, gradient: Gradient) -> None:
-        self._version += 1
+    def applied(self, gradients: Sequence[Gradient]) -> None:
+        self._versions.append(self._versions[-1] + len(gradients))
 
     def forget(self, version: int) -> None:
-        pass
+        del self._versions[: min(bisect_left(self._versions, version), len(self._versions) - 1)]

@@ -5,11 +5,16 @@ from typing import Any, TypeAlias
 
 from .. import kinds
 from ..kinds import plain
+from ..local import Local
 from .asynchronous import Asynchronous
 from .barrier import Barrier
 from .base import Synchronization, Synchronizer
+from .bounded import Bounded
+from .fedavg import FedAvg
+from .local_sgd import LocalSGD
+from .softsync import Softsync
 
-AnySynchronization: TypeAlias = Asynchronous | Barrier
+AnySynchronization: TypeAlias = Asynchronous | Barrier | Bounded | Softsync | FedAvg | LocalSGD
 
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
@@ -18,12 +23,27 @@ def make(description: Mapping[str, Any]) -> AnySynchronization:
     return synchronization
 
 
+def local(synchronization: AnySynchronization, rate: float) -> Local:
+    """What a device does between a model and its update, where the server's rate is `rate`."""
+    match synchronization:
+        case FedAvg() | LocalSGD():
+            return synchronization.local(rate)
+        case _:
+            return Local(rate)
+
+
 __all__ = [
     "AnySynchronization",
     "Asynchronous",
     "Barrier",
+    "Bounded",
+    "FedAvg",
+    "Local",
+    "LocalSGD",
+    "Softsync",
     "Synchronization",
     "Synchronizer",
+    "local",
     "make",
     "plain",
 ]

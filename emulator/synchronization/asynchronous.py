@@ -1,5 +1,6 @@
 """Nobody waits: every gradient is a step of its own, in the order of arrival."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
@@ -12,12 +13,23 @@ class Asynchronous:
 
     kind: Literal["asynchronous"] = "asynchronous"
 
-    def start(self, members: frozenset[str]) -> "Unsynchronized[Any]":
+    def start(
+        self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
+    ) -> "Unsynchronized[Any]":
         return Unsynchronized()
 
 
 class Unsynchronized(Generic[A]):
     """Remembers nothing."""
+
+    turn = 0
+    weights = None
+
+    def begin(self, now: float) -> None:
+        pass
+
+    def sent(self, node: str) -> None:
+        pass
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         return [arrival]

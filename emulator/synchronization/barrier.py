@@ -4,13 +4,14 @@ With a `quorum` below 100 % the slowest are not waited for (Chen et al., 2016); 
 their gradients are not dropped but count in the next step.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
 from typing import Any, Generic, Literal
 
 from ..units import Fraction, Seconds
-from .base import A
+from .base import A, check_patience
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,18 @@ class Barrier:
     def __post_init__(self) -> None:
         if not 0 < self.quorum <= 1:
             raise ValueError(f"quorum is {self.quorum}: write a share above 0% and up to 100%")
-        if not 0 < self.patience < float("inf"):
-            raise ValueError(f"patience is {self.patience}: write a time above 0s")
+        check_patience(self.patience)
 
-    def start(self, members: frozenset[str]) -> "Lockstep[Any]":
+    def start(
+        self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
+    ) -> "Lockstep[Any]":
         return Lockstep(self, members)
 
 
 class Lockstep(Generic[A]):
     """Who is no longer waited for, and whose gradient is in."""
+
+    weights = None
 
     def __init__(self, barrier: Barrier, members: frozenset[str]) -> None:
         self._barrier = barrier
@@ -44,6 +48,13 @@ class Lockstep(Generic[A]):
         self._given_up: set[str] = set()
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
+        self.turn = 0
+
+    def begin(self, now: float) -> None:
+        pass
+
+    def sent(self, node: str) -> None:
+        pass
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         """A node's second gradient before the step takes the place of its first."""
@@ -75,4 +86,5 @@ class Lockstep(Generic[A]):
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
         self._deadline = None
+        self.turn += 1
         return arrivals

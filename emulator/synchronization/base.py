@@ -1,5 +1,6 @@
 """Synchronization decides which gradients make the next step, and who waits for it."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 A = TypeVar("A")
@@ -12,11 +13,28 @@ class Synchronizer(Protocol[A]):
     passed in: `tick` is to be called at `deadline()`, and may be called at any time.
     """
 
+    @property
+    def turn(self) -> int:
+        """Rises whenever somebody who was held may be so no longer."""
+
+    @property
+    def weights(self) -> Mapping[str, float] | None:
+        """What each node's gradient counts for in the mean; None: all count alike."""
+
+    def begin(self, now: float) -> None:
+        """The run has begun: time counts from here."""
+
+    def sent(self, node: str) -> None:
+        """The node has been sent the newest model."""
+
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
-        """Take one node's gradient; the arrivals that make a step, or None to go on waiting."""
+        """Take one node's gradient; the arrivals that make a step, or None to go on waiting.
+
+        A WireError refuses it.
+        """
 
     def holds(self, node: str) -> bool:
-        """Whether the node gets no model before the next step."""
+        """Whether the node gets no model before the next turn."""
 
     def deadline(self) -> float | None:
         """When to stop waiting for the nodes that are absent."""
@@ -28,5 +46,16 @@ class Synchronizer(Protocol[A]):
 class Synchronization(Protocol):
     """Frozen configuration; `start` makes the state."""
 
-    def start(self, members: frozenset[str]) -> Synchronizer[Any]:
-        """For a server with these workers."""
+    def start(
+        self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
+    ) -> Synchronizer[Any]:
+        """For a server with these workers.
+
+        All draws come from the seed. `examples`: how many each of them learns from, if known.
+        """
+
+
+def check_patience(patience: float) -> None:
+    """A ValueError unless it is a time that passes."""
+    if not 0 < patience < float("inf"):
+        raise ValueError(f"patience is {patience}: write a time above 0s")

@@ -1,0 +1,32 @@
+"""How the server steps along a gradient. To add one: its file, its name here, its test row."""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from .. import kinds
+from ..kinds import plain
+from .adam import Adam
+from .base import Descent, Modulated, Optimizer
+from .momentum import Momentum
+from .sgd import SGD
+
+AnyOptimizer: TypeAlias = SGD | Momentum | Adam
+
+
+def make(description: Mapping[str, Any]) -> AnyOptimizer:
+    """The optimizer that `plain` described."""
+    optimizer: AnyOptimizer = kinds.make(AnyOptimizer, description)
+    return optimizer
+
+
+__all__ = [
+    "SGD",
+    "Adam",
+    "AnyOptimizer",
+    "Descent",
+    "Modulated",
+    "Momentum",
+    "Optimizer",
+    "make",
+    "plain",
+]

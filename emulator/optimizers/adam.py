@@ -1,0 +1,77 @@
+"""Each parameter at its own pace, by its gradients' first two moments (Kingma & Ba, 2015)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from ..codecs.base import Vector
+from .base import SWEEP, Modulated, mean, sweep
+
+_BLOCK = 1 << 14
+"""Parameters that are moved at once: what a step needs of them stays in a core's cache."""
+
+
+@dataclass(frozen=True)
+class Adam:
+    """Algorithm 1 of the paper, with its correction of the bias. A step costs O(parameters)."""
+
+    beta1: float = 0.9
+    """How much of the first moment, the mean, is kept."""
+    beta2: float = 0.999
+    """How much of the second moment, the mean square, is kept."""
+    epsilon: float = 1e-8
+    """What is added to the root of the second moment."""
+    kind: Literal["adam"] = "adam"
+
+    def __post_init__(self) -> None:
+        for name in ("beta1", "beta2"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name):g}: it is at least 0, below 1")
+        if not 1e-30 <= self.epsilon <= 1:
+            raise ValueError(f"epsilon is {self.epsilon:g}: it lies between 1e-30 and 1")
+
+    def start(self, size: int, rate: float) -> "Paced":
+        return Paced(self, size, rate)
+
+
+class Paced:
+    """The two moments, and how many steps they hold."""
+
+    def __init__(self, adam: Adam, size: int, rate: float) -> None:
+        self._adam, self._rate = adam, rate
+        self._first: Vector = np.zeros(size, np.float32)
+        self._second: Vector = np.zeros(size, np.float32)
+        self._scratch: Vector = np.empty(min(size, _BLOCK), np.float32)
+        self._blocks = [slice(*ends) for ends in pairwise([*range(0, size, _BLOCK), size])]
+        self._steps = 0
+
+    def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
+        gradient = mean(gradients, theta.size)
+        self._steps += 1
+        one, two = self._adam.beta1, self._adam.beta2
+        self._first *= np.float32(one)
+        self._second *= np.float32(two)
+        where = slice(None) if gradient.indices is None else gradient.indices
+        self._first[where] += np.float32(1 - one) * gradient.values
+        self._second[where] += np.float32(1 - two) * np.square(gradient.values)
+        # α · m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε)
+        unbiased = np.float32((1 - two**self._steps) ** -0.5)
+        rate = np.float32(self._rate / (1 - one**self._steps))
+        for block in self._blocks:
+            self._move(theta[block], self._first[block], self._second[block], unbiased, rate)
+        if self._steps % SWEEP == 0:
+            sweep(self._first, self._second)
+
+    def _move(
+        self, theta: Vector, first: Vector, second: Vector, unbiased: np.float32, rate: np.float32
+    ) -> None:
+        scratch = self._scratch[: theta.size]
+        np.sqrt(second, out=scratch)
+        scratch *= unbiased
+        scratch += np.float32(self._adam.epsilon)
+        np.divide(first, scratch, out=scratch)
+        scratch *= rate
+        theta -= scratch

@@ -1,0 +1,35 @@
+"""Down the gradient, and no memory: stochastic gradient descent (Robbins & Monro, 1951)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..codecs.base import Vector
+from .base import Modulated
+
+
+@dataclass(frozen=True)
+class SGD:
+    """θ -= α · g; a sparse gradient costs O(entries)."""
+
+    kind: Literal["sgd"] = "sgd"
+
+    def start(self, size: int, rate: float) -> "Downhill":
+        return Downhill(rate)
+
+
+class Downhill:
+    """Remembers nothing."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = rate
+
+    def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
+        for gradient, share, divisor in gradients:
+            change = np.float32(self._rate * share) / divisor * gradient.values
+            if gradient.indices is None:
+                theta -= change
+            else:
+                theta[gradient.indices] -= change

@@ -1,0 +1,63 @@
+"""Nobody waits, but steps are larger: one for each few gradients (Zhang et al., 2016).
+
+Their n-softsync: once ⌊λ/n⌋ gradients of the λ workers are in, θ moves by their mean, whoever sent
+them. n = 1 waits for as many as there are workers, n = λ is asynchronous. With the modulation
+`staleness` each gradient is divided by its own staleness, in steps, before the mean is taken.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Literal
+
+from .base import A
+
+
+@dataclass(frozen=True)
+class Softsync:
+    """A step is the mean of ⌊workers / splits⌋ gradients, at least one."""
+
+    splits: int = 1
+    """Steps in the time in which each worker sends one gradient: the paper's n."""
+    kind: Literal["softsync"] = "softsync"
+
+    def __post_init__(self) -> None:
+        if self.splits < 1:
+            raise ValueError(f"splits is {self.splits}: it is at least 1")
+
+    def start(
+        self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
+    ) -> "Collecting[Any]":
+        return Collecting(max(1, len(members) // self.splits))
+
+
+class Collecting(Generic[A]):
+    """The gradients of the next step, so far; several may be of one worker."""
+
+    turn = 0
+    weights = None
+
+    def __init__(self, needed: int) -> None:
+        self._needed = needed
+        self._arrivals: list[A] = []
+
+    def begin(self, now: float) -> None:
+        pass
+
+    def sent(self, node: str) -> None:
+        pass
+
+    def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
+        self._arrivals.append(arrival)
+        if len(self._arrivals) < self._needed:
+            return None
+        arrivals, self._arrivals = self._arrivals, []
+        return arrivals
+
+    def holds(self, node: str) -> bool:
+        return False
+
+    def deadline(self) -> float | None:
+        return None
+
+    def tick(self, now: float) -> list[A] | None:
+        return None
