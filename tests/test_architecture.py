@@ -21,6 +21,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "units": set(),
     "actions": set(),
     "layout": set(),
+    "task": set(),
     "streams": set(),
     "cache": set(),
     "runlog": set(),
@@ -34,9 +35,11 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "synchronization": {"kinds", "units"},
     "algorithms": {*_PLUGINS, "units"},
     "faults": {"actions", "laws", "units"},
-    "models": {"codecs", "layout", "streams"},
-    "datasets": {"cache", "errors", "streams"},
-    "learners": {"cache", "codecs", "datasets", "errors", "layout", "models", "streams"},
+    "models": {"codecs", "layout", "streams", "task"},
+    "datasets": {"cache", "errors", "streams", "task"},
+    "learners": {
+        *{"cache", "codecs", "datasets", "errors", "layout", "models", "streams", "task"},
+    },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
     "core": {*_PLUGINS, "errors", "layout", "runlog"},
@@ -72,12 +75,21 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "run": {"actions", "cancel", "runlog", "scenario"},
     "node": {
         *_PLUGINS,
-        *{"actions", "core", "errors", "faults", "layout", "learners", "models"},
+        *{"actions", "core", "errors", "faults", "layout", "learners", "models", "streams"},
         *{"runlog", "shaping", "transport"},
     },
     "calibration": {
         *{"cache", "codecs", "core", "datasets", "errors", "laws", "learners", "models"},
-        *{"modulation", "node", "runlog", "streams", "synchronization", "transport", "units"},
+        *{
+            "modulation",
+            "node",
+            "runlog",
+            "streams",
+            "synchronization",
+            "task",
+            "transport",
+            "units",
+        },
     },
     "runtimes": {
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},

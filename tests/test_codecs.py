@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from pydantic import Field, TypeAdapter
 
 from emulator import codecs
-from emulator.codecs import Codec, Dense, ErrorFeedback, Gradient, TopK, Vector, encoder
+from emulator.codecs import Codec, Dense, ErrorFeedback, Gradient, Place, TopK, Vector, encoder
 from emulator.codecs.indices import CODINGS
 from emulator.codecs.selection import largest
 from emulator.errors import WireError
@@ -194,6 +194,14 @@ def test_an_impossible_codec_is_refused(description: dict[str, object]) -> None:
         codecs.make(description)
 
 
+def place(shape: Layout) -> Place:
+    return Place(shape, np.random.default_rng(0))
+
+
+def fed_back(codec: Codec, shape: Layout) -> ErrorFeedback:
+    return ErrorFeedback(codec.start(place(shape)), codec, shape)
+
+
 # -- error feedback --------------------------------------------------------------------------------
 
 
@@ -203,7 +211,7 @@ def test_an_impossible_codec_is_refused(description: dict[str, object]) -> None:
 def test_error_feedback_loses_nothing(codec: Codec, seed: int, steps: int) -> None:
     draws = np.random.default_rng(seed)
     shape = layout(90, 7)
-    feedback = ErrorFeedback(codec, shape)
+    feedback = fed_back(codec, shape)
     came, sent = np.zeros(97), np.zeros(97)
     for _ in range(steps):
         gradient = draws.standard_normal(97).astype(np.float32)
@@ -219,8 +227,8 @@ def test_error_feedback_loses_nothing(codec: Codec, seed: int, steps: int) -> No
 def test_error_feedback_sends_in_the_end_what_top_k_alone_never_would() -> None:
     shape, gradient = layout(3), np.array([5, -3, 2], np.float32)
     one = TopK(Fraction.parse("34%"))
-    held = encoder(one, shape, error_feedback=True)
-    lost = encoder(one, shape, error_feedback=False)
+    held = encoder(one, place(shape), error_feedback=True)
+    lost = encoder(one, place(shape), error_feedback=False)
     updates = [spread(one.decode(held.encode(gradient), shape), 3).tolist() for _ in range(3)]
     assert updates == [[5, 0, 0], [0, -6, 0], [10, 0, 0]]
     updates = [spread(one.decode(lost.encode(gradient), shape), 3).tolist() for _ in range(3)]
@@ -229,7 +237,7 @@ def test_error_feedback_sends_in_the_end_what_top_k_alone_never_would() -> None:
 
 @pytest.mark.parametrize("gradient", [[np.nan, 1], [3e38, 1]])
 def test_a_refused_gradient_leaves_no_trace_in_the_residual(gradient: list[float]) -> None:
-    feedback = ErrorFeedback(TopK(Fraction.parse("50%")), layout(2))
+    feedback = fed_back(TopK(Fraction.parse("50%")), layout(2))
     feedback.residual = np.array([3e38, 1], np.float32)
     with pytest.raises(ValueError, match="diverged"):
         feedback.encode(np.array(gradient, np.float32))

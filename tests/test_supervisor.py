@@ -55,7 +55,7 @@ NETWORK = Network(
 )
 BEAT = Heartbeat()
 WORKER = Worker(
-    Connection("tcp://x:1", Token("far", "secret"), BEAT, 30.0), 10, {"kind": "dense"}, False
+    Connection("tcp://x:1", Token("far", "secret"), BEAT, 30.0), 10, {"kind": "dense"}, False, 1
 )
 SERVER = Server(Guests({}), BEAT, "m", 0.1, {}, {}, {}, [], "", {})
 

@@ -21,7 +21,7 @@ PATIENCE = 5.0
 ENCODERS = {
     "dense": Plain(Dense(), LAYOUT),
     "topk": Plain(TopK(keep=0.5), LAYOUT),
-    "feedback": ErrorFeedback(TopK(keep=0.5), LAYOUT),
+    "feedback": ErrorFeedback(Plain(TopK(keep=0.5), LAYOUT), TopK(keep=0.5), LAYOUT),
 }
 
 

@@ -34,6 +34,7 @@ from ..node import config, serving
 from ..runlog import Record, RunLog
 from ..streams import stream
 from ..synchronization import Asynchronous
+from ..task import Task
 from ..transport import drive
 from ..transport.heartbeat import Heartbeat
 from ..transport.router import Router
@@ -100,7 +101,7 @@ def measure(
     graph = exported(model)
     tell(f"calibrating {model}, batch {batch_size}: a few seconds")
     with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
-        shard.write(Path(folder), _noise(about.shape, batch_size))
+        shard.write(Path(folder), _noise(about.task, batch_size))
         bench = _Bench(about, batch_size, codec, error_feedback, graph, Path(folder))
         meters = [bench.play() for _ in range(WORKERS)]
     host, processor = here()
@@ -155,10 +156,11 @@ def cpu_time(process: int) -> float:
     return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid(3) makes its number
 
 
-def _noise(shape: tuple[int, int], batch_size: int) -> Examples:
+def _noise(task: Task, batch_size: int) -> Examples:
     rng, count = stream("calibration"), max(2000, batch_size)
-    images = rng.integers(0, 256, (count, *shape), np.uint8)
-    return Examples(images, rng.integers(0, 10, count, np.uint8), 255)
+    levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)
+    inputs = rng.integers(0, levels, (count, *task.shape), np.uint8)
+    return Examples(inputs, rng.integers(0, task.classes, (count, *task.answers), np.uint8), scale)
 
 
 @dataclass(frozen=True)
@@ -190,7 +192,7 @@ class _Bench:
         with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + serving.SLACK) as router:
             to = config.Connection(router.address, secrets[_NODE], heartbeat, patience=60.0)
             worker = config.Worker(
-                to, self.batch_size, codecs.plain(self.codec), self.error_feedback
+                to, self.batch_size, codecs.plain(self.codec), self.error_feedback, 1
             )
             config.write(config.Node(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):

@@ -5,7 +5,18 @@ from typing import Any, TypeAlias
 
 from .. import kinds
 from ..kinds import plain
-from .base import Buffer, Codec, Count, Encoder, Frames, Gradient, Indices, NotFinite, Vector
+from .base import (
+    Buffer,
+    Codec,
+    Count,
+    Encoder,
+    Frames,
+    Gradient,
+    Indices,
+    NotFinite,
+    Place,
+    Vector,
+)
 from .dense import Dense
 from .feedback import ErrorFeedback, Plain, encoder
 from .topk import TopK
@@ -31,6 +42,7 @@ __all__ = [
     "Gradient",
     "Indices",
     "NotFinite",
+    "Place",
     "Plain",
     "TopK",
     "Vector",

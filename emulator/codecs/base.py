@@ -40,14 +40,24 @@ class Count(NamedTuple):
     headers: int
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where an encoder works: one incarnation of one device's worker."""
+
+    layout: Layout
+    dice: np.random.Generator
+    """The device's own, for codecs that draw."""
+    workers: int = 1
+    """Devices in the whole fleet."""
+    epoch: int = 1
+    """Updates that the device makes while it goes once through its data, at least one."""
+
+
 class Codec(Protocol):
-    """Frozen, shared by all devices; what a device must remember lives in a wrapper."""
+    """Frozen, shared by all devices; what a device must remember lives in its encoder."""
 
-    def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """The frames that travel; they share no memory with the gradient.
-
-        Raises NotFinite if an entry is not, ValueError if the gradient does not fit the layout.
-        """
+    def start(self, place: Place) -> "Encoder":
+        """A new encoder for one worker."""
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         """What the frames say; a WireError if they are not what `encode` could have made."""
@@ -60,4 +70,15 @@ class Encoder(Protocol):
     """What a device's worker holds: a codec bound to a layout, with its memory if it has one."""
 
     def encode(self, gradient: Vector) -> Frames:
-        """As `Codec.encode`; after a ValueError the memory is as it was before."""
+        """The frames that travel; they share no memory with the gradient.
+
+        Raises NotFinite if an entry is not, ValueError if the gradient does not fit the layout;
+        after either the memory is as it was before.
+        """
+
+
+class Forgetful(Protocol):
+    """A codec that needs neither memory nor dice: each gradient is encoded for itself."""
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        """As `Encoder.encode`."""

@@ -8,7 +8,8 @@ import numpy as np
 from ..errors import WireError
 from ..layout import Layout
 from . import checks
-from .base import Count, Frames, Gradient, Vector
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import Plain
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,9 @@ class Dense:
     """Every entry of the gradient as four bytes: what the others are compared with."""
 
     kind: Literal["dense"] = "dense"
+
+    def start(self, place: Place) -> Encoder:
+        return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         checks.fit(gradient, layout)

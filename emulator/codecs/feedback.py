@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..layout import Layout
-from .base import Codec, Encoder, Frames, Vector
+from .base import Codec, Encoder, Forgetful, Frames, Place, Vector
 
 
 @dataclass(frozen=True)
 class Plain:
     """Encode each gradient for itself."""
 
-    codec: Codec
+    codec: Forgetful
     layout: Layout
 
     def encode(self, gradient: Vector) -> Frames:
@@ -24,21 +24,21 @@ class Plain:
 
 
 class ErrorFeedback:
-    """Encode each gradient with the residual added; make one for each worker.
+    """Have each gradient encoded with the residual added; make one for each worker.
 
     All that came in is what went out and `residual`, to the rounding of float32. The residual
     lives and dies with the worker's process.
     """
 
-    def __init__(self, codec: Codec, layout: Layout) -> None:
-        self._codec = codec
-        self._layout = layout
+    def __init__(self, encoder: Encoder, codec: Codec, layout: Layout) -> None:
+        """`codec` reads what `encoder` writes."""
+        self._encoder, self._codec, self._layout = encoder, codec, layout
         self.residual: Vector = np.zeros(layout.size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
-        with np.errstate(over="ignore", invalid="ignore"):  # the codec refuses what came of it
+        with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
             owed = gradient + self.residual
-        frames = self._codec.encode(owed, self._layout)
+        frames = self._encoder.encode(owed)
         sent = self._codec.decode(frames, self._layout)
         if sent.indices is None:
             owed -= sent.values
@@ -48,6 +48,7 @@ class ErrorFeedback:
         return frames
 
 
-def encoder(codec: Codec, layout: Layout, error_feedback: bool) -> Encoder:
+def encoder(codec: Codec, place: Place, error_feedback: bool) -> Encoder:
     """A new encoder for one worker."""
-    return ErrorFeedback(codec, layout) if error_feedback else Plain(codec, layout)
+    started = codec.start(place)
+    return ErrorFeedback(started, codec, place.layout) if error_feedback else started

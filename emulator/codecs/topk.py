@@ -11,7 +11,8 @@ from ..errors import WireError
 from ..layout import Layout
 from ..units import Fraction
 from . import checks
-from .base import Count, Frames, Gradient, Vector
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import Plain
 from .indices import CODINGS, IndexCoding
 from .selection import largest
 
@@ -33,6 +34,9 @@ class TopK:
             raise ValueError(f"keep is {self.keep}: write a share above 0% and up to 100%")
         if self.indices not in CODINGS:
             raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
+
+    def start(self, place: Place) -> Encoder:
+        return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         checks.fit(gradient, layout)

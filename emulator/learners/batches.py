@@ -13,7 +13,8 @@ from ..streams import stream
 class Batches:
     """An endless iterator of batches of exactly `size` examples, in an order that `name` decides.
 
-    An epoch's remainder goes first in the next one's, so that all examples serve equally often.
+    An epoch's remainder goes first in the next one's, so that all examples serve equally often;
+    `one_pass` is for those who need whole ones.
     """
 
     def __init__(self, examples: Examples | Part, size: int, name: str) -> None:
@@ -23,6 +24,11 @@ class Batches:
         self._size = size
         self._rng = stream(name)
         self._left: NDArray[np.integer[Any]] = self._shuffled()
+
+    @property
+    def per_epoch(self) -> int:
+        """Batches in one pass over the examples, at least one."""
+        return len(self._examples) // self._size
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
         return self
@@ -36,6 +42,11 @@ class Batches:
             self._left = np.concatenate([self._left, self._shuffled()])
         batch, self._left = self._left[: self._size], self._left[self._size :]
         return batch
+
+    def one_pass(self) -> list[NDArray[np.integer[Any]]]:
+        """The numbers of every example once, in batches of which the last may be smaller."""
+        order = self._shuffled()
+        return [order[start : start + self._size] for start in range(0, len(order), self._size)]
 
     def _shuffled(self) -> NDArray[np.integer[Any]]:
         return self._rng.permutation(len(self._examples))

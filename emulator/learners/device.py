@@ -4,23 +4,38 @@ from pathlib import Path
 
 from ..codecs.base import Vector
 from ..datasets import shard
+from ..local import Local
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
+from .local import descend, draw
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and more memory."""
+
+_ONE = Local(rate=1.0)
+"""One step, in whose gradient the rate has no part."""
 
 
 class DeviceLearner:
     """A Learner: gradients of the exported model on mini-batches of the shard."""
 
-    def __init__(self, graph: Path, data: Path, *, batch_size: int, stream: str) -> None:
-        """Both folders are only read. `stream` names the draws that order the batches."""
-        self._batches = Batches(shard.read(data), batch_size, stream)
+    def __init__(
+        self, graph: Path, data: Path, *, batch_size: int, stream: str, local: Local = _ONE
+    ) -> None:
+        """Both folders are only read. `stream` names the draws that order the batches; `local` says
+        how many of them a gradient is the sum of."""
+        self._examples, self._local = shard.read(data), local
+        self._batches = Batches(self._examples, batch_size, stream)
         self._graph = GraphLearner(graph)
 
+    @property
+    def per_epoch(self) -> int:
+        """Batches in one pass over the shard."""
+        return self._batches.per_epoch
+
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
-        return self._graph.gradient(weights, *next(self._batches))
+        batches = map(self._examples.batch, draw(self._batches, self._local))
+        return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 
 class DeviceEvaluator:
@@ -31,9 +46,10 @@ class DeviceEvaluator:
         self._graph = GraphEvaluator(graph)
 
     def evaluate(self, weights: Vector) -> tuple[float, float]:
-        right, loss, total = 0, 0.0, len(self._examples)
-        for start in range(0, total, CHUNK):
+        right, loss = 0, 0.0
+        for start in range(0, len(self._examples), CHUNK):
             x, y = self._examples.batch(slice(start, start + CHUNK))
             part = self._graph.evaluate(weights, x, y)
             right, loss = right + part[0], loss + part[1]
-        return right / total, loss / total
+        answers = self._examples.answers
+        return right / answers, loss / answers

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ..local import Local
 from ..shaping.command import Command
 from ..transport.heartbeat import Heartbeat
 from ..transport.secrets import AllowList, Secret
@@ -55,6 +56,10 @@ class Worker(msgspec.Struct, frozen=True, tag="worker"):
     batch_size: int
     codec: Plain
     error_feedback: bool
+    workers: int
+    """Devices in the whole fleet."""
+    local: Local = Local(rate=1.0)
+    """How far it trains alone."""
     hazards: list[Plain] = []
     """Faults that strike by iteration."""
 
@@ -79,6 +84,9 @@ class Server(msgspec.Struct, frozen=True, tag="server"):
     workers: list[str]
     evaluator: str
     stop: Plain
+    examples: dict[str, int] = {}
+    """How many each of the workers learns from."""
+    optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
     checkpoint: float | None = None
     """Seconds between checkpoints."""
     holds: dict[str, Delay] = {}

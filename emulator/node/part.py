@@ -33,6 +33,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
     from ..core.worker import worker
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
+    from ..streams import stream
 
     layout = read_layout(config.GRAPH)
     learner = DeviceLearner(
@@ -40,8 +41,15 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
         config.SHARD,
         batch_size=part.batch_size,
         stream=f"{node.seed}/{node.name}/batches/{incarnation}",
+        local=part.local,
     )
-    encoder = codecs.encoder(codecs.make(part.codec), layout, error_feedback=part.error_feedback)
+    place = codecs.Place(
+        layout,
+        stream(f"{node.seed}/{node.name}/codec/{incarnation}"),
+        part.workers,
+        learner.per_epoch,
+    )
+    encoder = codecs.encoder(codecs.make(part.codec), place, part.error_feedback)
     patience = part.connection.patience
     story = worker(node.name, incarnation, encoder, layout.size, patience)
     with _connect(node, part.connection) as peer:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ... import kinds
 from ...link import Link, Side
@@ -27,6 +27,8 @@ class Orders:
     secrets: Mapping[str, Secret]
     backend: Backend
     user: int
+    examples: Mapping[str, int] = field(default_factory=dict)
+    """How many each device learns from."""
 
     @property
     def model_bytes(self) -> int:
@@ -45,6 +47,8 @@ class Orders:
             codec=kinds.plain(training.codec),
             modulation=kinds.plain(training.modulation),
             synchronization=kinds.plain(training.synchronization),
+            examples=dict(self.examples),
+            optimizer=kinds.plain(training.optimizer),
             workers=[device.name for device in scenario.nodes],
             evaluator=EVALUATOR,
             stop={
@@ -66,6 +70,8 @@ class Orders:
             batch_size=training.batch_size,
             codec=kinds.plain(training.codec),
             error_feedback=training.error_feedback,
+            workers=len(self.scenario.nodes),
+            local=training.local,
             hazards=list(device.hazards),
         )
         return self._node(device.name, part, device.link)

@@ -6,7 +6,7 @@ virtual time is a stand-in that knows where the result will be. How many threads
 changes no bit of it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import codecs, models
-from ...codecs.base import Buffer, Codec, Count, Encoder, Frames, Gradient, NotFinite, Vector
+from ...codecs.base import (
+    Buffer,
+    Codec,
+    Count,
+    Encoder,
+    Frames,
+    Gradient,
+    NotFinite,
+    Place,
+    Vector,
+)
 from ...codecs.feedback import Plain
 from ...datasets.examples import Examples, Part
 from ...deal import Hands
@@ -23,8 +33,11 @@ from ...layout import Layout
 from ...learners.batches import Batches
 from ...learners.device import CHUNK
 from ...learners.graph import GraphEvaluator, GraphLearner
+from ...learners.local import descend, draw
 from ...learners.numpy import NumpyEvaluator, NumpyLearner
+from ...local import Local
 from ...scenario import Scenario
+from ...streams import stream
 from .pool import Job, Pool
 
 
@@ -33,6 +46,8 @@ class Foreseen(Protocol):
 
     size: int
     """Parameters of the model."""
+    steps: int
+    """Mini-batches that it takes."""
 
     def begin(self) -> None:
         """The device sets to work on it: from now on it is sure to be wanted."""
@@ -55,6 +70,8 @@ class Learning(Protocol):
 
     scores: bool
     """Whether there is anything to evaluate."""
+    examples: Mapping[str, int]
+    """How many each device learns from, if it does."""
 
     def pupil(self, device: str, incarnation: int) -> Pupil: ...
 
@@ -84,8 +101,8 @@ class Reader:
 
     codec: Codec
 
-    def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        return self.codec.encode(gradient, layout)
+    def start(self, place: Place) -> Encoder:
+        return self.codec.start(place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return frames.gradient if isinstance(frames, Read) else self.codec.decode(frames, layout)
@@ -132,16 +149,22 @@ class Training:
         """`working`: what each core works with, at least one."""
         self._scenario, self._hands = scenario, hands
         self._layout = models.find(scenario.training.model).layout
+        self.examples = {device: len(part) for device, part in hands.parts.items()}
         self._pool = Pool(working)
 
     def pupil(self, device: str, incarnation: int) -> Pupil:
         training = self._scenario.training
         part = Part(self._hands.data.train, self._hands.parts[device])
-        stream = f"{self._scenario.seed}/{device}/batches/{incarnation}"
-        encoder = codecs.encoder(training.codec, self._layout, training.error_feedback)
-        return _Pupil(
-            self._pool, part, training.batch_size, stream, encoder, training.codec, self._layout
+        order = f"{self._scenario.seed}/{device}/batches/{incarnation}"
+        batches = Batches(part, training.batch_size, order)
+        place = codecs.Place(
+            self._layout,
+            stream(f"{self._scenario.seed}/{device}/codec/{incarnation}"),
+            len(self._scenario.nodes),
+            batches.per_epoch,
         )
+        encoder = codecs.encoder(training.codec, place, training.error_feedback)
+        return _Pupil(self._pool, part, batches, encoder, training.codec, self._layout, training.local)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._hands.data.test
@@ -151,7 +174,7 @@ class Training:
         for part in scored:
             correct, added = part.result()
             right, loss = right + correct, loss + added
-        return right / len(test), loss / len(test)
+        return right / test.answers, loss / test.answers
 
     def close(self) -> None:
         self._pool.close()
@@ -162,23 +185,24 @@ class _Pupil:
         self,
         pool: Pool[Tool],
         part: Part,
-        batch_size: int,
-        stream: str,
+        batches: Batches,
         encoder: Encoder,
         codec: Codec,
         layout: Layout,
+        local: Local,
     ) -> None:
-        self._pool, self._part, self._encoder = pool, part, encoder
+        self._pool, self._part, self._encoder, self._local = pool, part, encoder, local
         self._codec, self._layout = codec, layout
-        self._batches = Batches(part, batch_size, stream)
+        self._batches = batches
 
     def foresee(self, theta: Vector) -> Foreseen:
         # drawn here and now: threads may come to it in any order
-        batch, part, encoder = self._batches.draw(), self._part, self._encoder
+        drawn, part, encoder = draw(self._batches, self._local), self._part, self._encoder
+        rate, steps = self._local.rate, len(drawn)
         codec, layout = self._codec, self._layout
 
         def find(tool: Tool) -> tuple[Vector, float]:
-            return tool.gradients.gradient(theta, *part.batch(batch))
+            return descend(tool.gradients.gradient, theta, map(part.batch, drawn), rate)
 
         def find_and_encode(tool: Tool) -> tuple[Read | NotFinite, float]:
             gradient, loss = find(tool)
@@ -194,17 +218,17 @@ class _Pupil:
 
         # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
         if isinstance(encoder, Plain):
-            return _Encoded(theta.size, self._pool.submit(find_and_encode))
-        return _Found(theta.size, self._pool.submit(find), self._pool, encode)
+            return _Encoded(theta.size, steps, self._pool.submit(find_and_encode))
+        return _Found(theta.size, steps, self._pool.submit(find), self._pool, encode)
 
 
 class _Encoded:
     """A gradient whose frames are being made with it."""
 
-    __slots__ = ("_result", "size")
+    __slots__ = ("_result", "size", "steps")
 
-    def __init__(self, size: int, result: Job[tuple[Read | NotFinite, float]]) -> None:
-        self.size, self._result = size, result
+    def __init__(self, size: int, steps: int, result: Job[tuple[Read | NotFinite, float]]) -> None:
+        self.size, self.steps, self._result = size, steps, result
 
     def begin(self) -> None:
         pass
@@ -219,16 +243,18 @@ class _Encoded:
 class _Found:
     """A gradient whose frames are made once the device has set to work on it."""
 
-    __slots__ = ("_encode", "_frames", "_pool", "_result", "size")
+    __slots__ = ("_encode", "_frames", "_pool", "_result", "size", "steps")
 
     def __init__(
         self,
         size: int,
+        steps: int,
         result: Job[tuple[Vector, float]],
         pool: Pool[Tool],
         encode: Callable[[Vector], Read | NotFinite],
     ) -> None:
-        self.size, self._result, self._pool, self._encode = size, result, pool, encode
+        self.size, self.steps = size, steps
+        self._result, self._pool, self._encode = result, pool, encode
         self._frames: Job[Read | NotFinite] | None = None
 
     def begin(self) -> None:

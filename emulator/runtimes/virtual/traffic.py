@@ -3,11 +3,12 @@
 For fleets too large to train: what matters there is who waits for whom and how many bytes pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
-from ...codecs.base import Codec, Count, Frames, Gradient, Vector
+from ...codecs.base import Codec, Count, Encoder, Frames, Gradient, Place, Vector
 from ...layout import Layout
 from ...streams import stream
 from .learning import Foreseen, Pupil
@@ -21,11 +22,15 @@ class Expected:
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
         gradient = stream(f"expected/{layout.size}").standard_normal(layout.size, np.float32)
-        self._frames = tuple(map(bytes, codec.encode(gradient, layout)))
+        encoder = codec.start(Place(layout, stream(f"expected/{layout.size}/codec")))
+        self._frames = tuple(map(bytes, encoder.encode(gradient)))
         self._gradient = codec.decode(self._frames, layout)
         self._count = codec.count(self._frames)
 
-    def encode(self, gradient: Vector, layout: Layout | None = None) -> Frames:
+    def start(self, place: Place) -> Encoder:
+        return self
+
+    def encode(self, gradient: Vector) -> Frames:
         return self._frames
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -43,7 +48,9 @@ class Unchanged:
     def __init__(self, theta: Vector) -> None:
         self._theta, self.version = theta, 0
 
-    def apply(self, arrivals: Sequence[tuple[Gradient, int]]) -> list[float]:
+    def apply(
+        self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
+    ) -> list[float]:
         """Nothing is modulated, so no divisor is known."""
         self.version += len(arrivals)
         return [float("nan")] * len(arrivals)
@@ -59,9 +66,11 @@ class Nobody:
     """A Learning in which nobody learns; one stand-in serves all."""
 
     scores = False
+    examples: Mapping[str, int] = MappingProxyType({})
 
-    def __init__(self, size: int) -> None:
-        self._foreseen = _Nothing(size)
+    def __init__(self, size: int, steps: int = 1) -> None:
+        """Each spends the time of so many mini-batches between a model and its update."""
+        self._foreseen = _Nothing(size, steps)
 
     def pupil(self, device: str, incarnation: int) -> Pupil:
         return self
@@ -77,8 +86,8 @@ class Nobody:
 
 
 class _Nothing:
-    def __init__(self, size: int) -> None:
-        self.size = size
+    def __init__(self, size: int, steps: int) -> None:
+        self.size, self.steps = size, steps
 
     def begin(self) -> None:
         pass
