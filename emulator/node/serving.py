@@ -4,7 +4,7 @@ import signal
 import time
 from pathlib import Path
 
-from .. import codecs, models, modulation, synchronization
+from .. import codecs, models, modulation, optimizers, synchronization
 from ..core.parameters import Parameters
 from ..core.server import ParameterServer, Stop
 from ..runlog import RunLog
@@ -44,11 +44,14 @@ def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
     """The core as the configuration asks for it."""
     model = models.find(part.model)
     modulator = modulation.make(part.modulation).start(model.layout)
+    optimizer = optimizers.make(part.optimizer)
+    policy = synchronization.make(part.synchronization)
+    initial = model.initial(node.seed)
     return ParameterServer(
-        Parameters(model.initial(node.seed), part.learning_rate, modulator),
+        Parameters(initial, part.learning_rate, modulator, optimizer=optimizer),
         layout=model.layout,
         codec=codecs.make(part.codec),
-        synchronizer=synchronization.make(part.synchronization).start(frozenset(part.workers)),
+        synchronizer=policy.start(frozenset(part.workers), node.seed, part.examples),
         workers=part.workers,
         evaluator=part.evaluator or None,
         stop=Stop(**part.stop),

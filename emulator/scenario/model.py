@@ -18,8 +18,10 @@ from ..datasets.split import AnySplit, Iid
 from ..faults import FAULTS, Aimed, scheduled
 from ..link import Link
 from ..models import MODELS
+from ..local import Local
 from ..modulation import AnyModulation, Constant
-from ..synchronization import AnySynchronization, Asynchronous
+from ..optimizers import SGD, AnyOptimizer
+from ..synchronization import AnySynchronization, Asynchronous, local
 from ..units import Fraction
 from .devices import Device, Group, Part, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
@@ -27,16 +29,15 @@ from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
-def _images(data: Description) -> str:
-    height, width = data.shape
-    return f"{data.sizes['train']:,} images of {height} × {width} to learn from"
+def _examples(data: Description) -> str:
+    return f"{data.sizes['train']:,} {data.task}, to learn from"
 
 
 class Training(Part):
     """What is learnt, from what, and by which algorithm."""
 
-    dataset: Annotated[str, Name({name: _images(data) for name, data in DATASETS.items()})]
-    """The images to learn from."""
+    dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
+    """The images or texts to learn from."""
     model: Annotated[
         str, Name({name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()})
     ]
@@ -44,9 +45,11 @@ class Training(Part):
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
     """How the training set is dealt out to the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
-    """Images in a mini-batch."""
+    """Examples in a mini-batch."""
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
     """The step at the server, before modulation."""
+    optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
+    """What the server makes of the mean gradient of a step."""
     codec: Annotated[AnyCodec, Kinds()]
     """How gradients are compressed; or give `algorithm`, which stands for it and the rest."""
     modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
@@ -66,7 +69,13 @@ class Training(Part):
         """The algorithm's name, or its parts in a few words."""
         parts = (self.codec, self.modulation, self.synchronization)
         feedback = ["error feedback"] if self.error_feedback else []
-        return self.algorithm or ", ".join([*(part.kind for part in parts), *feedback])
+        named = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
+        return ", ".join([*named, *([] if self.optimizer == SGD() else [self.optimizer.kind])])
+
+    @property
+    def local(self) -> Local:
+        """How far a device trains between a model and its update."""
+        return local(self.synchronization, self.learning_rate)
 
 
 class Evaluate(Part):

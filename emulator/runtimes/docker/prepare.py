@@ -96,7 +96,8 @@ def prepare(
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
-    orders = Orders(scenario, model.layout.size, guests, secrets, backend, user)
+    examples = {name: len(indices) for name, indices in hands.parts.items()}
+    orders = Orders(scenario, model.layout.size, guests, secrets, backend, user, examples)
     world = World(scenario, folder, orders, image, graph)
     tell("shards")
     _write_shards(hands, folder.work / "shards")

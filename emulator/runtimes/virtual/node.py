@@ -94,14 +94,14 @@ class Node:
         else:
             self.inbox.append(message)
 
-    def done(self, law: Law) -> float:
-        """When work that begins now is done; `law` says what a whole core takes."""
+    def done(self, law: Law, times: int = 1) -> float:
+        """When work that begins now is done; `law` says what a whole core takes for each piece."""
         if isinstance(law, Fixed):
-            work = float(law.fixed)
+            work = float(law.fixed) * times
         else:
             if self._dice is None:
                 self._dice = Random(f"{self._world.seed}/{self.name}/work")
-            work = law.draw(self._dice)
+            work = sum([law.draw(self._dice) for _ in range(times)])
         now = self._world.heap.now
         return now + work if self.quota is None else self.quota.finish(now, work)
 
@@ -150,7 +150,7 @@ class Node:
 
     def _compute(self, foreseen: Any) -> None:
         foreseen.begin()
-        heap, end = self._world.heap, self.done(self._world.step)
+        heap, end = self._world.heap, self.done(self._world.step, foreseen.steps)
         heap.at(end, self._computed, self.incarnation, foreseen, end - heap.now)
 
     def _computed(self, incarnation: int, foreseen: Any, seconds: float) -> None:

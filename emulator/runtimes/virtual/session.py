@@ -12,6 +12,7 @@ from ...calibration import calibrated
 from ...codecs.base import Codec, Encoder
 from ...core.parameters import Parameters, State
 from ...core.server import ParameterServer, Stop
+from ...datasets import DATASETS
 from ...deal import deal
 from ...errors import ScenarioError
 from ...folder import create
@@ -73,7 +74,7 @@ def _learners(
     initial = model.initial(scenario.seed)
     if learner == "none":
         expected = Expected(training.codec, model.layout)
-        return Nobody(model.layout.size), expected, expected, Unchanged(initial)
+        return Nobody(model.layout.size, _steps(scenario)), expected, expected, Unchanged(initial)
     view.progress("data")
     hands = deal(scenario)
     graph = None
@@ -85,8 +86,20 @@ def _learners(
         made = [make() for _ in range(cores or len(os.sched_getaffinity(0)))]
     except ValueError as error:
         raise ScenarioError(f"virtual.learner: {error}") from error
-    state = Parameters(initial, training.learning_rate, training.modulation.start(model.layout))
+    state = Parameters(
+        initial,
+        training.learning_rate,
+        training.modulation.start(model.layout),
+        optimizer=training.optimizer,
+    )
     return Training(scenario, hands, made), Unwrapped(), Reader(training.codec), state
+
+
+def _steps(scenario: Scenario) -> int:
+    """Mini-batches between a model and its update where no data is dealt: for all the same."""
+    training = scenario.training
+    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    return training.local.batches(examples, training.batch_size)
 
 
 @contextmanager
@@ -153,7 +166,9 @@ class _World:
             self._state,
             layout=self._layout,
             codec=self._codec,
-            synchronizer=scenario.training.synchronization.start(workers),
+            synchronizer=scenario.training.synchronization.start(
+                workers, scenario.seed, self._learning.examples
+            ),
             workers=workers,
             evaluator=EVALUATOR if self._learning.scores else None,
             stop=Stop(
