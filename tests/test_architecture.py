@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "streams": set(),
     "cache": set(),
     "runlog": set(),
+    "local": set(),
     "roles": set(),
     "link": {"units"},
     "kinds": {"units"},
@@ -32,17 +33,19 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     # what can be plugged in
     "codecs": {"errors", "kinds", "layout", "units"},
     "modulation": {"codecs", "kinds", "layout"},
-    "synchronization": {"kinds", "units"},
+    "optimizers": {"codecs", "kinds"},
+    "synchronization": {"errors", "kinds", "local", "streams", "units"},
     "algorithms": {*_PLUGINS, "units"},
     "faults": {"actions", "laws", "units"},
     "models": {"codecs", "layout", "streams", "task"},
     "datasets": {"cache", "errors", "streams", "task"},
     "learners": {
-        *{"cache", "codecs", "datasets", "errors", "layout", "models", "streams", "task"},
+        *{"cache", "codecs", "datasets", "errors", "layout", "local", "models", "streams"},
+        "task",
     },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
-    "core": {*_PLUGINS, "errors", "layout", "runlog"},
+    "core": {*_PLUGINS, "errors", "layout", "optimizers", "runlog"},
     "transport": {"core", "errors", "learners", "shaping", "units"},
     "scenario": {
         *_PLUGINS,
@@ -54,7 +57,9 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
             "faults",
             "laws",
             "link",
+            "local",
             "models",
+            "optimizers",
             "roles",
             "units",
         },
@@ -76,7 +81,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "node": {
         *_PLUGINS,
         *{"actions", "core", "errors", "faults", "layout", "learners", "models", "streams"},
-        *{"runlog", "shaping", "transport"},
+        *{"local", "optimizers", "runlog", "shaping", "transport"},
     },
     "calibration": {
         *{"cache", "codecs", "core", "datasets", "errors", "laws", "learners", "models"},
@@ -94,7 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "runtimes": {
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},
         *{"kinds", "laws", "layout", "learners", "link", "models", "node", "roles", "scenario"},
-        *{"folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
+        *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
         *{"tail", "transport"},
     },
     "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},

@@ -45,7 +45,8 @@ def orders(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) ->
     names = ("near", "far", "evaluator")
     tokens = {name: f"secret of {name}" for name in names}
     secrets = {name: Token(name, token) for name, token in tokens.items()}
-    return Orders(loads(text), parameters, Guests(tokens), secrets, backend, user=65534)
+    examples = {"near": 700, "far": 300}
+    return Orders(loads(text), parameters, Guests(tokens), secrets, backend, 65534, examples)
 
 
 def plain(node: Node) -> Any:
@@ -70,6 +71,8 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "heartbeat": {"interval": 2.0, "timeout": 10.0},
         "model": "digits-mlp",
         "learning_rate": 0.1,
+        "optimizer": {"kind": "sgd"},
+        "examples": {"near": 700, "far": 300},
         "codec": {"kind": "topk", "keep": 0.01, "indices": "gap"},
         "modulation": {"kind": "per-parameter"},
         "synchronization": {"kind": "asynchronous"},
@@ -98,6 +101,8 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
         "batch_size": 20,
         "codec": {"kind": "topk", "keep": 0.01, "indices": "gap"},
         "error_feedback": False,
+        "local": {"rate": 0.1, "steps": 1, "epochs": 0},
+        "workers": 2,
         "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
     }
 

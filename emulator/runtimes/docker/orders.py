@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ... import kinds
 from ...link import Link, Side
@@ -27,7 +27,7 @@ class Orders:
     secrets: Mapping[str, Secret]
     backend: Backend
     user: int
-    examples: Mapping[str, int] = field(default_factory=dict)
+    examples: Mapping[str, int]
     """How many each device learns from."""
 
     @property
