@@ -7,7 +7,7 @@ from ..datasets import shard
 from ..local import Local
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
-from .local import descend, draw
+from .local import descend, draw, per_epoch
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and more memory."""
@@ -30,8 +30,8 @@ class DeviceLearner:
 
     @property
     def per_epoch(self) -> int:
-        """Batches in one pass over the shard."""
-        return self._batches.per_epoch
+        """Updates in one pass over the shard, at least one."""
+        return per_epoch(self._batches, self._local)
 
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
         batches = map(self._examples.batch, draw(self._batches, self._local))

@@ -6,7 +6,7 @@ the rate (McMahan et al., 2017, algorithm 1), and one mini-batch's is a gradient
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVarTuple, Unpack
+from typing import Any, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +26,15 @@ def draw(batches: Batches, local: Local) -> Drawn:
     return [batches.draw() for _ in range(local.steps)]
 
 
+def per_epoch(batches: Batches, local: Local) -> int:
+    """Updates that a device makes while it goes once through its data, at least one."""
+    return 1 if local.epochs else max(1, batches.per_epoch // local.steps)
+
+
 def descend(
-    find: Callable[[Vector, Unpack[Ts]], tuple[Vector, float]],
+    find: Callable[[Vector, *Ts], tuple[Vector, float]],
     theta: Vector,
-    batches: Iterable[tuple[Unpack[Ts]]],
+    batches: Iterable[tuple[*Ts]],
     rate: float,
 ) -> tuple[Vector, float]:
     """The sum of the gradients that `find` finds, and the mean of its losses."""

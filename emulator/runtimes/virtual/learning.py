@@ -33,7 +33,7 @@ from ...layout import Layout
 from ...learners.batches import Batches
 from ...learners.device import CHUNK
 from ...learners.graph import GraphEvaluator, GraphLearner
-from ...learners.local import descend, draw
+from ...learners.local import descend, draw, per_epoch
 from ...learners.numpy import NumpyEvaluator, NumpyLearner
 from ...local import Local
 from ...scenario import Scenario
@@ -70,8 +70,10 @@ class Learning(Protocol):
 
     scores: bool
     """Whether there is anything to evaluate."""
-    examples: Mapping[str, int]
-    """How many each device learns from, if it does."""
+
+    @property
+    def examples(self) -> Mapping[str, int]:
+        """How many each device learns from, if it does."""
 
     def pupil(self, device: str, incarnation: int) -> Pupil: ...
 
@@ -161,10 +163,12 @@ class Training:
             self._layout,
             stream(f"{self._scenario.seed}/{device}/codec/{incarnation}"),
             len(self._scenario.nodes),
-            batches.per_epoch,
+            per_epoch(batches, training.local),
         )
         encoder = codecs.encoder(training.codec, place, training.error_feedback)
-        return _Pupil(self._pool, part, batches, encoder, training.codec, self._layout, training.local)
+        return _Pupil(
+            self._pool, part, batches, encoder, training.codec, self._layout, training.local
+        )
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._hands.data.test
