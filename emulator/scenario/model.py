@@ -17,8 +17,8 @@ from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
 from ..faults import FAULTS, Aimed, scheduled
 from ..link import Link
-from ..models import MODELS
 from ..local import Local
+from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..synchronization import AnySynchronization, Asynchronous, local
