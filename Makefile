@@ -41,7 +41,7 @@ compose: engine $(INSTALLED) data images ## the smallest world by hand, from doc
 images: engine $(INSTALLED) base ## the image that every device runs from
 	@$(BIN)/python -m emulator.runtimes.docker.image
 
-data: $(INSTALLED) ## MNIST, Fashion-MNIST and the digits
+data: $(INSTALLED) ## MNIST, Fashion-MNIST, the digits and the sentences
 	@$(BIN)/python -m emulator.datasets
 
 bench: engine $(INSTALLED) data images ## updates a second, plain and encrypted, beside their upper bounds

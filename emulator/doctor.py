@@ -48,7 +48,8 @@ def _data(name: str) -> Finding:
         data = datasets.load(name)
     except EmulatorError as error:
         return Finding("data", False, str(error), optional=name != NEEDED)
-    found = f"{name}: {len(data.train):,} + {len(data.test):,} images, sound"
+    inputs = datasets.DATASETS[name].task.inputs
+    found = f"{name}: {len(data.train):,} + {len(data.test):,} {inputs}, sound"
     return Finding("data", True, found, optional=name != NEEDED)
 
 

@@ -19,7 +19,7 @@ import pytest
 from emulator import datasets, doctor
 from emulator.cli import commands, main
 from emulator.datasets.examples import Examples
-from emulator.datasets.store import PARTS, save
+from emulator.datasets.store import save
 from emulator.errors import HostError
 from emulator.folder import conductor as find_conductor
 from emulator.host import Host
@@ -254,12 +254,7 @@ def test_missing_data(emulate: Emulate, tmp_path: Path) -> None:
 
 def test_damaged_data(emulate: Emulate, tmp_path: Path) -> None:
     about = datasets.DATASETS["digits"]
-    sizes = [about.sizes[part.split("-")[0]] for part in PARTS]
-    shapes = [
-        (size, *about.shape) if part.endswith("images") else (size,)
-        for part, size in zip(PARTS, sizes, strict=True)
-    ]
-    save("digits", {p: np.zeros(s, np.uint8) for p, s in zip(PARTS, shapes, strict=True)})
+    save("digits", {part: np.zeros(about.shape(part), np.uint8) for part in about.parts})
     told = refused(emulate, scenario(tmp_path))
     assert told.code == 1
     assert re.search(r"digits/train-images.npy is damaged: .*run `make data`", told.err)

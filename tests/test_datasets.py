@@ -10,9 +10,19 @@ from emulator.datasets import catalog, fetch, shard, store
 from emulator.datasets.archives import Files, Unavailable
 from emulator.datasets.catalog import DATASETS, Description
 from emulator.datasets.examples import Bytes, Examples
-from emulator.datasets.formats import DIGITS, IDX, read_digits, read_idx
+from emulator.datasets.formats import (
+    ALPHABET,
+    DIGITS,
+    IDX,
+    TEXTS,
+    read_digits,
+    read_idx,
+    read_texts,
+)
 from emulator.errors import DataError
+from emulator.task import Task
 
+TASK = Task("images", (3, 2), classes=10)
 RNG = np.random.default_rng(0)
 ARRAYS = {
     "train-images": RNG.integers(0, 256, (6, 3, 2), np.uint8),
@@ -50,7 +60,7 @@ class Given:
 def tiny(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Description:
     """A data set that is known, and not here yet."""
     digests = {part: store.digest(array) for part, array in ARRAYS.items()}
-    description = Description("tiny", (3, 2), 255, {"train": 6, "test": 4}, digests)
+    description = Description("tiny", TASK, 255, {"train": 6, "test": 4}, digests)
     monkeypatch.setitem(DATASETS, "tiny", description)
     monkeypatch.setitem(fetch.ORIGINS, "tiny", fetch.Origin(IDX, read_idx, (Given(FILES),)))
     monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
@@ -75,7 +85,8 @@ def test_what_is_fetched_is_loaded(tiny: Description) -> None:
     data = datasets.load("tiny")
     for part, array in ARRAYS.items():
         examples = data.train if part.startswith("train") else data.test
-        assert np.array_equal(getattr(examples, part.split("-")[1]), array)
+        kept = examples.labels if part.endswith("labels") else examples.inputs
+        assert np.array_equal(kept, array)
     assert said[0] == "tiny: from a source of 4 files"
     assert said[1].startswith("tiny: 6 + 4 images in ")
     assert {path.name for path in store.folder("tiny").iterdir()} == {f"{p}.npy" for p in ARRAYS}
@@ -169,21 +180,48 @@ def test_every_fifth_digit_is_for_the_test() -> None:
             read_digits({DIGITS[0]: broken})
 
 
+def test_texts_follow_one_another_and_their_labels_run_ahead() -> None:
+    train = "a farmer. " * 21
+    arrays = read_texts({TEXTS[0]: train[:201].encode(), TEXTS[1]: b"why? " * 21})
+    assert arrays["train-texts"].shape == arrays["train-labels"].shape == (4, 50)
+    assert arrays["test-texts"].shape == (2, 50)
+    for what, at in (("texts", 0), ("labels", 1)):
+        told = "".join(ALPHABET[code] for code in arrays[f"train-{what}"].ravel())
+        assert told == train[at : 200 + at]
+
+
+def test_a_strange_character_is_refused() -> None:
+    with pytest.raises(Unavailable, match=r"test.txt has the byte b'W', which is not in "):
+        read_texts({TEXTS[0]: b"a " * 60, TEXTS[1]: b"why? Why? " * 6})
+
+
 @pytest.mark.parametrize("white", [16, 255])
 def test_a_batch_is_what_a_model_takes(white: int) -> None:
     images = np.array([[[0, white]], [[white, 0]], [[1, 2]]], np.uint8)
-    x, y = Examples(images, np.array([3, 4, 5], np.uint8), white).batch(np.array([2, 0]))
+    examples = Examples(images, np.array([3, 4, 5], np.uint8), white)
+    x, y = examples.batch(np.array([2, 0]))
     assert (x.dtype, y.dtype) == (np.float32, np.int32)
     assert x.tolist() == [[np.float32(1 / white), np.float32(2 / white)], [0, 1]]
     assert y.tolist() == [5, 3]
+    assert (len(examples), examples.answers) == (3, 3)
+
+
+def test_a_batch_of_texts_is_codes_and_the_next_ones() -> None:
+    text = np.array([7, 0, 31, 4, 2, 9, 1], np.uint8)
+    examples = Examples(text[:6].reshape(2, 3), text[1:].reshape(2, 3), scale=1)
+    x, y = examples.batch(np.array([1, 0]))
+    assert (x.dtype, y.dtype) == (np.float32, np.int32)
+    assert x.tolist() == [[4, 2, 9], [7, 0, 31]]
+    assert y.tolist() == [[2, 9, 1], [0, 31, 4]]
+    assert (len(examples), examples.answers) == (2, 6)
 
 
 def test_a_shard_comes_back_from_its_folder(tmp_path: Path) -> None:
     mine = Examples(ARRAYS["train-images"], ARRAYS["train-labels"], 16).take(np.array([4, 1]))
     shard.write(tmp_path / "s", mine)
     back = shard.read(tmp_path / "s")
-    assert np.array_equal(back.images, mine.images) and np.array_equal(back.labels, mine.labels)
-    assert back.white == 16 and len(back) == 2
+    assert np.array_equal(back.inputs, mine.inputs) and np.array_equal(back.labels, mine.labels)
+    assert back.scale == 16 and len(back) == 2
     (tmp_path / "s" / "labels.npy").unlink()
     with pytest.raises(DataError, match=r"s is not a shard: .*labels\.npy"):
         shard.read(tmp_path / "s")
@@ -196,7 +234,7 @@ FIRST = {
 }
 
 
-@pytest.mark.parametrize("name", DATASETS)
+@pytest.mark.parametrize("name", FIRST)
 def test_is_the_data_that_everyone_means(name: str) -> None:
     if not store.folder(name).exists():
         pytest.skip(f"{name} is not here: make data")

@@ -1,5 +1,6 @@
 """The exported graphs, run through the C library, against TensorFlow's own Python package."""
 
+import math
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,10 +13,11 @@ import pytest
 from emulator import models
 from emulator.datasets import shard
 from emulator.datasets.examples import Examples
+from emulator.layout import Variable
 from emulator.learners.capi import TensorFlowError
 from emulator.learners.device import DeviceEvaluator, DeviceLearner
 from emulator.learners.export import exported
-from emulator.learners.graph import GraphEvaluator, GraphLearner, read_layout
+from emulator.learners.graph import EVALUATION, GRADIENT, GraphEvaluator, GraphLearner, read_layout
 from emulator.models import MODELS, Model
 
 pytestmark = pytest.mark.tensorflow
@@ -24,8 +26,10 @@ EVERY = pytest.mark.parametrize("name", MODELS)
 
 def batch(model: Model, size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
-    x = rng.random((size, model.shape[0] * model.shape[1]), dtype=np.float32)
-    return x, rng.integers(0, 10, size).astype(np.int32)
+    y = rng.integers(0, model.task.classes, (size, *model.task.answers)).astype(np.int32)
+    if model.task.inputs == "texts":
+        return rng.integers(0, model.task.classes, y.shape).astype(np.float32), y
+    return rng.random((size, math.prod(model.task.shape)), dtype=np.float32), y
 
 
 @pytest.fixture
@@ -39,22 +43,34 @@ def keras(model: Model, theta: np.ndarray) -> Any:
     """The model once more, from Keras' own layers."""
     import tensorflow as tf
 
-    layers = tf.keras.layers
-    network = tf.keras.Sequential([layers.Input((model.shape[0] * model.shape[1],))])
+    network = tf.keras.Sequential([tf.keras.Input((math.prod(model.task.shape),))])
+    if model.task.inputs == "texts":
+        network.add(tf.keras.layers.CategoryEncoding(model.task.classes, output_mode="one_hot"))
     weights = [v for v in model.layout.variables if v.kind != "bias"]
     if weights[0].kind == "conv":
-        network.add(layers.Reshape((*model.shape, 1)))
+        network.add(tf.keras.layers.Reshape((*model.task.shape, 1)))
     for number, variable in enumerate(weights):
-        activation = "relu" if number < len(weights) - 1 else None
-        if variable.kind == "conv":
-            network.add(layers.Conv2D(variable.shape[-1], 3, padding="same", activation=activation))
-            network.add(layers.MaxPooling2D(2))
-            continue
-        if number and weights[number - 1].kind == "conv":
-            network.add(layers.Flatten())
-        network.add(layers.Dense(variable.shape[-1], activation=activation))
+        if number and (weights[number - 1].kind, variable.kind) == ("conv", "dense"):
+            network.add(tf.keras.layers.Flatten())
+        for layer in of_keras(model, variable, last=number == len(weights) - 1):
+            network.add(layer)
     network.set_weights([theta[at].reshape(v.shape) for v, at in model.layout])
     return network
+
+
+def of_keras(model: Model, variable: Variable, last: bool) -> list[Any]:
+    import tensorflow as tf
+
+    layers, (*inner, outputs) = tf.keras.layers, variable.shape
+    if variable.kind == "conv":
+        how = {"padding": "valid"} if model.name == "mnist-lenet" else {"activation": "relu"}
+        convolution = layers.Conv2D(outputs, inner[0], **{"padding": "same", **how})
+        return [convolution, layers.MaxPooling2D(2)]
+    if variable.name.endswith("recurrent"):
+        return []  # it belongs to the layer before
+    if variable.kind == "recurrent":
+        return [layers.LSTM(outputs // 4, return_sequences=True)]
+    return [layers.Dense(outputs, activation=None if last else "relu")]
 
 
 def taped(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray) -> tuple[Any, float]:
@@ -84,14 +100,41 @@ def test_the_gradient_is_that_of_the_tape(name: str, size: int) -> None:
 
 
 @EVERY
+def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
+    """Along a random direction in each variable by itself, by central differences."""
+    model, rng = models.find(name), np.random.default_rng(1)
+    theta, (x, y) = model.initial(0), batch(model, 10)
+    learner = GraphLearner(exported(name))
+    gradient, _ = learner.gradient(theta, x, y)
+    for variable, at in model.layout:
+        step = np.zeros_like(theta)
+        step[at] = gradient[at] + rng.normal(size=variable.size) * gradient[at].std()
+        step *= np.float32(0.02 / np.linalg.norm(step))
+        above, below = (learner.gradient(theta + aside, x, y)[1] for aside in (step, -step))
+        slope = float(gradient @ step)
+        assert (above - below) / 2 == pytest.approx(slope, rel=0.03, abs=3e-6), variable.name
+
+
+@EVERY
+@pytest.mark.parametrize("file", [GRADIENT, EVALUATION])
+def test_a_graph_is_without_loops_and_branches(name: str, file: str) -> None:
+    """Which would take TensorFlow's executor off the one thread, and its optimizer to unroll."""
+    content = (exported(name) / file).read_bytes()
+    for operation in (b"While", b"Enter", b"Switch", b"StatelessIf", b"PartitionedCall", b"VarHandleOp"):
+        assert operation not in content, operation
+
+
+@EVERY
 def test_the_evaluation_is_that_of_keras(name: str) -> None:
     model = models.find(name)
     theta, (x, y) = model.initial(0), batch(model, 300)
     correct, loss = GraphEvaluator(exported(name)).evaluate(theta, x, y)
     logits = keras(model, theta)(x).numpy().astype(np.float64)
-    assert correct == np.count_nonzero(logits.argmax(1) == y)
-    exact = np.log(np.exp(logits - logits.max(1, keepdims=True)).sum(1)) + logits.max(1)
-    assert loss == pytest.approx(np.sum(exact - logits[np.arange(300), y]), rel=1e-5)
+    assert correct == np.count_nonzero(logits.argmax(-1) == y)
+    top = logits.max(-1, keepdims=True)
+    exact = np.log(np.exp(logits - top).sum(-1, keepdims=True)) + top
+    true = np.take_along_axis(logits, y[..., None], -1)
+    assert loss == pytest.approx(np.sum(exact - true), rel=1e-5)
 
 
 @EVERY
@@ -207,7 +250,7 @@ def device(tmp_path: Path) -> Iterator[Any]:
 
     def start(name: str, steps: int) -> int:
         model, rng = models.find(name), np.random.default_rng(0)
-        images = rng.integers(0, 256, (300, *model.shape), np.uint8)
+        images = rng.integers(0, 256, (300, *model.task.shape), np.uint8)
         shard.write(tmp_path, Examples(images, rng.integers(0, 10, 300, np.uint8), 255))
         np.save(tmp_path / "theta.npy", model.initial(0))
         folders = [str(exported(name)), str(tmp_path), str(tmp_path / "theta.npy")]

@@ -18,7 +18,7 @@ from emulator.learners.line import Line
 def examples(count: int) -> Examples:
     """Each of one pixel, whose level is its number."""
     levels = np.arange(count, dtype=np.uint8)
-    return Examples(levels.reshape(-1, 1, 1), levels % 10, white=1)
+    return Examples(levels.reshape(-1, 1, 1), levels % 10, scale=1)
 
 
 def served(batches: Batches, count: int) -> np.ndarray:

@@ -1,18 +1,31 @@
+import math
 import subprocess
 import sys
+from itertools import groupby
 
 import numpy as np
 import pytest
 
 from emulator import models
+from emulator.datasets import DATASETS
 from emulator.layout import Layout
 from emulator.models import MODELS
 
 SIZES = {
     "mnist-cnn": (421_642, 8),
+    "mnist-lenet": (431_080, 8),
     "mnist-mlp": (669_706, 6),
     "digits-mlp": (17_226, 6),
+    "char-lstm": (218_144, 8),
 }
+KINDS = {
+    "mnist-cnn": ["conv", "conv", "dense", "dense"],
+    "mnist-lenet": ["conv", "conv", "dense", "dense"],
+    "mnist-mlp": ["dense"] * 3,
+    "digits-mlp": ["dense"] * 3,
+    "char-lstm": ["recurrent", "recurrent", "dense"],
+}
+"""Of each layer's weights."""
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -24,14 +37,40 @@ def test_has_as_many_parameters_as_the_papers_say(name: str) -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_counts_layers_from_the_input_each_with_its_bias(name: str) -> None:
     variables = models.find(name).layout.variables
-    assert [v.layer for v in variables] == [i // 2 for i in range(len(variables))]
-    assert [v.kind == "bias" for v in variables] == [i % 2 == 1 for i in range(len(variables))]
+    layers = [[*group] for _, group in groupby(variables, key=lambda variable: variable.layer)]
+    assert [layer[0].layer for layer in layers] == list(range(len(layers)))
+    for layer, kind in zip(layers, KINDS[name], strict=True):
+        *weights, bias = layer
+        assert {one.kind for one in weights} == {kind} and bias.kind == "bias"
+        assert {one.shape[-1] for one in weights} == {*bias.shape}
     assert len({v.name for v in variables}) == len(variables)
 
 
 def test_the_cnn_is_the_one_that_adacomp_was_tried_on() -> None:
     shapes = [v.shape for v in models.find("mnist-cnn").layout.variables]
     assert shapes[::2] == [(3, 3, 1, 32), (3, 3, 32, 64), (3136, 128), (128, 10)]
+
+
+def test_lenet_is_the_one_that_residual_compression_was_tried_on() -> None:
+    shapes = [v.shape for v in models.find("mnist-lenet").layout.variables]
+    assert shapes[::2] == [(5, 5, 1, 20), (5, 5, 20, 50), (800, 500), (500, 10)]
+
+
+def test_the_lstm_is_as_char_rnn_has_it() -> None:
+    model = models.find("char-lstm")
+    shapes = {v.name: v.shape for v in model.layout.variables if v.kind != "bias"}
+    assert shapes == {
+        "lstm0/weights": (32, 512),
+        "lstm0/recurrent": (128, 512),
+        "lstm1/weights": (128, 512),
+        "lstm1/recurrent": (128, 512),
+        "dense2/weights": (128, 32),
+    }
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_some_data_set_is_for_it(name: str) -> None:
+    assert models.find(name).task in [data.task for data in DATASETS.values()]
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -54,16 +93,30 @@ def test_the_cnn_begins_with_truncated_normals_and_biases_of_a_tenth() -> None:
     assert abs(weights.mean()) < 0.001
 
 
-@pytest.mark.parametrize("name", ["mnist-mlp", "digits-mlp"])
-def test_the_perceptrons_begin_as_glorot_proposes(name: str) -> None:
+@pytest.mark.parametrize("name", ["mnist-mlp", "digits-mlp", "mnist-lenet"])
+def test_others_begin_as_glorot_proposes(name: str) -> None:
     model = models.find(name)
     start = model.initial(0)
     for variable, at in model.layout:
         if variable.kind == "bias":
             assert not start[at].any()
         else:
-            spread = np.sqrt(2 / sum(variable.shape))
+            *window, inputs, outputs = variable.shape
+            spread = np.sqrt(2 / (inputs + outputs) / math.prod(window))
             assert start[at].std() == pytest.approx(spread, rel=0.05)
+
+
+def test_the_lstm_begins_with_glorots_weights_in_each_gate_and_forgets_nothing() -> None:
+    model = models.find("char-lstm")
+    start = {v.name: model.initial(0)[at].reshape(v.shape) for v, at in model.layout}
+    for name, inputs in (("lstm0/weights", 32), ("lstm1/recurrent", 128)):
+        for gate in np.split(start[name], 4, axis=1):
+            assert gate.std() == pytest.approx(np.sqrt(2 / (inputs + 128)), rel=0.05)
+    for layer in (0, 1):
+        gates = np.split(start[f"lstm{layer}/bias"], 4)
+        assert [float(gate.mean()) for gate in gates] == [0, 1, 0, 0]
+        assert [float(gate.std()) for gate in gates] == [0, 0, 0, 0]
+    assert not start["dense2/bias"].any()
 
 
 def test_layouts_survive_json() -> None:
@@ -74,7 +127,7 @@ def test_layouts_survive_json() -> None:
 def test_an_unknown_name_is_told_what_was_meant() -> None:
     with pytest.raises(ValueError, match=r"'mnist-cn' is not mnist-cnn or .*mean 'mnist-cnn'\?"):
         models.find("mnist-cn")
-    with pytest.raises(ValueError, match=r"digits-mlp$"):
+    with pytest.raises(ValueError, match=r"char-lstm$"):
         models.find("resnet")
 
 

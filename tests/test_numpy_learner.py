@@ -1,5 +1,6 @@
 """Perceptrons in NumPy: their gradient is that of their loss, and TensorFlow's."""
 
+import math
 import os
 import subprocess
 import sys
@@ -18,15 +19,16 @@ from emulator.learners.line import Line
 from emulator.learners.numpy import NumpyEvaluator, NumpyLearner
 from emulator.models import Model
 from emulator.models.mlp import mlp
+from emulator.task import Task
 
 ROOT = Path(__file__).parents[1]
 PERCEPTRONS = pytest.mark.parametrize("name", ["digits-mlp", "mnist-mlp"])
-SMALL = mlp("small", shape=(2, 3), hidden=(5, 4), classes=3)
+SMALL = mlp("small", Task("images", (2, 3), classes=3), hidden=(5, 4))
 
 
 def batch(model: Model, size: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     rng, classes = np.random.default_rng(seed), model.layout.variables[-1].size
-    x = rng.random((size, model.shape[0] * model.shape[1]), dtype=np.float32)
+    x = rng.random((size, math.prod(model.task.shape)), dtype=np.float32)
     return x, rng.integers(0, classes, size).astype(np.int32)
 
 
@@ -45,7 +47,7 @@ def loss64(model: Model, theta: np.ndarray, x: np.ndarray, y: np.ndarray) -> flo
 @settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 7))
 def test_the_gradient_is_that_of_the_loss(hidden: tuple[int, ...], seed: int, size: int) -> None:
-    model = mlp("any", shape=(2, 3), hidden=hidden, classes=3)
+    model = mlp("any", Task("images", (2, 3), classes=3), hidden)
     x, y = batch(model, size, seed)
     theta = np.random.default_rng(seed).normal(size=model.layout.size).astype(np.float32)
     gradient, loss = NumpyLearner(model.layout).gradient(theta, x, y)

@@ -291,16 +291,33 @@ def test_a_mistake_in_a_profile_names_the_profiles_file_once(tmp_path: Path) -> 
         ("name: small", "name: small\n\tx: 1", "scenario:2: this is not YAML: a tab where YAML"),
         ("name: small", "name: !x small", "scenario:1: name: the tag !x has no meaning here"),
         ("name: small", "name: &x [*x]", "name[0]: an anchor that holds itself has no end"),
-        ("dataset: digits", "", "training.dataset: is missing: the images to learn from."),
+        ("dataset: digits", "", "training.dataset: is missing: the images or texts to"),
         (
             "dataset: digits",
             "dataset: digts",
-            "'digts' is not mnist or fashion-mnist or digits (did",
+            "'digts' is not mnist or fashion-mnist or digits or sentences (did",
         ),
         (
             "dataset: digits",
             "dataset: mnist",
-            "'digits-mlp' takes images of 8 × 8, those of 'mnist'",
+            "'digits-mlp' takes images of 8 × 8, in 10 classes; 'mnist' has images of 28 × 28, "
+            "in 10 classes: use mnist-cnn or mnist-lenet or mnist-mlp",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences",
+            "'digits-mlp' takes images of 8 × 8, in 10 classes; 'sentences' has texts of 50 "
+            "characters, out of 32: use char-lstm",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences\n  split: shards",
+            "training.split: 'shards' goes by an example's class, and those of 'sentences' have",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
+            "training.split: 'dirichlet' goes by an example's class",
         ),
         ("model: digits-mlp", "model: 3", "scenario:4: training.model: 3 is not text"),
         (

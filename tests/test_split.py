@@ -87,6 +87,16 @@ def test_the_devices_left_without_a_batch_are_named() -> None:
     assert len(parts(Iid(), LABELS, names(100), 0, batch_size=60)) == 100
 
 
+@ROWS
+def test_texts_have_no_class_to_go_by(split: AnySplit) -> None:
+    labels = np.zeros((60, 5), np.uint8)
+    if isinstance(split, Iid):
+        assert len(parts(split, labels, names(4), 0, batch_size=15)["adsl-3"]) == 15
+        return
+    with pytest.raises(ValueError, match=f"{split.kind} goes by the class of an example"):
+        parts(split, labels, names(4), 0, batch_size=1)
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [

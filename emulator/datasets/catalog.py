@@ -4,26 +4,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 
+from ..task import Task
+
+SETS = ("train", "test")
+
 
 @dataclass(frozen=True)
 class Description:
-    """A data set in four parts, all of bytes."""
+    """A data set in four parts, all of bytes: `train-images`, `train-labels`, and so on."""
 
     name: str
-    shape: tuple[int, int]
-    """Height and width of its images."""
-    white: int
-    """The brightest level that a pixel can have."""
+    task: Task
+    scale: int
+    """As in Examples: the brightest level of a pixel, or 1."""
     sizes: Mapping[str, int]
     """Examples in `train` and in `test`."""
     digests: Mapping[str, str]
     """SHA-256 of each part's bytes, in C order and without any header."""
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The inputs and the labels of what is learnt from, then those of the test."""
+        return tuple(f"{of}-{what}" for of in SETS for what in (self.task.inputs, "labels"))
+
+    def shape(self, part: str) -> tuple[int, ...]:
+        """The shape of that part's array."""
+        of, what = part.split("-")
+        return (self.sizes[of], *(self.task.answers if what == "labels" else self.task.shape))
+
 
 MNIST = Description(
     "mnist",
-    (28, 28),
-    white=255,
+    Task("images", (28, 28), classes=10),
+    scale=255,
     sizes={"train": 60_000, "test": 10_000},
     digests={
         "train-images": "741c988805d008ac6e4c904b69001ba184c24b2c540a4ef403f4c71b676cf757",
@@ -35,8 +48,8 @@ MNIST = Description(
 
 FASHION_MNIST = Description(
     "fashion-mnist",
-    (28, 28),
-    white=255,
+    Task("images", (28, 28), classes=10),
+    scale=255,
     sizes={"train": 60_000, "test": 10_000},
     digests={
         "train-images": "2e487a6c89124f78f2d7521542223cafe96f7123c3ca13d447772ac6ecbb3012",
@@ -48,8 +61,8 @@ FASHION_MNIST = Description(
 
 DIGITS = Description(
     "digits",
-    (8, 8),
-    white=16,
+    Task("images", (8, 8), classes=10),
+    scale=16,
     sizes={"train": 1437, "test": 360},
     digests={
         "train-images": "194fbb7c383202d2e416cf1e7022405ef3a5e078e5489156667c337d2e3b2b3d",
@@ -59,7 +72,20 @@ DIGITS = Description(
     },
 )
 
-DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS)}
+SENTENCES = Description(
+    "sentences",
+    Task("texts", (50,), classes=32),
+    scale=1,
+    sizes={"train": 20_000, "test": 1000},
+    digests={
+        "train-texts": "ec46d8ed423f53dd5b12a8e948ce638da83bca2d410f30ec6799274e497af6ac",
+        "train-labels": "f868ccd2fb6c902dc7db02808c933899c9c6c5c2352eab64a5cf262b6d55ee0f",
+        "test-texts": "1db0e635b1a4909aac61b6ed86f885372bad293ca6c80c6024646f09cbe0fb18",
+        "test-labels": "f2b4cdf225247a3055267cc7ee6a9e90e050fa7eca1f63f698475cdd72052acb",
+    },
+)
+
+DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS, SENTENCES)}
 
 
 def find(name: str) -> Description:

@@ -1,14 +1,16 @@
 """Gets a data set from the first of its sources that has the right bytes."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..errors import DataError
 from .archives import Files, Unavailable
-from .catalog import Description, find
-from .formats import DIGITS, IDX, Arrays, read_digits, read_idx
+from .catalog import SENTENCES, SETS, Description, find
+from .formats import DIGITS, IDX, TEXTS, Arrays, read_digits, read_idx, read_texts
+from .grammar import Grammar
 from .sources import Debian, Npm, Source, Web, Wheel
-from .store import PARTS, folder, load, mismatch, save
+from .store import folder, load, mismatch, save
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,12 @@ ORIGINS = {
         ),
     ),
     "digits": Origin(DIGITS, read_digits, (Wheel("scikit-learn", "sklearn"),)),
+    "sentences": Origin(
+        TEXTS,
+        read_texts,
+        # a character more than there are inputs: the last one's label
+        (Grammar({f"{of}.txt": 1 + math.prod(SENTENCES.shape(f"{of}-texts")) for of in SETS}),),
+    ),
 }
 
 
@@ -53,7 +61,8 @@ def fetch(name: str, say: Callable[[str], None], sources: Sequence[Source] | Non
         except OSError as error:
             raise DataError(f"{folder(name)} cannot be written: {error}") from error
     sizes = description.sizes
-    say(f"{name}: {sizes['train']:,} + {sizes['test']:,} images in {folder(name)}")
+    inputs = f"{sizes['train']:,} + {sizes['test']:,} {description.task.inputs}"
+    say(f"{name}: {inputs} in {folder(name)}")
 
 
 def _first(
@@ -74,7 +83,7 @@ def _first(
 
 
 def _checked(description: Description, arrays: Arrays) -> Arrays:
-    for part in PARTS:
+    for part in description.parts:
         if why := mismatch(description, part, arrays[part]):
             raise Unavailable(f"its {part} {why}")
     return arrays

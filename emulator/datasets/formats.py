@@ -6,11 +6,14 @@ from typing import TypeAlias
 import numpy as np
 
 from .archives import Files, Unavailable
+from .catalog import SENTENCES
 from .examples import Bytes
-from .store import PARTS
 
 Arrays: TypeAlias = dict[str, Bytes]
-"""By part: `train-images` [n, height, width], `train-labels` [n], and the same for `test`."""
+"""By part: `train-images` [n, height, width] or `train-texts` [n, length], `train-labels`, and the
+same for `test`."""
+
+IMAGES = ("train-images", "train-labels", "test-images", "test-labels")
 
 IDX = (
     "train-images-idx3-ubyte",
@@ -22,10 +25,15 @@ IDX = (
 
 DIGITS = ("digits.csv",)
 
+TEXTS = ("train.txt", "test.txt")
+
+ALPHABET = "\n ',.?abcdefghijklmnopqrstuvwxyz"
+"""A character's code is its place in it."""
+
 
 def read_idx(files: Files) -> Arrays:
     """The format of LeCun's MNIST pages: a magic number, the shape, the bytes."""
-    return {part: _idx(name, files[name]) for part, name in zip(PARTS, IDX, strict=True)}
+    return {part: _idx(name, files[name]) for part, name in zip(IMAGES, IDX, strict=True)}
 
 
 def _idx(name: str, content: bytes) -> Bytes:
@@ -54,3 +62,25 @@ def read_digits(files: Files) -> Arrays:
         arrays[f"{part}-images"] = rows[:, :-1].reshape(-1, 8, 8)
         arrays[f"{part}-labels"] = rows[:, -1]
     return arrays
+
+
+def read_texts(files: Files) -> Arrays:
+    """Cut into texts of one length; the labels are the same text, a character further on."""
+    (length,) = SENTENCES.task.shape
+    arrays: Arrays = {}
+    for part, name in zip(("train", "test"), TEXTS, strict=True):
+        codes = _codes(name, files[name])
+        texts = (len(codes) - 1) // length * length
+        arrays[f"{part}-texts"] = codes[:texts].reshape(-1, length)
+        arrays[f"{part}-labels"] = codes[1 : texts + 1].reshape(-1, length)
+    return arrays
+
+
+def _codes(name: str, content: bytes) -> Bytes:
+    place = np.full(256, len(ALPHABET), np.uint8)
+    place[list(ALPHABET.encode())] = np.arange(len(ALPHABET))
+    codes: Bytes = place[np.frombuffer(content, np.uint8)]
+    if strange := np.flatnonzero(codes == len(ALPHABET)).tolist():
+        found = content[strange[0] : strange[0] + 1]
+        raise Unavailable(f"{name} has the byte {found!r}, which is not in {ALPHABET!r}")
+    return codes

@@ -8,22 +8,22 @@ import numpy as np
 from ..errors import DataError
 from .examples import Bytes, Examples
 
-_IMAGES, _LABELS, _ABOUT = "images.npy", "labels.npy", "shard.json"
+_INPUTS, _LABELS, _ABOUT = "inputs.npy", "labels.npy", "shard.json"
 
 
 def write(folder: Path, examples: Examples) -> None:
     """Lay the examples down in the folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / _IMAGES, examples.images)
+    np.save(folder / _INPUTS, examples.inputs)
     np.save(folder / _LABELS, examples.labels)
-    (folder / _ABOUT).write_text(json.dumps({"white": examples.white}))
+    (folder / _ABOUT).write_text(json.dumps({"scale": examples.scale}))
 
 
 def read(folder: Path) -> Examples:
     """Map what `write` has laid down; the pages are the host's cache, not a device's memory."""
     try:
-        white = json.loads((folder / _ABOUT).read_bytes())["white"]
-        return Examples(_mapped(folder / _IMAGES), _mapped(folder / _LABELS), white)
+        scale = json.loads((folder / _ABOUT).read_bytes())["scale"]
+        return Examples(_mapped(folder / _INPUTS), _mapped(folder / _LABELS), scale)
     except (OSError, ValueError, KeyError) as error:
         raise DataError(f"{folder} is not a shard: {error}") from error
 

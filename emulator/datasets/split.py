@@ -91,7 +91,10 @@ AnySplit: TypeAlias = Iid | Shards | Dirichlet
 def parts(
     split: AnySplit, labels: Labels, devices: Sequence[str], seed: int, *, batch_size: int
 ) -> Parts:
-    """Split; a ValueError names the devices that would not have a single batch."""
+    """Split; a ValueError names the devices that would not have a single batch, or says that
+    there are no classes to split by."""
+    if labels.ndim > 1 and not isinstance(split, Iid):
+        raise ValueError(f"{split.kind} goes by the class of an example, which a text has not")
     split_up = split.split(labels, devices, seed)
     poor = [f"{device} ({len(own)})" for device, own in split_up.items() if len(own) < batch_size]
     if poor:

@@ -12,8 +12,6 @@ from ..errors import DataError
 from .catalog import Description, find
 from .examples import Bytes, Examples
 
-PARTS = ("train-images", "train-labels", "test-images", "test-labels")
-
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -27,12 +25,9 @@ class Dataset:
 def load(name: str) -> Dataset:
     """The data set of that name. If it is missing or damaged, a DataError says how to mend it."""
     description = find(name)
-    parts = {part: _part(description, part) for part in PARTS}
-    train, test = (
-        Examples(parts[f"{of}-images"], parts[f"{of}-labels"], description.white)
-        for of in ("train", "test")
-    )
-    return Dataset(name, train, test)
+    inputs, labels, test_inputs, test_labels = (_part(description, p) for p in description.parts)
+    train = Examples(inputs, labels, description.scale)
+    return Dataset(name, train, Examples(test_inputs, test_labels, description.scale))
 
 
 def folder(name: str) -> Path:
@@ -41,7 +36,7 @@ def folder(name: str) -> Path:
 
 def mismatch(description: Description, part: str, array: Bytes) -> str:
     """Why the array is not that part of the data set: nothing if it is."""
-    shape = _shape(description, part)
+    shape = description.shape(part)
     if array.shape != shape or array.dtype != np.uint8:
         return f"holds {array.dtype} {list(array.shape)}, not uint8 {list(shape)}"
     found = digest(array)
@@ -59,12 +54,12 @@ def save(name: str, arrays: dict[str, Bytes]) -> None:
     """Put all parts in their place; a file is there whole or not at all."""
     place = folder(name)
     place.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
+    for part, array in arrays.items():
         path = _path(name, part)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             with unfinished.open("wb") as file:
-                np.save(file, np.ascontiguousarray(arrays[part]))
+                np.save(file, np.ascontiguousarray(array))
             unfinished.replace(path)
         finally:
             unfinished.unlink(missing_ok=True)
@@ -72,12 +67,6 @@ def save(name: str, arrays: dict[str, Bytes]) -> None:
 
 def _path(name: str, part: str) -> Path:
     return folder(name) / f"{part}.npy"
-
-
-def _shape(description: Description, part: str) -> tuple[int, ...]:
-    of, kind = part.split("-")
-    size = description.sizes[of]
-    return (size, *description.shape) if kind == "images" else (size,)
 
 
 def _part(description: Description, part: str) -> Bytes:

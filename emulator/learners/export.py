@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from .. import layout, models
+from .. import layout, models, task
 from ..cache import cache
 from ..errors import HostError
 from . import graph
@@ -46,6 +46,7 @@ def _digest() -> str:
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
     sources += [
         Path(layout.__file__),
+        Path(task.__file__),
         Path(graph.__file__),
         Path(__file__).with_name("tensorflow.py"),
     ]

@@ -25,7 +25,7 @@ class GraphLearner:
     def gradient(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[Vector, float]:
-        """The gradient and the mean cross-entropy over the batch, `x` [batch, pixels] in [0, 1].
+        """The gradient and an answer's mean cross-entropy; `x`, `y` as `Examples.batch` has them.
 
         The gradient is a view of TensorFlow's memory that nothing will write to again.
         """
@@ -45,7 +45,7 @@ class GraphEvaluator:
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[int, float]:
-        """How many of the batch are right, and the sum of their losses."""
+        """How many of the batch's answers are right, and the sum of their losses."""
         correct, loss = self._graph.run(theta, x, y)
         return int(correct), float(loss)
 

@@ -4,6 +4,7 @@
 """
 
 import json
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,8 @@ from .graph import ABOUT, EVALUATION, GRADIENT
 def export(model: Model, folder: Path) -> None:
     """Write the model's graphs, and what their operations are called, into the folder.
 
-    Both take theta [parameters] f32, x [batch, pixels] f32 and y [batch] i32, for any batch.
+    Both take theta [parameters] f32, x [batch, inputs] f32 and y [batch] i32, or for texts
+    [batch, length] i32, for any batch.
     """
     about: dict[str, Any] = {"model": model.name, "tensorflow": tf.__version__}
     about["layout"] = model.layout.plain()
@@ -33,7 +35,7 @@ def export(model: Model, folder: Path) -> None:
 
 
 def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
-    """The gradient, flat as theta is, and the mean cross-entropy over the batch."""
+    """The gradient, flat as theta is, and the mean cross-entropy of an answer."""
     variables = _cut(model, theta)
     loss = tf.reduce_mean(_losses(model.logits(tf, variables, x), y))
     # not in theta itself: that would pad each variable's gradient to the size of all, to add them
@@ -44,7 +46,7 @@ def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
 def evaluation(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
     """How many answers are right, and the sum of their cross-entropies."""
     logits = model.logits(tf, _cut(model, theta), x)
-    right = tf.equal(tf.argmax(logits, 1, output_type=tf.int32), y)
+    right = tf.equal(tf.argmax(logits, -1, output_type=tf.int32), y)
     return tf.reduce_sum(tf.cast(right, tf.int32)), tf.reduce_sum(_losses(logits, y))
 
 
@@ -57,11 +59,10 @@ def _losses(logits: Any, y: Any) -> Any:
 
 
 def _freeze(model: Model, outputs: Callable[..., Sequence[Any]]) -> Any:
-    height, width = model.shape
     signature = (
         tf.TensorSpec([model.layout.size], tf.float32, "theta"),
-        tf.TensorSpec([None, height * width], tf.float32, "x"),
-        tf.TensorSpec([None], tf.int32, "y"),
+        tf.TensorSpec([None, math.prod(model.task.shape)], tf.float32, "x"),
+        tf.TensorSpec([None, *model.task.answers], tf.int32, "y"),
     )
     function = tf.function(lambda *inputs: outputs(model, *inputs))
     return convert_variables_to_constants_v2(function.get_concrete_function(*signature))

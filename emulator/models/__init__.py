@@ -3,11 +3,14 @@
 from difflib import get_close_matches
 
 from .base import Model
+from .char_lstm import CHAR_LSTM
 from .digits_mlp import DIGITS_MLP
 from .mnist_cnn import MNIST_CNN
+from .mnist_lenet import MNIST_LENET
 from .mnist_mlp import MNIST_MLP
 
-MODELS = {model.name: model for model in (MNIST_CNN, MNIST_MLP, DIGITS_MLP)}
+_ALL = (MNIST_CNN, MNIST_LENET, MNIST_MLP, DIGITS_MLP, CHAR_LSTM)
+MODELS = {model.name: model for model in _ALL}
 
 
 def find(name: str) -> Model:

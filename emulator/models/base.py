@@ -1,4 +1,4 @@
-"""A model is a layout of variables, a way to draw them, and a function from images to logits."""
+"""A model is a layout of variables, a way to draw them, and a function from inputs to logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..codecs.base import Vector
 from ..layout import Layout, Variable
 from ..streams import stream
+from ..task import Task
 
 
 class Draw(Protocol):
@@ -21,7 +22,8 @@ class Draw(Protocol):
 class Logits(Protocol):
     """The forward pass, written with the TensorFlow module that the caller hands in.
 
-    `variables` stand in the layout's order and shapes; `x` is float32 [batch, pixels] in [0, 1].
+    `variables` stand in the layout's order and shapes; `x` is as `Examples.batch` gives it. What
+    comes back is float32 [batch, classes], or [batch, length, classes] for texts.
     """
 
     def __call__(self, tf: Any, variables: Sequence[Any], x: Any) -> Any: ...
@@ -29,11 +31,10 @@ class Logits(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """A classifier of small grey images. Knowing it costs no TensorFlow."""
+    """A classifier of small grey images or of characters. Knowing it costs no TensorFlow."""
 
     name: str
-    shape: tuple[int, int]
-    """Height and width of the images that it takes."""
+    task: Task
     layout: Layout
     draw: Draw
     logits: Logits

@@ -19,8 +19,9 @@ def truncated_normal(
 
 
 def glorot_uniform(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Weights that keep a signal's variance through dense layers; biases zero (Glorot, 2010)."""
+    """Weights that keep a signal's variance from layer to layer; biases zero (Glorot, 2010)."""
     if variable.kind == "bias":
         return np.zeros(variable.shape)
-    bound = math.sqrt(6 / sum(variable.shape))
+    *window, inputs, outputs = variable.shape  # a filter's window, in which each is met that often
+    bound = math.sqrt(6 / (math.prod(window) * (inputs + outputs)))
     return rng.uniform(-bound, bound, size=variable.shape)

@@ -1,20 +1,22 @@
 """A multi-layer perceptron: dense layers with ReLU between them."""
 
+import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from ..layout import Layout
+from ..task import Task
 from .base import Model
 from .draws import glorot_uniform
 from .layers import dense
 
 
-def mlp(name: str, shape: tuple[int, int], hidden: Sequence[int], classes: int) -> Model:
-    """A perceptron on images of that shape, with one ReLU layer for each size in `hidden`."""
-    widths = [shape[0] * shape[1], *hidden, classes]
+def mlp(name: str, task: Task, hidden: Sequence[int]) -> Model:
+    """A perceptron on images, with one ReLU layer for each size in `hidden`."""
+    widths = [math.prod(task.shape), *hidden, task.classes]
     variables = [v for layer, (a, b) in enumerate(pairwise(widths)) for v in dense(layer, a, b)]
-    return Model(name, shape, Layout(tuple(variables)), glorot_uniform, _logits)
+    return Model(name, task, Layout(tuple(variables)), glorot_uniform, _logits)
 
 
 def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..layout import Layout, Variable
+from ..task import Task
 from .base import Model
 from .draws import truncated_normal
 from .layers import conv, dense
@@ -34,7 +35,7 @@ def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
 
 MNIST_CNN = Model(
     "mnist-cnn",
-    (28, 28),
+    Task("images", (28, 28), classes=10),
     Layout(
         (*conv(0, 3, 1, 32), *conv(1, 3, 32, 64), *dense(2, 7 * 7 * 64, 128), *dense(3, 128, 10))
     ),

@@ -6,6 +6,7 @@ They look at the plain data, so they find their mistakes beside those of single 
 from collections.abc import Iterator
 
 from ..datasets import DATASETS
+from ..datasets.split import Dirichlet, Shards
 from ..models import MODELS
 from .devices import MOST, RESERVED, names
 from .document import Document
@@ -13,30 +14,38 @@ from .wording import meant
 
 
 def check(document: Document) -> None:
-    _images_fit(document)
+    _model_fits(document)
+    _split_fits(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
     _faults_hit(document, groups)
 
 
-def _images_fit(document: Document) -> None:
+def _model_fits(document: Document) -> None:
     dataset, model = document.at(("training", "dataset")), document.at(("training", "model"))
     if not (isinstance(dataset, str) and dataset in DATASETS):
         return
     if not (isinstance(model, str) and model in MODELS):
         return
-    has, takes = tuple(DATASETS[dataset].shape), tuple(MODELS[model].shape)
+    has, takes = DATASETS[dataset].task, MODELS[model].task
     if has != takes:
-        fitting = [name for name, one in MODELS.items() if tuple(one.shape) == has]
+        fitting = [name for name, one in MODELS.items() if one.task == has]
         document.complain(
             ("training", "model"),
-            f"{model!r} takes images of {_size(takes)}, those of {dataset!r} are {_size(has)}: "
-            f"use {' or '.join(fitting)}",
+            f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
         )
 
 
-def _size(shape: tuple[int, ...]) -> str:
-    return " × ".join(map(str, shape))
+def _split_fits(document: Document) -> None:
+    dataset, split = document.at(("training", "dataset")), document.at(("training", "split"))
+    kind = split.get("kind") if isinstance(split, dict) else split
+    if not (isinstance(dataset, str) and dataset in DATASETS):
+        return
+    if DATASETS[dataset].task.answers and kind in (Shards.kind, Dirichlet.kind):
+        document.complain(
+            ("training", "split"),
+            f"{kind!r} goes by an example's class, and those of {dataset!r} have none: use iid",
+        )
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:

@@ -1,0 +1,85 @@
+"""A character LSTM: two layers of 128 units guess each next character; 218,144 parameters.
+
+The sizes are those that Karpathy's char-rnn has unless told otherwise, two layers of 128 unrolled
+over 50 characters; Chen et al. (2018) tried residual compression on a network of that kind.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..layout import Layout, Variable
+from ..task import Task
+from .base import Model
+from .draws import glorot_uniform
+from .layers import dense, lstm
+
+LENGTH, ALPHABET = 50, 32
+UNITS = (128, 128)
+
+
+def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
+    """As Glorot proposes, gate by gate; at first nothing is forgotten (Jozefowicz et al., 2015)."""
+    if variable.kind == "recurrent":
+        inputs, units = variable.shape[0], variable.shape[1] // 4
+        gate = Variable(variable.name, (inputs, units), variable.kind, variable.layer)
+        return np.hstack([glorot_uniform(gate, rng) for _ in range(4)])
+    values = glorot_uniform(variable, rng)
+    if variable.name.startswith("lstm"):
+        np.split(values, 4)[_FORGET][:] = 1
+    return values
+
+
+_FORGET = 1
+"""Which of the gates, in the order input, forget, candidate, output, keeps the old state."""
+
+
+def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
+    """Each text begins with an empty memory."""
+    *lstms, weights, bias = variables
+    x = tf.one_hot(tf.cast(tf.transpose(x), tf.int32), ALPHABET)  # [length, batch, alphabet]
+    for entering, recurrent, offset in zip(lstms[::3], lstms[1::3], lstms[2::3], strict=True):
+        x = _layer(tf, x, entering, recurrent, offset)
+    logits = _per_character(tf, x, weights) + bias
+    return tf.transpose(logits, [1, 0, 2])
+
+
+def _layer(tf: Any, x: Any, weights: Any, recurrent: Any, bias: Any) -> Any:
+    """[length, batch, inputs] to [length, batch, units].
+
+    Unrolled: TensorFlow's one operation for it all takes twice as long at this size, since it adds
+    up the gradient of all weights, not only of the recurrent ones, once a character.
+    """
+    steps = tf.unstack(_per_character(tf, x, weights) + bias)
+    state = output = tf.zeros([tf.shape(x)[1], recurrent.shape[0]])
+    outputs = []
+    for step in steps:
+        enter, keep, candidate, leave = tf.split(step + tf.matmul(output, recurrent), 4, 1)
+        state = tf.sigmoid(keep) * state + tf.sigmoid(enter) * tf.tanh(candidate)
+        output = tf.sigmoid(leave) * tf.tanh(state)
+        outputs.append(output)
+    return tf.stack(outputs)
+
+
+def _per_character(tf: Any, x: Any, weights: Any) -> Any:
+    """One product for all characters of all texts."""
+    inputs, outputs = weights.shape
+    flat = tf.matmul(tf.reshape(x, [-1, inputs]), weights)
+    return tf.reshape(flat, [LENGTH, -1, outputs])
+
+
+CHAR_LSTM = Model(
+    "char-lstm",
+    Task("texts", (LENGTH,), classes=ALPHABET),
+    Layout(
+        (
+            *(v for n, ends in enumerate(pairwise((ALPHABET, *UNITS))) for v in lstm(n, *ends)),
+            *dense(len(UNITS), UNITS[-1], ALPHABET),
+        )
+    ),
+    _draw,
+    _logits,
+)
