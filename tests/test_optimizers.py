@@ -1,0 +1,152 @@
+"""What the server makes of a mean gradient, against the papers' recurrences in plain Python."""
+
+from collections.abc import Sequence
+from math import sqrt
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator import optimizers
+from emulator.codecs import Gradient, Vector
+from emulator.core.parameters import Parameters
+from emulator.layout import Layout, Variable
+from emulator.modulation import Staleness
+from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum
+from emulator.optimizers.base import SWEEP, Modulated
+
+SIZE = 6
+LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
+RATE = 0.1
+
+
+def descended(optimizer: SGD, gradients: Sequence[Vector]) -> list[float]:
+    theta = [0.0] * SIZE
+    for gradient in gradients:
+        theta = [t - RATE * g for t, g in zip(theta, gradient.tolist(), strict=True)]
+    return theta
+
+
+def rolled(optimizer: Momentum, gradients: Sequence[Vector]) -> list[float]:
+    theta, u = [0.0] * SIZE, [0.0] * SIZE
+    for gradient in gradients:
+        u = [optimizer.momentum * v + g for v, g in zip(u, gradient.tolist(), strict=True)]
+        theta = [t - RATE * v for t, v in zip(theta, u, strict=True)]
+    return theta
+
+
+def adapted(optimizer: Adam, gradients: Sequence[Vector]) -> list[float]:
+    """Kingma & Ba, algorithm 1."""
+    theta, one, two = [0.0] * SIZE, optimizer.beta1, optimizer.beta2
+    for k in range(SIZE):
+        m = v = 0.0
+        for t, gradient in enumerate(gradients, 1):
+            g = float(gradient[k])
+            m, v = one * m + (1 - one) * g, two * v + (1 - two) * g * g
+            theta[k] -= RATE * (m / (1 - one**t)) / (sqrt(v / (1 - two**t)) + optimizer.epsilon)
+    return theta
+
+
+TABLE = [
+    pytest.param(SGD(), descended, id="sgd"),
+    pytest.param(Momentum(), rolled, id="momentum"),
+    pytest.param(Momentum(-0.4), rolled, id="momentum below zero"),
+    pytest.param(Adam(), adapted, id="adam"),
+    pytest.param(Adam(beta1=0, beta2=0.5, epsilon=0.01), adapted, id="adam with other numbers"),
+]
+STEPS = st.lists(st.lists(st.integers(0, SIZE - 1), unique=True).map(sorted), max_size=12)
+
+
+def sent(touched: Sequence[int], dice: np.random.Generator, dense: bool) -> Gradient:
+    values = dice.standard_normal(len(touched)).astype(np.float32)
+    sparse = Gradient(values, np.array(touched, np.uint32))
+    return Gradient(whole(sparse)) if dense else sparse
+
+
+def whole(gradient: Gradient) -> Vector:
+    if gradient.indices is None:
+        return gradient.values
+    spread = np.zeros(SIZE, np.float32)
+    spread[gradient.indices] = gradient.values
+    return spread
+
+
+@pytest.mark.parametrize("optimizer, reference", TABLE)
+@given(steps=STEPS, seed=st.integers(0, 99))
+@settings(max_examples=40, deadline=None)
+def test_steps_are_the_papers(
+    optimizer: AnyOptimizer, reference: object, steps: list[list[int]], seed: int
+) -> None:
+    dice = np.random.default_rng(seed)
+    gradients = [sent(touched, dice, seed % 2 == 0) for touched in steps]
+    theta, descent = np.zeros(SIZE, np.float32), optimizer.start(SIZE, RATE)
+    for gradient in gradients:
+        descent.step(theta, [Modulated(gradient, 1.0, np.float32(1))])
+    expected = reference(optimizer, [*map(whole, gradients)])  # type: ignore[operator]
+    assert theta == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize("optimizer, reference", TABLE)
+def test_what_goes_in_is_the_modulated_mean_of_the_step(
+    optimizer: AnyOptimizer, reference: object
+) -> None:
+    """Of a fresh gradient that weighs 3, and one that is two steps old and weighs 1."""
+    dice = np.random.default_rng(4)
+    model = Parameters(
+        np.zeros(SIZE, np.float32), RATE, Staleness().start(LAYOUT), optimizer=optimizer
+    )
+    first, second, fresh, old = (sent(range(SIZE), dice, True) for _ in range(4))
+    model.apply([(first, 0)])
+    model.apply([(second, 1)])
+    assert model.apply(
+        [(fresh, 2), (Gradient(old.values[:2], np.arange(2, dtype="u4")), 0)], [3, 1]
+    ) == [1, 2]
+    old.values[2:] = 0
+    mean = 0.75 * fresh.values + 0.25 * old.values / 2
+    expected = reference(optimizer, [first.values, second.values, mean])  # type: ignore[operator]
+    assert model.theta == pytest.approx(expected, rel=1e-4, abs=1e-5)
+
+
+def test_no_momentum_is_sgd() -> None:
+    dice = np.random.default_rng(7)
+    thetas = np.zeros((2, SIZE), np.float32)
+    both = [SGD().start(SIZE, RATE), Momentum(0.0).start(SIZE, RATE)]
+    for _ in range(100):
+        gradient = sent(range(SIZE), dice, True)
+        for descent, theta in zip(both, thetas, strict=True):
+            descent.step(theta, [Modulated(gradient, 1.0, np.float32(1))])
+    assert np.array_equal(*thetas)
+
+
+@pytest.mark.parametrize("optimizer", [Momentum(), Adam()])
+def test_what_is_not_touched_decays_to_zero_and_not_to_denormals(optimizer: AnyOptimizer) -> None:
+    """With which some processors compute a hundred times slower, for ever."""
+    descent, theta = optimizer.start(2, RATE), np.zeros(2, np.float32)
+    once = Gradient(np.ones(1, np.float32), np.zeros(1, np.uint32))
+    often = Gradient(np.ones(1, np.float32), np.ones(1, np.uint32))
+    descent.step(theta, [Modulated(once, 1.0, np.float32(1))])
+    for _ in range(1200 + SWEEP):
+        descent.step(theta, [Modulated(often, 1.0, np.float32(1))])
+    kept = vars(descent)["_speed" if isinstance(optimizer, Momentum) else "_first"]
+    assert kept[0] == 0 and kept[1] > 0
+
+
+@pytest.mark.parametrize("optimizer", [row.values[0] for row in TABLE])
+def test_travels_as_plain_data(optimizer: AnyOptimizer) -> None:
+    assert optimizers.make(optimizers.plain(optimizer)) == optimizer
+
+
+@pytest.mark.parametrize(
+    "fields, complaint",
+    [
+        ({"kind": "momentum", "momentum": 1.0}, "momentum is 1: it lies between -1 and 1"),
+        ({"kind": "adam", "beta1": 1.0}, "beta1 is 1: it is at least 0, below 1"),
+        ({"kind": "adam", "beta2": -0.1}, "beta2 is -0.1: it is at least 0, below 1"),
+        ({"kind": "adam", "epsilon": 0.0}, "epsilon is 0: it lies between 1e-30 and 1"),
+        ({"kind": "lion"}, "'lion' is not sgd or momentum or adam"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(fields: dict[str, object], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        optimizers.make(fields)
