@@ -29,9 +29,9 @@ def largest(values: Vector, most: int) -> NDArray[np.intp]:
         return _first(values)
     bits = values.view(np.uint32)
     threshold = _guess(bits, most)
-    candidates = _reaching(bits, threshold)
+    candidates = reaching(bits, threshold)
     if candidates.size < most and threshold > _NON_ZERO:
-        candidates = _reaching(bits, _NON_ZERO)
+        candidates = reaching(bits, _NON_ZERO)
     if candidates.size <= most:
         return candidates
     return candidates[_chosen(bits[candidates] & _MAGNITUDE, most)]
@@ -56,17 +56,18 @@ def _first(values: Vector) -> NDArray[np.intp]:
     return np.array([position] if values[position] else [], np.intp)
 
 
-def _reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> NDArray[np.intp]:
+def reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> NDArray[np.intp]:
+    """Ascending positions of the floats, given as bits, whose magnitude is at least that."""
     reach = np.empty(bits.size, np.bool_)
     scratch = np.empty(min(bits.size, _BLOCK), np.uint32)
     for start in range(0, bits.size, _BLOCK):
         block = bits[start : start + _BLOCK]
         magnitude = np.bitwise_and(block, _MAGNITUDE, out=scratch[: block.size])
         np.greater_equal(magnitude, threshold, out=reach[start : start + _BLOCK])
-    return _positions(reach)
+    return positions(reach)
 
 
-def _positions(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+def positions(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
     """As `flatnonzero`, in half the time where few are set: whole bytes of eight are left out."""
     packed = np.packbits(flags, bitorder="little")
     some = np.flatnonzero(packed != 0)
