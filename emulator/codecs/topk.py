@@ -7,14 +7,15 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import WireError
 from ..layout import Layout
 from ..units import Fraction
 from . import checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Plain
-from .indices import CODINGS, IndexCoding
+from .indices import IndexCoding
 from .selection import largest
+from .sparse import Sparse
+from .values import ValueCoding
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,13 @@ class TopK:
 
     keep: Fraction
     indices: IndexCoding = "gap"
+    values: ValueCoding = "f32"
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:
         if not 0 < self.keep <= 1:
             raise ValueError(f"keep is {self.keep}: write a share above 0% and up to 100%")
-        if self.indices not in CODINGS:
-            raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
+        _ = self._sparse
 
     def start(self, place: Place) -> Encoder:
         return Plain(self, place.layout)
@@ -49,23 +50,13 @@ class TopK:
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
             raise checks.not_finite(gradient, layout)
-        return CODINGS[self.indices].encode(indices.astype(np.uint32)), values.tobytes()
+        return self._sparse.encode(indices.astype(np.uint32), values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        index_frame, value_frame = checks.frames_of(frames, 2)
-        most = self.most(layout)
-        values = checks.floats(value_frame, sum(most))
-        if not values.all():
-            raise WireError("a value is zero, which top-k never sends")
-        indices = CODINGS[self.indices].decode(index_frame, values.size, layout.size)
-        ends = indices.searchsorted(np.array([stop for _, stop in layout.bounds]))
-        if (np.diff(ends, prepend=0) > most).any():
-            raise WireError(f"more than {self.keep} of a variable")
-        return Gradient(values, indices)
+        return self._sparse.decode(frames, layout, self.most(layout))
 
     def count(self, frames: Frames) -> Count:
-        indices, values = frames
-        return Count(values=len(values), indices=len(indices), headers=0)
+        return self._sparse.count(frames)
 
     def most(self, layout: Layout) -> list[int]:
         """How many entries of each variable an update holds at most."""
@@ -79,3 +70,7 @@ class TopK:
     def _share(self) -> fractions.Fraction:
         # as written, in decimal: in binary 0.07 · 100 rounds up past 7
         return fractions.Fraction(repr(float(self.keep)))
+
+    @cached_property
+    def _sparse(self) -> Sparse:
+        return Sparse(self.indices, self.values)

@@ -17,7 +17,7 @@ _MORE = 1 << _BITS
 """The flag on every byte of a varint but its last."""
 
 
-def encode(indices: Indices) -> bytes:
+def encode(indices: Indices, size: int) -> bytes:
     skips = indices.copy()
     skips[1:] -= indices[:-1] + 1
     lengths = np.ones(skips.size, np.intp)
@@ -64,3 +64,7 @@ def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
         longer = np.flatnonzero(lengths > place)
         numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - place] % _MORE)
     return numbers
+
+
+def header(frame: Buffer) -> int:
+    return 0

@@ -8,7 +8,7 @@ from ..base import Buffer, Indices
 _INDEX = np.dtype("<u4")
 
 
-def encode(indices: Indices) -> bytes:
+def encode(indices: Indices, size: int) -> bytes:
     return indices.astype(_INDEX, copy=False).tobytes()
 
 
@@ -21,3 +21,7 @@ def decode(frame: Buffer, entries: int, size: int) -> Indices:
     if entries and indices[-1] >= size:
         raise WireError(f"index {indices[-1]} of {size} parameters")
     return indices
+
+
+def header(frame: Buffer) -> int:
+    return 0

@@ -1,0 +1,40 @@
+"""Values in IEEE 754 half precision: eleven bits of fraction, from 6e-8 to 65,504.
+
+What is larger is sent as 65,504, not as infinity: clipped, and with error feedback the rest
+follows in later updates. What is nearer to zero than half of the smallest is not sent.
+"""
+
+import numpy as np
+
+from ...errors import WireError
+from ...layout import Layout
+from ..base import Frames, Indices, Vector
+from .grouping import Coded
+
+FRAMES = 1
+_HALF = np.dtype("<f2")
+LARGEST = np.float32(65_504)
+
+
+def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+    halves = values.clip(-LARGEST, LARGEST).astype(_HALF)
+    kept = halves != 0
+    if kept.all():
+        return Coded((halves.tobytes(),))
+    return Coded((halves[kept].tobytes(),), kept)
+
+
+def entries(frames: Frames) -> int:
+    whole, rest = divmod(len(frames[0]), _HALF.itemsize)
+    if rest:
+        raise WireError(f"{len(frames[0])} bytes of float16")
+    return whole
+
+
+def decode(frames: Frames, indices: Indices, layout: Layout) -> Vector:
+    values: Vector = np.frombuffer(frames[0], _HALF).astype(np.float32)
+    if not np.isfinite(values).all():
+        raise WireError("a value is not finite")
+    if not values.all():
+        raise WireError("a value is zero, which is never sent")
+    return values

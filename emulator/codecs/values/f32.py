@@ -1,0 +1,31 @@
+"""Values as they are, four bytes each."""
+
+import numpy as np
+
+from ...errors import WireError
+from ...layout import Layout
+from ..base import Frames, Indices, Vector
+from .grouping import Coded
+
+FRAMES = 1
+_FLOAT = np.dtype("<f4")
+
+
+def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+    return Coded((values.astype(_FLOAT, copy=False).tobytes(),))
+
+
+def entries(frames: Frames) -> int:
+    whole, rest = divmod(len(frames[0]), _FLOAT.itemsize)
+    if rest:
+        raise WireError(f"{len(frames[0])} bytes of float32")
+    return whole
+
+
+def decode(frames: Frames, indices: Indices, layout: Layout) -> Vector:
+    values: Vector = np.frombuffer(frames[0], _FLOAT)
+    if not np.isfinite(values).all():
+        raise WireError("a value is not finite")
+    if not values.all():
+        raise WireError("a value is zero, which is never sent")
+    return values

@@ -1,0 +1,57 @@
+"""Values as whole multiples, from -127 to 127, of a scale that each variable has of its own.
+
+The scale is the largest magnitude that the variable sends, divided by 127, so it is met exactly
+but for rounding. The largest entries of a gradient seldom span more than a decade; what is nearer
+to zero than half a scale is not sent.
+"""
+
+import numpy as np
+
+from ...errors import WireError
+from ...layout import Layout
+from ..base import Frames, Indices, Vector
+from . import grouping
+from .grouping import Coded
+
+FRAMES = 2
+_LARGEST = 127
+_SMALLEST = np.finfo(np.float32).smallest_subnormal
+_NORMAL = np.finfo(np.float32).smallest_normal
+_HIGHEST = np.nextafter(np.finfo(np.float32).max / np.float32(_LARGEST), np.float32(0))
+
+
+def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+    groups = grouping.groups(indices, layout)
+    if not groups.starts.size:
+        return Coded((b"", b""))
+    largest: Vector = np.maximum.reduceat(np.abs(values), groups.starts)
+    # a largest code must neither divide by zero nor be read as infinite
+    scales = (largest / np.float32(_LARGEST)).clip(_SMALLEST, _HIGHEST)
+    codes = np.rint(values / groups.each(scales)).clip(-_LARGEST, _LARGEST).astype(np.int8)
+    kept = codes != 0
+    if kept.all():
+        return Coded((codes.tobytes(), grouping.write(scales)))
+    return Coded((codes[kept].tobytes(), grouping.write(scales)), kept)
+
+
+def entries(frames: Frames) -> int:
+    return len(frames[0])
+
+
+def decode(frames: Frames, indices: Indices, layout: Layout) -> Vector:
+    groups = grouping.groups(indices, layout)
+    scales = grouping.read(frames[1], groups)
+    codes = np.frombuffer(frames[0], np.int8)
+    if not groups.starts.size:
+        return np.empty(0, np.float32)
+    if not codes.all():
+        raise WireError("a value is zero, which is never sent")
+    largest = np.maximum.reduceat(np.abs(codes.astype(np.int16)), groups.starts)
+    # the same values could otherwise be written with half the codes and twice the scale
+    if ((largest != _LARGEST) & ((scales >= _NORMAL) | (largest > _LARGEST))).any():
+        raise WireError(f"the largest code of a variable is not {_LARGEST}")
+    with np.errstate(over="ignore"):
+        values: Vector = codes.astype(np.float32) * groups.each(scales)
+    if not np.isfinite(values).all():
+        raise WireError("a value is not finite")
+    return values
