@@ -203,6 +203,21 @@ def test_the_dead_are_given_up_together_and_go_on_at_the_slowest_clock() -> None
     assert not clocks.holds("a")
 
 
+def test_who_comes_back_while_others_wait_is_waited_for_but_not_for_ever() -> None:
+    clocks = Bounded(bound=0, patience=Seconds(5)).start(frozenset("abc"))
+    clocks.arrive("a", "a", 0)
+    clocks.tick(5)
+    clocks.arrive("b", "b", 8)
+    assert clocks.deadline() is None and clocks.tick(13) is None
+    clocks.arrive("a", "a", 14)
+    clocks.arrive("c", "c", 15)
+    assert clocks.holds("a") and clocks.deadline() == 19
+    assert clocks.tick(19) is None
+    assert clocks.holds("a") and clocks.deadline() == 24
+    assert clocks.tick(24) is None
+    assert not clocks.holds("a")
+
+
 def test_who_is_heard_of_in_time_is_not_given_up() -> None:
     clocks = Bounded(bound=0, patience=Seconds(5)).start(frozenset("abc"))
     clocks.arrive("a", "a", 0)

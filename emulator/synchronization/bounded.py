@@ -79,6 +79,9 @@ class Clocks(Generic[A]):
                 self._at[self._clocks[node]] -= 1
             self._live &= self._heard  # at least the one that has been waiting
             self._catch_up()
+            # who came back meanwhile, and stands where the slowest stood, has its own time
+            self._heard = {node for node in self._live if self.holds(node)}
+            self._deadline = now + self._bounded.patience if self._heard else None
         return None
 
     def _advance(self, node: str) -> None:
@@ -94,7 +97,7 @@ class Clocks(Generic[A]):
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """The slowest has moved on, and nobody waits: none was further than the next from it."""
+        """Once the slowest has moved on nobody waits: none was further than the next from it."""
         while not self._at.get(self._slowest):
             self._at.pop(self._slowest, None)
             self._slowest += 1
