@@ -1,6 +1,6 @@
 """Data sets, and how they are split over devices. Fetch them: `python -m emulator.datasets`."""
 
-from .catalog import DATASETS, Description, find
+from .catalog import DATASETS, SENTENCES, Description, find
 from .store import Dataset, load
 
-__all__ = ["DATASETS", "Dataset", "Description", "find", "load"]
+__all__ = ["DATASETS", "SENTENCES", "Dataset", "Description", "find", "load"]
