@@ -74,6 +74,50 @@ def test_the_same_seed_gives_the_same_bytes(
     assert len(logs) == 1
 
 
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["synchronization={kind: bounded, bound: 1, patience: 500ms}"],
+        ["synchronization={kind: softsync, splits: 2}"],
+        ["synchronization={kind: fedavg, clients: 50%, patience: 1500ms}"],
+        ["synchronization={kind: local-sgd, steps: 4, local_rate: 0.2, patience: 1500ms}"],
+        ["optimizer={kind: momentum, momentum: 0.5}"],
+        ["optimizer={kind: adam, epsilon: 0.01}", "learning_rate=0.005"],
+    ],
+    ids=lambda overrides: overrides[0].split("kind: ")[1].split(",")[0],
+)
+def test_every_way_to_train_learns_and_repeats(tmp_path: Path, overrides: list[str]) -> None:
+    """Through a crash and a partition, some longer than anybody's patience."""
+    parts = "codec: {kind: topk, keep: 5%}, modulation: staleness, error_feedback: true"
+    training = f"training={{dataset: digits, model: digits-mlp, batch_size: 8, {parts}}}"
+    changed = [f"training.{override}" for override in overrides]
+    logs = set()
+    for cores in (1, 3):
+        folder, summary, _ = played(tmp_path, training, *changed, cores=cores)
+        assert (summary["outcome"], summary["updates"] >= 400) == ("success", True)
+        assert summary["final_accuracy"] > 0.9
+        logs.add((folder / "run.jsonl").read_bytes())
+    assert len(logs) == 1
+
+
+def test_local_training_takes_its_time_and_fewer_bytes(tmp_path: Path) -> None:
+    """Also where nobody learns: there all devices are dealt as much."""
+    world = ("faults=[]", "stop={updates: 50}", "virtual.step=20ms", "training.algorithm=")
+    for learner, examples in (("numpy", 400), ("none", 1437)):
+        steps = 2 * -(-(examples // 5) // 8)
+        folder, *_ = played(
+            tmp_path,
+            *world,
+            "training.codec=dense",
+            "training.synchronization={kind: fedavg, clients: 100%, epochs: 2}",
+            f"virtual.learner={learner}",
+        )
+        updates = happened(folder, "update")
+        fiber = [record["compute"] for record in updates if record["node"] == "fiber-0"]
+        assert fiber == pytest.approx([steps * 0.02 / 0.4] * len(fiber), rel=0.1)
+        assert len({record["at"] for record in updates}) == len(updates) / 5
+
+
 def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
     first, _, _ = played(tmp_path, text=flaky)
     again, _, _ = played(tmp_path, text=flaky, cores=2)
