@@ -20,7 +20,9 @@ from emulator.codecs import Dense, TopK
 from emulator.datasets.split import Dirichlet, Iid, Shards
 from emulator.errors import ScenarioError
 from emulator.link import Link, Side
+from emulator.local import Local
 from emulator.modulation import Constant, PerParameter, Staleness
+from emulator.optimizers import SGD, Adam, Momentum
 from emulator.scenario import (
     Demand,
     Host,
@@ -36,7 +38,7 @@ from emulator.scenario import (
 )
 from emulator.scenario.profiles import Library
 from emulator.scenario.timeline import Timed, lines, outages
-from emulator.synchronization import Asynchronous, Barrier
+from emulator.synchronization import Asynchronous, Barrier, Bounded, FedAvg, LocalSGD, Softsync
 from emulator.units import Fraction, Rate, Seconds
 
 SCENARIOS = Path(__file__).parent.parent / "scenarios"
@@ -110,6 +112,7 @@ def test_what_is_not_said_has_the_documented_default() -> None:
     assert scenario.seed == 0
     assert (training.split, training.batch_size, training.learning_rate) == (Iid(), 10, 0.1)
     assert (training.modulation, training.synchronization) == (Constant(), Asynchronous())
+    assert (training.optimizer, training.local) == (SGD(), Local(0.1))
     assert scenario.evaluate.every == 200
     assert (scenario.server.link, scenario.server.checkpoint) == (Link(), None)
     assert (scenario.server.encrypt, scenario.faults) == (False, ())
@@ -152,6 +155,28 @@ def test_an_algorithm_is_a_name_for_its_parts(name: str) -> None:
             Barrier(Fraction(0.9)),
             "dense, constant, barrier",
         ),
+        (
+            "synchronization",
+            "{kind: bounded, bound: 1}",
+            Bounded(bound=1),
+            "dense, constant, bounded",
+        ),
+        (
+            "synchronization",
+            "{kind: softsync, splits: 3}",
+            Softsync(splits=3),
+            "dense, constant, softsync",
+        ),
+        (
+            "synchronization",
+            "{kind: fedavg, clients: 50%, epochs: 5, local_rate: 1e-2, patience: 10min}",
+            FedAvg(Fraction(0.5), 5, 0.01, Seconds(600)),
+            "dense, constant, fedavg",
+        ),
+        ("synchronization", "local-sgd", LocalSGD(), "dense, constant, local-sgd"),
+        ("optimizer", "sgd", SGD(), "asgd"),
+        ("optimizer", "{kind: momentum, momentum: 0.5}", Momentum(0.5), "asgd, momentum"),
+        ("optimizer", "adam", Adam(), "asgd, adam"),
         ("split", "dirichlet", Dirichlet(), "asgd"),
         ("split", "{kind: shards, per_device: 3}", Shards(per_device=3), "asgd"),
         ("error_feedback", "true", True, "dense, constant, asynchronous, error feedback"),
@@ -164,7 +189,8 @@ def test_a_part_is_spelled_out_or_a_bare_word(
     training = small(("algorithm: asgd", f"{codec}{key}: {text}")).training
     assert getattr(training, key) == value
     assert training.described == described
-    assert training.algorithm == (described if described in ALGORITHMS else None)
+    name, *_ = described.split(", ")
+    assert training.algorithm == (name if name in ALGORITHMS else None)
 
 
 def test_yaml_means_what_it_looks_like() -> None:
@@ -318,6 +344,27 @@ def test_a_mistake_in_a_profile_names_the_profiles_file_once(tmp_path: Path) -> 
             "dataset: digits",
             "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
             "training.split: 'dirichlet' goes by an example's class",
+        ),
+        (
+            "asgd",
+            "asgd\n  optimizer: {kind: adam, beta1: 1}",
+            "training.optimizer: beta1 is 1: it is at least 0, below 1",
+        ),
+        (
+            "asgd",
+            "asgd\n  optimizer: momentun",
+            "'momentun' is not sgd or momentum or adam (did you mean 'momentum'?)",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: dense\n  synchronization: {kind: fedavg, clients: 0%}",
+            "training.synchronization: clients is 0%: write a share above 0% and up to 100%",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: dense\n  synchronization: {kind: softsync, splits: 4}",
+            "training.synchronization.splits: 4 steps want a gradient each, there are 3 devices: "
+            "write 3 or less",
         ),
         ("model: digits-mlp", "model: 3", "scenario:4: training.model: 3 is not text"),
         (
@@ -717,7 +764,13 @@ PARTS = st.fixed_dictionaries(
     {"codec": SHARES.map(lambda keep: {"kind": "topk", "keep": keep}) | st.just("dense")},
     optional={
         "modulation": st.sampled_from(["constant", "staleness", "per-parameter"]),
-        "synchronization": TIMES.map(lambda time: {"kind": "barrier", "patience": time}),
+        "synchronization": st.builds(
+            lambda kind, time: {"kind": kind, "patience": time},
+            st.sampled_from(["barrier", "bounded", "fedavg", "local-sgd"]),
+            TIMES,
+        ),
+        "optimizer": st.floats(-0.99, 0.99).map(lambda m: {"kind": "momentum", "momentum": m})
+        | st.sampled_from(["sgd", "adam"]),
         "learning_rate": st.floats(1e-300, 1e300),
         "error_feedback": st.booleans(),
     },

@@ -18,6 +18,7 @@ def check(document: Document) -> None:
     _split_fits(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
+    _steps_have_gradients(document, groups)
     _faults_hit(document, groups)
 
 
@@ -71,6 +72,22 @@ def _one_name_each(document: Document, groups: list[tuple[int, str, tuple[str, .
             )
         for one in (name, *devices):
             owner.setdefault(one, index)
+
+
+def _steps_have_gradients(
+    document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
+) -> None:
+    """Softsync's n is at most λ; which is not known where devices are misspelt."""
+    splits = document.at(("training", "synchronization", "splits"))
+    devices = sum(len(devices) for _, _, devices in groups)
+    if any(one.mark.address[:1] == ("devices",) for one in document.mistakes):
+        return
+    if isinstance(splits, int) and splits > devices:
+        document.complain(
+            ("training", "synchronization", "splits"),
+            f"{splits} steps want a gradient each, there are {devices} devices: "
+            f"write {devices} or less",
+        )
 
 
 def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:

@@ -103,7 +103,7 @@ class Stop(Part):
 
 
 class Checkpoint(Part):
-    """How often the server saves its model, to go on from there after a crash."""
+    """How often the server saves its model, so that it is not lost in a crash."""
 
     every: Duration
     """Time between two checkpoints."""
