@@ -16,6 +16,7 @@ from ..task import Task
 from .base import Model
 from .draws import glorot_uniform
 from .layers import dense, lstm
+from .recurrence import remembered
 
 LENGTH, ALPHABET = 50, 32
 UNITS = (128, 128)
@@ -42,26 +43,9 @@ def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
     *lstms, weights, bias = variables
     x = tf.one_hot(tf.cast(tf.transpose(x), tf.int32), ALPHABET)  # [length, batch, alphabet]
     for entering, recurrent, offset in zip(lstms[::3], lstms[1::3], lstms[2::3], strict=True):
-        x = _layer(tf, x, entering, recurrent, offset)
+        x = remembered(tf, _per_character(tf, x, entering) + offset, recurrent)
     logits = _per_character(tf, x, weights) + bias
     return tf.transpose(logits, [1, 0, 2])
-
-
-def _layer(tf: Any, x: Any, weights: Any, recurrent: Any, bias: Any) -> Any:
-    """[length, batch, inputs] to [length, batch, units].
-
-    Unrolled: TensorFlow's one operation for it all takes twice as long at this size, since it adds
-    up the gradient of all weights, not only of the recurrent ones, once a character.
-    """
-    steps = tf.unstack(_per_character(tf, x, weights) + bias)
-    state = output = tf.zeros([tf.shape(x)[1], recurrent.shape[0]])
-    outputs = []
-    for step in steps:
-        enter, keep, candidate, leave = tf.split(step + tf.matmul(output, recurrent), 4, 1)
-        state = tf.sigmoid(keep) * state + tf.sigmoid(enter) * tf.tanh(candidate)
-        output = tf.sigmoid(leave) * tf.tanh(state)
-        outputs.append(output)
-    return tf.stack(outputs)
 
 
 def _per_character(tf: Any, x: Any, weights: Any) -> Any:
