@@ -38,7 +38,7 @@ class Sparse:
         frames, kept = VALUE_CODINGS[self.values].encode(worth, chosen, layout)
         if kept is not None:
             chosen = chosen[kept]
-        return INDEX_CODINGS[self.indices].encode(chosen, layout.size), *frames
+        return INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
 
     def decode(self, frames: Frames, layout: Layout, most: int | Sequence[int]) -> Gradient:
         """What the frames say; a WireError if `encode` cannot have written them.
@@ -51,7 +51,7 @@ class Sparse:
         limit = most if isinstance(most, int) else sum(most)
         if entries > limit:
             raise WireError(f"{entries} values, expected at most {limit}")
-        chosen = INDEX_CODINGS[self.indices].decode(coded, entries, layout.size)
+        chosen = INDEX_CODINGS[self.indices].decode(coded, entries, layout)
         if not isinstance(most, int):
             _bounded(chosen, layout, most)
         return Gradient(coding.decode(worth, chosen, layout), chosen)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import WireError
+from ...layout import Layout
 from ..base import Buffer, Indices
 
 _LONGEST = 5
@@ -17,29 +18,31 @@ _MORE = 1 << _BITS
 """The flag on every byte of a varint but its last."""
 
 
-def encode(indices: Indices, size: int) -> bytes:
+def encode(indices: Indices, layout: Layout) -> bytes:
     skips = indices.copy()
     skips[1:] -= indices[:-1] + 1
-    lengths = np.ones(skips.size, np.intp)
-    for place in range(1, _LONGEST):
-        lengths += skips >= 1 << _BITS * place
-    ends = lengths.cumsum()
-    stream = np.empty(lengths.sum(), np.uint8)
-    first, left = ends - lengths, lengths
-    while first.size:
-        stream[first] = skips % _MORE + (left > 1) * _MORE
-        longer = np.flatnonzero(left > 1)
-        first, left, skips = first[longer] + 1, left[longer] - 1, skips[longer]
-        skips >>= _BITS
-    return stream.tobytes()
+    longest = max(1, -(-int(skips.max(initial=0)).bit_length() // _BITS))
+    if longest == 1:
+        return skips.astype(np.uint8).tobytes()
+    # as if all were as long as the longest; then the bytes that are not needed are left out
+    stream = np.empty((skips.size, longest), np.uint8)
+    needed = np.empty(stream.shape, np.bool_)
+    needed[:, 0] = True
+    for place in range(1, longest):
+        np.greater_equal(skips, 1 << _BITS * place, out=needed[:, place])
+    for place in range(longest):
+        np.right_shift(skips, _BITS * place, out=stream[:, place], casting="unsafe")
+    stream[:, :-1] &= _MORE - 1
+    stream[:, :-1] |= needed[:, 1:].view(np.uint8) << _BITS
+    return stream[needed].tobytes()
 
 
-def decode(frame: Buffer, entries: int, size: int) -> Indices:
+def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if not entries <= len(frame) <= entries * _LONGEST:
         raise WireError(f"{len(frame)} bytes of index gaps for {entries} values")
     if not entries:
         return np.empty(0, np.uint32)
-    skips = _varints(np.frombuffer(frame, np.uint8), entries)
+    skips, size = _varints(np.frombuffer(frame, np.uint8), entries), layout.size
     # bounded one by one before they are added up, so the sum cannot overflow
     if skips.max() >= size:
         raise WireError(f"a gap of {skips.max()} among {size} parameters")
@@ -47,6 +50,10 @@ def decode(frame: Buffer, entries: int, size: int) -> Indices:
     if indices[-1] >= size:
         raise WireError(f"index {indices[-1]} of {size} parameters")
     return indices.astype(np.uint32)
+
+
+def header(frame: Buffer) -> int:
+    return 0
 
 
 def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
@@ -64,7 +71,3 @@ def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
         longer = np.flatnonzero(lengths > place)
         numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - place] % _MORE)
     return numbers
-
-
-def header(frame: Buffer) -> int:
-    return 0

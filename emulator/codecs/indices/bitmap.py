@@ -1,0 +1,29 @@
+"""A bit for each parameter of the model, the first in the lowest bit of the first byte."""
+
+import numpy as np
+
+from ...errors import WireError
+from ...layout import Layout
+from .. import bits
+from ..base import Buffer, Indices
+
+
+def encode(indices: Indices, layout: Layout) -> bytes:
+    flags = np.zeros(layout.size, np.bool_)
+    flags[indices] = True
+    return bits.packed(flags).tobytes()
+
+
+def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
+    if len(frame) != -(-layout.size // 8):
+        raise WireError(f"a bitmap of {len(frame)} bytes for {layout.size} parameters")
+    found = bits.positions(np.frombuffer(frame, np.uint8))
+    if found.size != entries:
+        raise WireError(f"a bitmap of {found.size} indices for {entries} values")
+    if entries and found[-1] >= layout.size:
+        raise WireError(f"index {found[-1]} of {layout.size} parameters")
+    return found.astype(np.uint32)
+
+
+def header(frame: Buffer) -> int:
+    return 0
