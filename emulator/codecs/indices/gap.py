@@ -25,16 +25,15 @@ def encode(indices: Indices, layout: Layout) -> bytes:
     if longest == 1:
         return skips.astype(np.uint8).tobytes()
     # as if all were as long as the longest; then the bytes that are not needed are left out
-    stream = np.empty((skips.size, longest), np.uint8)
-    needed = np.empty(stream.shape, np.bool_)
-    needed[:, 0] = True
+    word = np.dtype("<u4" if longest <= 4 else "<u8")
+    skips = skips.astype(word, copy=False)
+    stream, needed = skips & word.type(_MORE - 1), np.ones(skips.size, word)
     for place in range(1, longest):
-        np.greater_equal(skips, 1 << _BITS * place, out=needed[:, place])
-    for place in range(longest):
-        np.right_shift(skips, _BITS * place, out=stream[:, place], casting="unsafe")
-    stream[:, :-1] &= _MORE - 1
-    stream[:, :-1] |= needed[:, 1:].view(np.uint8) << _BITS
-    return stream[needed].tobytes()
+        more = (skips >= word.type(1 << _BITS * place)).astype(word)
+        needed |= more << word.type(8 * place)
+        stream |= more << word.type(8 * place - 1)
+        stream |= (skips << word.type(place)) & word.type(_MORE - 1 << 8 * place)
+    return stream.view(np.uint8)[needed.view(np.bool_)].tobytes()
 
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
