@@ -14,8 +14,8 @@ _ONE_THREAD = b"\x10\x01\x28" + b"\xff" * 9 + b"\x01"
 that operations run on the thread that calls; hand-overs to a pool of one cost 4 % of a step."""
 
 _AS_IT_IS = b"\x52\x05\x52\x03\x98\x01\x01"
-"""And graph_options.rewrite_options.disable_meta_optimizer: to make an unrolled LSTM's graph 5 %
-quicker takes 2 s of a core, at each start of each device. It does nothing for the others."""
+"""And graph_options.rewrite_options.disable_meta_optimizer: it would go over an unrolled LSTM's
+graph for nearly a second of a core, at each start of each device, and make nothing quicker."""
 
 _CONFIG = _ONE_THREAD + _AS_IT_IS
 
