@@ -120,7 +120,14 @@ def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
 def test_a_graph_is_without_loops_and_branches(name: str, file: str) -> None:
     """Which would take TensorFlow's executor off the one thread, and its optimizer to unroll."""
     content = (exported(name) / file).read_bytes()
-    for operation in (b"While", b"Enter", b"Switch", b"StatelessIf", b"PartitionedCall", b"VarHandleOp"):
+    for operation in (
+        b"While",
+        b"Enter",
+        b"Switch",
+        b"StatelessIf",
+        b"PartitionedCall",
+        b"VarHandleOp",
+    ):
         assert operation not in content, operation
 
 
