@@ -254,3 +254,12 @@ def test_only_the_drawn_get_the_model_and_each_round_is_one_step() -> None:
     updates = [record for record in said if record["what"] == "update"]
     assert {record["staleness"] for record in updates} == {0}
     assert len({record["node"] for record in updates}) == 10
+
+
+def test_a_fleet_whose_clients_all_diverge_ends_without_waiting() -> None:
+    """Though few are in each round: whom it went wrong with counts over all rounds."""
+    policy = FedAvg(Fraction(0.25), epochs=3, local_rate=1e20)
+    fleet = Fleet(policy, dict.fromkeys("abcdefgh", 12), updates=500, seed=1)
+    fleet.play()
+    assert fleet.server.ended is not None and fleet.server.ended.reason == "diverged"
+    assert fleet.now == 0 and fleet.server.version == 0

@@ -320,6 +320,27 @@ def test_a_round_in_which_nobody_answers_makes_no_step() -> None:
     assert rounds.deadline() == 10 and picked(rounds) != first
 
 
+def test_who_fails_is_not_waited_for_and_gets_no_model_until_the_next_round() -> None:
+    rounds = LocalSGD().start(frozenset("abc"))
+    rounds.begin(0.0)
+    for node in "abc":
+        rounds.sent(node)
+    assert rounds.failed("a", 1) is None and rounds.holds("a")
+    assert rounds.arrive("b", "b", 1) is None
+    assert rounds.failed("c", 1) == ["b"]
+    assert picked(rounds, frozenset("abc")) == {*"abc"}
+    assert rounds.failed("a", 2) is None  # it has no model that it could fail on
+
+
+def test_a_round_in_which_all_fail_is_over_at_once() -> None:
+    rounds = LocalSGD().start(frozenset("ab"))
+    rounds.begin(0.0)
+    for node in "ab":
+        rounds.sent(node)
+    assert rounds.failed("a", 1) is None
+    assert rounds.failed("b", 1) == [] and rounds.turn == 1
+
+
 def test_the_dead_do_not_take_the_place_of_the_living() -> None:
     """Half of the fleet is gone: once that is known, each round has its two all the same."""
     rounds = FedAvg(Fraction(0.1), patience=Seconds(5)).start(CROWD)

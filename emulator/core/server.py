@@ -127,6 +127,7 @@ class ParameterServer:
             case Diverged(node, version):
                 self._expect(node, version)
                 self._doubt(node, now)
+                self._step(self._synchronizer.failed(node, now), now)
             case Score():
                 self._score(message, now)
         return self._advanced(now)

@@ -34,6 +34,9 @@ class Unsynchronized(Generic[A]):
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
         return [arrival]
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        return None
+
     def holds(self, node: str) -> bool:
         return False
 

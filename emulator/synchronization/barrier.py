@@ -66,6 +66,9 @@ class Lockstep(Generic[A]):
         needed = ceil(Decimal(repr(float(self._barrier.quorum))) * self._live)
         return self._step() if len(self._arrivals) >= needed else None
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        return None
+
     def holds(self, node: str) -> bool:
         return node in self._arrivals
 

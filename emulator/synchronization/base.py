@@ -33,6 +33,9 @@ class Synchronizer(Protocol[A]):
         A WireError refuses it.
         """
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        """The node has nothing to send, its gradient is not finite; as `arrive`."""
+
     def holds(self, node: str) -> bool:
         """Whether the node gets no model before the next turn."""
 

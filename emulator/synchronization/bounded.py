@@ -67,6 +67,9 @@ class Clocks(Generic[A]):
             self._heard.add(node)
         return [arrival]
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        return None
+
     def holds(self, node: str) -> bool:
         return self._clocks.get(node, 0) > self._slowest + self._bounded.bound
 

@@ -60,6 +60,14 @@ class Rounds(Generic[A]):
         self._awaited.discard(node)
         return None if self._awaited else self._next(now)
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        """It would fail again from the same model, so the round is over for it."""
+        if node not in self._training:
+            return None
+        for some in (self._training, self._drawn, self._awaited):
+            some.discard(node)
+        return None if self._awaited else self._next(now)
+
     def holds(self, node: str) -> bool:
         return node not in self._drawn or node in self._arrivals
 

@@ -53,6 +53,9 @@ class Collecting(Generic[A]):
         arrivals, self._arrivals = self._arrivals, []
         return arrivals
 
+    def failed(self, node: str, now: float) -> list[A] | None:
+        return None
+
     def holds(self, node: str) -> bool:
         return False
 
