@@ -6,6 +6,7 @@ import click
 
 from ..errors import EmulatorError, ScenarioError
 from .after import compare, report
+from .algorithms import algorithms
 from .before import check, doctor, schema
 from .calibrate import calibrate
 from .logs import logs
@@ -52,6 +53,7 @@ for command in (
     report,
     compare,
     schema,
+    algorithms,
     node,
 ):
     commands.add_command(command)

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 from .. import kinds
 from ..kinds import plain
+from .adacomp_residual import AdaCompResidual
 from .base import (
     Buffer,
     Codec,
@@ -18,10 +19,34 @@ from .base import (
     Vector,
 )
 from .dense import Dense
-from .feedback import ErrorFeedback, Plain, encoder
+from .dgc import DGC
+from .dryden import Dryden
+from .ef_signsgd import EFSignSGD
+from .feedback import Drawing, ErrorFeedback, Plain, encoder, refusal
+from .onebit import OneBit
+from .qsgd import QSGD
+from .randomk import RandomK
+from .signsgd import SignSGD
+from .strom import Strom
+from .terngrad import TernGrad
+from .threshold import Threshold
 from .topk import TopK
 
-AnyCodec: TypeAlias = Dense | TopK
+AnyCodec: TypeAlias = (
+    Dense
+    | TopK
+    | Threshold
+    | RandomK
+    | AdaCompResidual
+    | DGC
+    | Dryden
+    | Strom
+    | OneBit
+    | EFSignSGD
+    | SignSGD
+    | QSGD
+    | TernGrad
+)
 
 
 def make(description: Mapping[str, Any]) -> AnyCodec:
@@ -31,22 +56,35 @@ def make(description: Mapping[str, Any]) -> AnyCodec:
 
 
 __all__ = [
+    "DGC",
+    "QSGD",
+    "AdaCompResidual",
     "AnyCodec",
     "Buffer",
     "Codec",
     "Count",
     "Dense",
+    "Drawing",
+    "Dryden",
+    "EFSignSGD",
     "Encoder",
     "ErrorFeedback",
     "Frames",
     "Gradient",
     "Indices",
     "NotFinite",
+    "OneBit",
     "Place",
     "Plain",
+    "RandomK",
+    "SignSGD",
+    "Strom",
+    "TernGrad",
+    "Threshold",
     "TopK",
     "Vector",
     "encoder",
     "make",
     "plain",
+    "refusal",
 ]

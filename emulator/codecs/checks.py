@@ -16,6 +16,13 @@ def fit(gradient: Vector, layout: Layout) -> None:
         raise ValueError(f"a gradient is float32 of shape ({layout.size},), not {found}")
 
 
+def finite(gradient: Vector, layout: Layout) -> None:
+    """As `fit`, and NotFinite unless every entry is."""
+    fit(gradient, layout)
+    if not np.isfinite(gradient).all():
+        raise not_finite(gradient, layout)
+
+
 def not_finite(gradient: Vector, layout: Layout) -> NotFinite:
     """The error for a gradient that holds a NaN or an infinity: it names the first variable."""
     for variable, place in layout:
@@ -31,6 +38,16 @@ def frames_of(frames: Frames, expected: int) -> Frames:
     if len(frames) != expected:
         raise WireError(f"an encoded gradient of {len(frames)} frames, expected {expected}")
     return frames
+
+
+def scales(frame: Buffer, count: int) -> Vector:
+    """So many finite float32, none of them below zero, read where they lie."""
+    if len(frame) != count * _FLOAT.itemsize:
+        raise WireError(f"{len(frame)} bytes of scales, expected {count} float32")
+    values: Vector = np.frombuffer(frame, _FLOAT)
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise WireError("a scale is not a number from zero up")
+    return values
 
 
 def floats(frame: Buffer, most: int) -> Vector:

@@ -5,10 +5,12 @@ lost in the long run (Seide et al., 2014; Stich et al., 2018).
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from ..layout import Layout
+from . import checks
 from .base import Codec, Encoder, Forgetful, Frames, Place, Vector
 
 
@@ -21,6 +23,29 @@ class Plain:
 
     def encode(self, gradient: Vector) -> Frames:
         return self.codec.encode(gradient, self.layout)
+
+
+BUILT_IN = "it remembers by itself what it has not sent: leave error_feedback out"
+"""Why there is none around a codec that has its own."""
+
+
+class Random(Protocol):
+    """A codec that needs no memory, but dice."""
+
+    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
+        """As `Encoder.encode`; nothing is drawn for a gradient that is refused."""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Encode each gradient for itself, by the worker's own dice."""
+
+    codec: Random
+    layout: Layout
+    dice: np.random.Generator
+
+    def encode(self, gradient: Vector) -> Frames:
+        return self.codec.encode(gradient, self.layout, self.dice)
 
 
 class ErrorFeedback:
@@ -36,6 +61,7 @@ class ErrorFeedback:
         self.residual: Vector = np.zeros(layout.size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
+        checks.fit(gradient, self._layout)
         with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
             owed = gradient + self.residual
         frames = self._encoder.encode(owed)
@@ -49,6 +75,16 @@ class ErrorFeedback:
 
 
 def encoder(codec: Codec, place: Place, error_feedback: bool) -> Encoder:
-    """A new encoder for one worker."""
+    """A new encoder for one worker; ValueError if error feedback cannot go around the codec."""
     started = codec.start(place)
-    return ErrorFeedback(started, codec, place.layout) if error_feedback else started
+    if not error_feedback:
+        return started
+    if reason := refusal(codec):
+        raise ValueError(f"no error feedback goes around this codec: {reason}")
+    return ErrorFeedback(started, codec, place.layout)
+
+
+def refusal(codec: Codec) -> str:
+    """Why error feedback must not go around the codec: what its class says; empty if it may."""
+    reason: str = getattr(codec, "no_feedback", "")
+    return reason

@@ -9,8 +9,9 @@ from .adam import Adam
 from .base import Descent, Modulated, Optimizer
 from .momentum import Momentum
 from .sgd import SGD
+from .sign import Sign
 
-AnyOptimizer: TypeAlias = SGD | Momentum | Adam
+AnyOptimizer: TypeAlias = SGD | Momentum | Adam | Sign
 
 
 def make(description: Mapping[str, Any]) -> AnyOptimizer:
@@ -27,6 +28,7 @@ __all__ = [
     "Modulated",
     "Momentum",
     "Optimizer",
+    "Sign",
     "make",
     "plain",
 ]

@@ -4,18 +4,26 @@ They look at the plain data, so they find their mistakes beside those of single 
 """
 
 from collections.abc import Iterator
+from typing import Annotated
 
+from pydantic import TypeAdapter, ValidationError
+
+from ..codecs import AnyCodec, refusal
 from ..datasets import DATASETS
 from ..datasets.split import Dirichlet, Shards
 from ..models import MODELS
 from .devices import MOST, RESERVED, names
 from .document import Document
+from .fields import Kinds
 from .wording import meant
+
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
 def check(document: Document) -> None:
     _model_fits(document)
     _split_fits(document)
+    _feedback_fits(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
@@ -47,6 +55,18 @@ def _split_fits(document: Document) -> None:
             ("training", "split"),
             f"{kind!r} goes by an example's class, and those of {dataset!r} have none: use iid",
         )
+
+
+def _feedback_fits(document: Document) -> None:
+    """Error feedback goes around a codec that has none of its own."""
+    if document.at(("training", "error_feedback")) is not True:
+        return
+    try:
+        codec: AnyCodec = _CODEC.validate_python(document.at(("training", "codec")))
+    except ValidationError:
+        return  # which is told where the codec is read
+    if reason := refusal(codec):
+        document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..algorithms import name_of
+from ..algorithms import ALGORITHMS, name_of
 from ..codecs import AnyCodec
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
@@ -62,7 +62,13 @@ class Training(Part):
     @property
     def algorithm(self) -> str | None:
         """The name of the algorithm that has exactly these parts, if one has."""
-        return name_of(self.codec, self.modulation, self.synchronization, self.error_feedback)
+        return name_of(
+            self.codec,
+            self.modulation,
+            self.synchronization,
+            self.error_feedback,
+            self.optimizer,
+        )
 
     @property
     def described(self) -> str:
@@ -70,7 +76,9 @@ class Training(Part):
         parts = (self.codec, self.modulation, self.synchronization)
         feedback = ["error feedback"] if self.error_feedback else []
         named = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
-        return ", ".join([*named, *([] if self.optimizer == SGD() else [self.optimizer.kind])])
+        known = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
+        said = known or self.optimizer == SGD()
+        return ", ".join([*named, *([] if said else [self.optimizer.kind])])
 
     @property
     def local(self) -> Local:

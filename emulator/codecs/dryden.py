@@ -1,0 +1,82 @@
+"""The largest of either sign, each side as its mean (Dryden et al., 2016)."""
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from ..units import Fraction
+from . import checks, quota, signs
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .indices import CODINGS, IndexCoding
+from .selection import largest
+
+
+@dataclass(frozen=True)
+class Dryden:
+    """Of each variable's residual the share `keep` of the positive and of the negative entries.
+
+    At least one of a side that has any. What is sent of a side is the mean of what was chosen
+    there; the difference stays in the residual (section III: adaptive quantization).
+
+    The frames are the indices, the signs, and two magnitudes for each variable: what its negative
+    and what its positive entries are worth, zero where there is none.
+    """
+
+    keep: Fraction
+    indices: IndexCoding = "gap"
+    kind: Literal["dryden"] = "dryden"
+    no_feedback: ClassVar[str] = BUILT_IN
+
+    def __post_init__(self) -> None:
+        quota.check(self.keep)
+        if self.indices not in CODINGS:
+            raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
+
+    def start(self, place: Place) -> Encoder:
+        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        """Of the residual with the gradient in it."""
+        checks.fit(gradient, layout)
+        chosen, worth = [], []
+        for start, stop in layout.bounds:
+            entries = gradient[start:stop]
+            for side in (np.minimum(entries, 0), np.maximum(entries, 0)):
+                (most,) = quota.floors(self.keep, [int(np.count_nonzero(side))])
+                found = largest(side, most)
+                chosen.append(found + start)
+                worth.append(side[found].mean(dtype=np.float64) if found.size else 0.0)
+        if not np.isfinite(worth).all():
+            raise checks.not_finite(gradient, layout)
+        indices = np.sort(np.concatenate(chosen)).astype(np.uint32)
+        coded = CODINGS[self.indices].encode(indices, layout)
+        packed = signs.pack_some(gradient[indices] < 0)
+        return coded, packed, np.abs(worth).astype("<f4").tobytes()
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        coded, packed, scale_frame = checks.frames_of(frames, 3)
+        entries = signs.some(packed)
+        if entries > layout.size:
+            raise WireError(f"{entries} signs for {layout.size} parameters")
+        scales = checks.scales(scale_frame, 2 * len(layout.variables))
+        indices = CODINGS[self.indices].decode(coded, entries, layout)
+        negative = signs.unpack_some(packed)
+        stops = np.array([stop for _, stop in layout.bounds])
+        side = 2 * stops.searchsorted(indices, side="right") + ~negative
+        sent = np.bincount(side, minlength=scales.size)
+        if (sent > np.repeat(quota.most(self.keep, layout), 2)).any():
+            raise WireError(f"more than {self.keep} of a variable's positive or negative entries")
+        if ((scales > 0) != (sent > 0)).any():
+            raise WireError("a scale without entries, or entries without a scale")
+        values = scales[side]
+        np.negative(values, out=values, where=negative)
+        return Gradient(values, indices)
+
+    def count(self, frames: Frames) -> Count:
+        coded, packed, scales = frames
+        head = CODINGS[self.indices].header(coded)
+        return Count(values=len(packed), indices=len(coded) - head, headers=head + len(scales))

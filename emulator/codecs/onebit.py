@@ -1,0 +1,76 @@
+"""One bit for each entry, and two numbers for each column (Seide et al., 2014: 1-bit SGD)."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..layout import Layout
+from . import checks, signs
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import BUILT_IN, ErrorFeedback, Plain
+
+
+@dataclass(frozen=True)
+class OneBit:
+    """Entries below zero become their mean, the others theirs, in each column of each variable.
+
+    A column is what leads to one unit or filter: all entries with the same last index; a variable
+    of one dimension is one column. Error feedback, the paper's point, is built in (section 2).
+    """
+
+    kind: Literal["onebit"] = "onebit"
+    no_feedback: ClassVar[str] = BUILT_IN
+
+    def start(self, place: Place) -> Encoder:
+        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        """Of the gradient with what was not sent before."""
+        checks.finite(gradient, layout)
+        negative = gradient < 0
+        lower, upper = np.minimum(gradient, 0), np.maximum(gradient, 0)
+        means = [
+            [
+                _mean(lower[part].reshape(-1, columns), negative[part].reshape(-1, columns)),
+                _mean(upper[part].reshape(-1, columns), ~negative[part].reshape(-1, columns)),
+            ]
+            for columns, part in _columns(layout)
+        ]
+        # magnitudes: which of the two is below zero is known
+        scales = np.abs(np.concatenate(means, axis=1)).astype("<f4")
+        return scales.tobytes(), signs.pack(negative)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        scale_frame, sign_frame = checks.frames_of(frames, 2)
+        total = sum(columns for columns, _ in _columns(layout))
+        below, above = checks.scales(scale_frame, 2 * total).reshape(2, total)
+        negative = signs.unpack(sign_frame, layout.size)
+        values = np.empty(layout.size, np.float32)
+        first = 0
+        for columns, part in _columns(layout):
+            own = slice(first, first + columns)
+            table = values[part].reshape(-1, columns)
+            table[:] = above[own]
+            np.copyto(table, -below[own], where=negative[part].reshape(-1, columns))
+            first += columns
+        return Gradient(values)
+
+    def count(self, frames: Frames) -> Count:
+        scales, bits = frames
+        return Count(values=len(bits), indices=0, headers=len(scales))
+
+
+def _columns(layout: Layout) -> Iterator[tuple[int, slice]]:
+    """How many columns each variable has, and where it lies."""
+    for variable, part in layout:
+        yield variable.shape[-1] if len(variable.shape) > 1 else 1, part
+
+
+def _mean(entries: NDArray[np.float32], of: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """The mean over those `of` each column; the others are zero; zero where there is none."""
+    counts = np.count_nonzero(of, axis=0)
+    mean: NDArray[np.float64] = entries.sum(axis=0, dtype=np.float64) / np.maximum(counts, 1)
+    return mean

@@ -1,0 +1,84 @@
+"""Entries chosen by lot, whatever they hold: what any cleverer choice has to beat."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from ..streams import stream
+from ..units import Fraction
+from . import checks, quota
+from .base import Count, Encoder, Frames, Gradient, Indices, NotFinite, Place, Vector
+from .feedback import Drawing
+
+_SEED = 8
+
+
+@dataclass(frozen=True)
+class RandomK:
+    """max(1, floor(keep · size)) entries of each variable, all sets of them equally likely.
+
+    The indices do not travel: the server draws the same ones from a seed of eight bytes (the
+    random mask of Konečný et al., 2016). Scaled by size / entries the update is right on average
+    (Wangni et al., 2018), but of a higher variance; as they are, entries go well with error
+    feedback (Stich et al., 2018), and without it make for a smaller step.
+    """
+
+    keep: Fraction
+    unbiased: bool = True
+    """Whether entries are scaled."""
+    kind: Literal["randomk"] = "randomk"
+
+    def __post_init__(self) -> None:
+        quota.check(self.keep)
+
+    @property
+    def no_feedback(self) -> str:
+        """With it, each scaled entry would leave a residual many times its own size."""
+        return "it would scale what is fed back: write unbiased: false" if self.unbiased else ""
+
+    def start(self, place: Place) -> Encoder:
+        return Drawing(self, place.layout, place.dice)
+
+    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
+        checks.finite(gradient, layout)
+        seed = dice.bytes(_SEED)
+        values = gradient[self._drawn(seed, layout)]
+        if self.unbiased:
+            values = self._scaled(values, layout)
+        return seed, values.astype("<f4", copy=False).tobytes()
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        seed, value_frame = checks.frames_of(frames, 2)
+        if len(seed) != _SEED:
+            raise WireError(f"a seed of {len(seed)} bytes, expected {_SEED}")
+        expected = sum(quota.most(self.keep, layout))
+        values = checks.floats(value_frame, expected)
+        if values.size != expected:
+            raise WireError(f"{values.size} values, expected {expected}")
+        return Gradient(values, self._drawn(bytes(seed), layout))
+
+    def count(self, frames: Frames) -> Count:
+        seed, values = frames
+        return Count(values=len(values), indices=len(seed), headers=0)
+
+    def _drawn(self, seed: bytes, layout: Layout) -> Indices:
+        dice = stream(f"randomk/{seed.hex()}")
+        most = quota.most(self.keep, layout)
+        drawn = [
+            np.sort(dice.choice(stop - start, entries, replace=False, shuffle=False)) + start
+            for (start, stop), entries in zip(layout.bounds, most, strict=True)
+        ]
+        return np.concatenate(drawn).astype(np.uint32)
+
+    def _scaled(self, values: Vector, layout: Layout) -> Vector:
+        most = quota.most(self.keep, layout)
+        sizes = [variable.size for variable in layout.variables]
+        factors = np.repeat(np.divide(sizes, most).astype(np.float32), most)
+        with np.errstate(over="ignore"):
+            values = values * factors
+        if not np.isfinite(values).all():
+            raise NotFinite("an entry of the gradient, scaled, is too large for a float32")
+        return values

@@ -1,0 +1,68 @@
+"""Where enough has come together, one step of a fixed size (Strom, 2015)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from . import checks
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .indices import IndexCoding
+from .selection import reaching
+from .sparse import Sparse
+from .threshold import check
+
+
+@dataclass(frozen=True)
+class Strom:
+    """+τ or -τ wherever the residual exceeds τ in magnitude, and the residual less that.
+
+    An entry moves by τ in one update, however much has come together: section 3, with the indices
+    in the scenario's coding instead of 31 bits beside the sign.
+    """
+
+    threshold: float
+    """The paper's τ, in the gradient's unit: what is too small never comes together in time."""
+    indices: IndexCoding = "gap"
+    kind: Literal["strom"] = "strom"
+    no_feedback: ClassVar[str] = BUILT_IN
+
+    def __post_init__(self) -> None:
+        check(self.threshold)
+        _ = self._sparse
+
+    def start(self, place: Place) -> Encoder:
+        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        """Of the residual with the gradient in it."""
+        checks.fit(gradient, layout)
+        # as bits, the next number is the next magnitude, and what is not finite exceeds them all
+        above = self._tau.view(np.uint32) + np.uint32(1)
+        chosen = reaching(gradient.view(np.uint32), above)
+        values = gradient[chosen]
+        if not np.isfinite(values).all():
+            raise checks.not_finite(gradient, layout)
+        steps = np.copysign(self._tau, values)
+        return self._sparse.encode(chosen.astype(np.uint32), steps, layout)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        said = self._sparse.decode(frames, layout, layout.size)
+        if (np.abs(said.values) != self._tau).any():
+            raise WireError(f"a step other than {self.threshold:g}")
+        return said
+
+    def count(self, frames: Frames) -> Count:
+        return self._sparse.count(frames)
+
+    @property
+    def _tau(self) -> np.float32:
+        return np.float32(self.threshold)
+
+    @cached_property
+    def _sparse(self) -> Sparse:
+        return Sparse(self.indices, "ternary")

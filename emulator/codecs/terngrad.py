@@ -1,0 +1,77 @@
+"""Three levels for each entry, drawn so that nothing is lost on average (Wen et al., 2017)."""
+
+from dataclasses import dataclass
+from math import sqrt
+from typing import Literal
+
+import numpy as np
+
+from ..errors import WireError
+from ..layout import Layout
+from . import checks, digits
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import Drawing
+
+_LEVELS = 3
+
+
+@dataclass(frozen=True)
+class TernGrad:
+    """-S, 0 or S: each entry g becomes sign(g) · S with chance |g| / S, or else zero.
+
+    S is the largest magnitude of the variable once its entries have been clipped to `clip`
+    standard deviations about zero (section 4.2: 2.5; 0 clips nothing). A variable whose entries
+    are all alike, so that they deviate in nothing, is not clipped.
+    """
+
+    clip: float = 2.5
+    kind: Literal["terngrad"] = "terngrad"
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.clip < float("inf"):
+            raise ValueError(f"clip is {self.clip:g}: write a number of standard deviations, or 0")
+
+    def start(self, place: Place) -> Encoder:
+        return Drawing(self, place.layout, place.dice)
+
+    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
+        checks.fit(gradient, layout)
+        magnitudes = np.abs(gradient)
+        largest = np.array([magnitudes[part].max() for _, part in layout])
+        if not np.isfinite(largest).all():
+            raise checks.not_finite(gradient, layout)
+        scales = np.zeros(largest.size, "<f4")
+        for number in np.flatnonzero(largest):
+            part = slice(*layout.bounds[number])
+            scales[number] = self._scale(gradient[part], largest[number])
+            magnitudes[part] /= scales[number]
+        chosen = dice.random(layout.size, np.float32) < magnitudes
+        # one level up, and two down again for what is below zero
+        levels = np.uint8(1) + chosen - ((chosen & (gradient < 0)).view(np.uint8) << 1)
+        return scales.tobytes(), digits.pack(levels, _LEVELS)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        scale_frame, level_frame = checks.frames_of(frames, 2)
+        scales = checks.scales(scale_frame, len(layout.variables))
+        levels = digits.unpack(level_frame, layout.size, _LEVELS).view(np.int8)
+        values = np.empty(layout.size, np.float32)
+        for (variable, part), scale in zip(layout, scales, strict=True):
+            np.multiply(levels[part] - np.int8(1), scale, out=values[part])
+            if not scale and (levels[part] != 1).any():
+                raise WireError(f"{variable.name} has entries, and no scale")
+        return Gradient(values)
+
+    def count(self, frames: Frames) -> Count:
+        scales, levels = frames
+        return Count(values=len(levels), indices=0, headers=len(scales))
+
+    def _scale(self, entries: Vector, largest: np.float32) -> np.float32:
+        """The largest magnitude, or where it is clipped."""
+        if not self.clip:
+            return largest
+        relative = entries / largest  # so that no square overflows, or vanishes
+        mean = relative.mean(dtype=np.float64)
+        square = np.square(relative, out=relative).mean(dtype=np.float64)
+        deviation = sqrt(max(0.0, square - mean**2))
+        clipped = min(1.0, self.clip * deviation) * float(largest)
+        return np.float32(clipped) or largest

@@ -1,0 +1,62 @@
+"""Every entry whose magnitude reaches a fixed threshold, and no other (Dutta et al., 2020)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from ..layout import Layout
+from . import checks
+from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .feedback import Plain
+from .indices import IndexCoding
+from .selection import reaching
+from .sparse import Sparse
+from .values import ValueCoding
+
+
+_FLOAT = np.finfo(np.float32)
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """How many entries that are depends on the gradient: many at first, few in the end."""
+
+    threshold: float
+    """The smallest magnitude that is sent, above zero."""
+    indices: IndexCoding = "gap"
+    values: ValueCoding = "f32"
+    kind: Literal["threshold"] = "threshold"
+
+    def __post_init__(self) -> None:
+        check(self.threshold)
+        _ = self._sparse
+
+    def start(self, place: Place) -> Encoder:
+        return Plain(self, place.layout)
+
+    def encode(self, gradient: Vector, layout: Layout) -> Frames:
+        checks.fit(gradient, layout)
+        chosen = reaching(gradient.view(np.uint32), np.float32(self.threshold).view(np.uint32))
+        values = gradient[chosen]
+        # what is not finite reaches every threshold
+        if not np.isfinite(values).all():
+            raise checks.not_finite(gradient, layout)
+        return self._sparse.encode(chosen.astype(np.uint32), values, layout)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        return self._sparse.decode(frames, layout, layout.size)
+
+    def count(self, frames: Frames) -> Count:
+        return self._sparse.count(frames)
+
+    @cached_property
+    def _sparse(self) -> Sparse:
+        return Sparse(self.indices, self.values)
+
+
+def check(threshold: float) -> None:
+    """A ValueError unless a float32 holds it, and it is above zero."""
+    if not float(_FLOAT.tiny) <= threshold <= float(_FLOAT.max):
+        raise ValueError(f"threshold is {threshold:g}: write a number above zero")

@@ -1,0 +1,38 @@
+"""A step of one size for every parameter, the way that most gradients point: majority vote.
+
+Bernstein et al., 2018 (Algorithm 3), with one gradient from each worker, which is a barrier. The
+votes are signs, whatever the codec: `signsgd` sends nothing else.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..codecs.base import Vector
+from .base import Modulated
+
+
+@dataclass(frozen=True)
+class Sign:
+    """θ -= α · sign(Σ sign(g)); a tie moves nothing. A step costs O(parameters)."""
+
+    kind: Literal["sign"] = "sign"
+
+    def start(self, size: int, rate: float) -> "Elected":
+        return Elected(rate)
+
+
+class Elected:
+    """Remembers nothing. A gradient has one vote: shares and divisors do not count."""
+
+    def __init__(self, rate: float) -> None:
+        self._rate = np.float32(rate)
+
+    def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
+        votes = np.zeros_like(theta)
+        for gradient, _, _ in gradients:
+            where = slice(None) if gradient.indices is None else gradient.indices
+            votes[where] += np.sign(gradient.values)
+        theta -= self._rate * np.sign(votes)
