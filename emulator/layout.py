@@ -44,6 +44,14 @@ class Layout:
             end += variable.size
         return tuple(ends)
 
+    @cached_property
+    def kinds(self) -> dict[str, int]:
+        """How many parameters each kind of layer has."""
+        sizes: dict[str, int] = {}
+        for variable in self.variables:
+            sizes[variable.kind] = sizes.get(variable.kind, 0) + variable.size
+        return sizes
+
     def __iter__(self) -> Iterator[tuple[Variable, slice]]:
         for variable, (start, stop) in zip(self.variables, self.bounds, strict=True):
             yield variable, slice(start, stop)

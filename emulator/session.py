@@ -105,7 +105,7 @@ class Session:
         `busy` and `quotas` as `summarise` takes them: nothing where there is no host to keep up.
         """
         scenario = self.scenario
-        parameters = models.find(scenario.training.model).layout.size
+        layout = models.find(scenario.training.model).layout
         summary = summarise(
             records,
             scenario=scenario.name,
@@ -113,10 +113,11 @@ class Session:
             seed=scenario.seed,
             runtime=self.runtime,
             devices=len(scenario.nodes),
-            dense_push=wire.dense_push(parameters, encrypted=scenario.server.encrypt),
+            dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
             planned=({"at": timed.at, "verb": timed.action.verb} for timed in self.timeline),
             busy=busy,
             quotas=quotas,
+            parameters=layout.kinds,
         )
         write_json(self.folder.path / "summary.json", summary)
         return summary

@@ -1,7 +1,7 @@
 """A run in one page of numbers, worked out from its log alone."""
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -33,11 +33,13 @@ def summarise(
     planned: Iterable[Record],
     busy: Sequence[float],
     quotas: bool,
+    parameters: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The numbers of a log that is read once, in its order, and may be larger than memory.
 
     `dense_push`: bytes of one uncompressed update on the wire; `busy`: share of the host's
-    cores in use, a sample a second; `quotas`: whether any device has a CPU quota.
+    cores in use, a sample a second; `quotas`: whether any device has a CPU quota; `parameters`:
+    how many each kind of layer has.
     """
     sums = _Sums()
     for record in records:
@@ -63,6 +65,7 @@ def summarise(
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
+        **_paper(sums, parameters or {}),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
         "faults_planned": sum(_is_due(action, stop["at"]) for action in planned),
@@ -80,6 +83,8 @@ class _Sums:
     push: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
     )
+    paper: dict[str, float] = field(default_factory=dict)
+    """Bytes by kind of layer as the codec's paper counts them, if it has a way of its own."""
     pulled: int = 0
     pulled_to_evaluate: int = 0
     accuracy: float | None = None
@@ -102,6 +107,8 @@ class _Sums:
                 push["indices"] += record["indices"]
                 push["headers"] += record["headers"]
                 push["framing"] += record["framing"]
+                for kind, counted in record.get("paper", {}).items():
+                    self.paper[kind] = self.paper.get(kind, 0) + counted
             case "pull" if record["node"] == EVALUATOR:
                 self.pulled_to_evaluate += record["bytes"]
             case "pull":
@@ -121,6 +128,16 @@ class _Sums:
                 self.exits.append(record)
             case "stop":
                 self.stop = record
+
+
+def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
+    """The compression that the codec's paper would report for each kind of layer."""
+    dense = {kind: 4 * parameters.get(kind, 0) * sums.updates for kind in sums.paper}
+    told = {
+        kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
+        for kind, counted in sums.paper.items()
+    }
+    return {"paper_push_bytes": told} if told else {}
 
 
 def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.algorithms import ALGORITHMS, Algorithm, name_of
-from emulator.codecs import Dense, TopK, Vector, encoder
+from emulator.codecs import Dense, Place, SignSGD, TopK, Vector, encoder
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter, Staleness
+from emulator.optimizers import SGD, Adam, Sign
 from emulator.synchronization import Asynchronous, Barrier
 from emulator.units import Fraction
 
@@ -41,8 +42,24 @@ def test_a_name_and_its_parts(
     assert not algorithm.error_feedback
     assert algorithm.about and algorithm.paper
     assert name_of(codec, modulation, Asynchronous(), False) == name
-    assert name_of(codec, modulation, Asynchronous(), True) is None
-    assert name_of(codec, modulation, Barrier(), False) is None
+    fed_back = {"comp-asgd": "topk-ef", "adacomp": "adacomp-ef"}
+    assert name_of(codec, modulation, Asynchronous(), True) == fed_back.get(name)
+    assert name_of(codec, modulation, Barrier(), False) == ("bsp" if name == "asgd" else None)
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_a_name_is_for_one(name: str) -> None:
+    one = ALGORITHMS[name]
+    parts = (one.codec, one.modulation, one.synchronization, one.error_feedback)
+    assert name_of(*parts, one.optimizer) == name
+    assert one.about and one.paper
+    assert encoder(one.codec, Place(LAYOUT, np.random.default_rng(0)), one.error_feedback)
+
+
+def test_an_optimizer_is_part_of_a_name_only_where_the_paper_has_one() -> None:
+    assert name_of(Dense(), Constant(), Asynchronous(), False, Adam()) == "asgd"
+    assert name_of(SignSGD(), Constant(), Barrier(), False, Sign()) == "signsgd"
+    assert name_of(SignSGD(), Constant(), Barrier(), False, SGD()) is None
 
 
 # -- identities ------------------------------------------------------------------------------------
@@ -53,7 +70,8 @@ def train(algorithm: Algorithm, schedule: list[int], seed: int, *, zeros: bool) 
     draws = np.random.default_rng(seed)
     target = draws.standard_normal(LAYOUT.size).astype(np.float32)
     model = Parameters(np.zeros(LAYOUT.size, np.float32), 0.3, algorithm.modulation.start(LAYOUT))
-    workers = [encoder(algorithm.codec, LAYOUT, algorithm.error_feedback) for _ in range(WORKERS)]
+    place = Place(LAYOUT, np.random.default_rng(seed), WORKERS)
+    workers = [encoder(algorithm.codec, place, algorithm.error_feedback) for _ in range(WORKERS)]
     pulled = [(0, model.snapshot())] * WORKERS
     thetas = []
     for worker in schedule:
@@ -97,8 +115,9 @@ def test_identities_bit_for_bit(
 
 def test_several_workers_do_make_a_difference() -> None:
     schedule = [0, 1, 2, 3] * 8
-    thetas = {name: train(ALGORITHMS[name], schedule, 1, zeros=True)[-1] for name in ALGORITHMS}
-    assert len({theta.tobytes() for theta in thetas.values()}) == len(ALGORITHMS)
+    names = ("asgd", "ada-sgd", "comp-asgd", "adacomp", "topk-ef", "adacomp-ef")
+    thetas = {name: train(ALGORITHMS[name], schedule, 1, zeros=True)[-1] for name in names}
+    assert len({theta.tobytes() for theta in thetas.values()}) == len(names)
 
 
 def test_sparse_updates_are_less_stale_than_the_whole() -> None:

@@ -31,11 +31,11 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "kinds": {"units"},
     "laws": {"units"},
     # what can be plugged in
-    "codecs": {"errors", "kinds", "layout", "units"},
+    "codecs": {"errors", "kinds", "layout", "streams", "units"},
     "modulation": {"codecs", "kinds", "layout"},
     "optimizers": {"codecs", "kinds"},
     "synchronization": {"errors", "kinds", "local", "streams", "units"},
-    "algorithms": {*_PLUGINS, "units"},
+    "algorithms": {*_PLUGINS, "optimizers", "units"},
     "faults": {"actions", "laws", "units"},
     "models": {"codecs", "layout", "streams", "task"},
     "datasets": {"cache", "errors", "streams", "task"},

@@ -148,7 +148,7 @@ def test_an_algorithm_is_a_name_for_its_parts(name: str) -> None:
             PerParameter(),
             "dense, per-parameter, asynchronous",
         ),
-        ("synchronization", "barrier", Barrier(), "dense, constant, barrier"),
+        ("synchronization", "barrier", Barrier(), "bsp"),
         (
             "synchronization",
             "{kind: barrier, quorum: 90%}",

@@ -46,7 +46,7 @@ class Dryden:
         for start, stop in layout.bounds:
             entries = gradient[start:stop]
             for side in (np.minimum(entries, 0), np.maximum(entries, 0)):
-                (most,) = quota.floors(self.keep, [int(np.count_nonzero(side))])
+                (most,) = quota.floors(self.keep, [int(np.count_nonzero(side != 0))])
                 found = largest(side, most)
                 chosen.append(found + start)
                 worth.append(side[found].mean(dtype=np.float64) if found.size else 0.0)
@@ -73,7 +73,7 @@ class Dryden:
         if ((scales > 0) != (sent > 0)).any():
             raise WireError("a scale without entries, or entries without a scale")
         values = scales[side]
-        np.negative(values, out=values, where=negative)
+        signs.turn(values, negative)
         return Gradient(values, indices)
 
     def count(self, frames: Frames) -> Count:

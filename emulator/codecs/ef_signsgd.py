@@ -40,7 +40,7 @@ class EFSignSGD:
         values = np.empty(layout.size, np.float32)
         for (_, part), scale in zip(layout, scales, strict=True):
             values[part] = scale
-        np.negative(values, out=values, where=negative)
+        signs.turn(values, negative)
         return Gradient(values)
 
     def count(self, frames: Frames) -> Count:

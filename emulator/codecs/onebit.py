@@ -32,13 +32,12 @@ class OneBit:
         checks.finite(gradient, layout)
         negative = gradient < 0
         lower, upper = np.minimum(gradient, 0), np.maximum(gradient, 0)
-        means = [
-            [
-                _mean(lower[part].reshape(-1, columns), negative[part].reshape(-1, columns)),
-                _mean(upper[part].reshape(-1, columns), ~negative[part].reshape(-1, columns)),
-            ]
-            for columns, part in _columns(layout)
-        ]
+        means = []
+        for columns, part in _columns(layout):
+            below = np.count_nonzero(negative[part].reshape(-1, columns), axis=0)
+            above = (part.stop - part.start) // columns - below
+            sides = ((lower, below), (upper, above))
+            means.append([_mean(side[part].reshape(-1, columns), of) for side, of in sides])
         # magnitudes: which of the two is below zero is known
         scales = np.abs(np.concatenate(means, axis=1)).astype("<f4")
         return scales.tobytes(), signs.pack(negative)
@@ -48,15 +47,18 @@ class OneBit:
         total = sum(columns for columns, _ in _columns(layout))
         below, above = checks.scales(scale_frame, 2 * total).reshape(2, total)
         negative = signs.unpack(sign_frame, layout.size)
-        values = np.empty(layout.size, np.float32)
+        # of bits, since choosing by a mask of flags takes five times as long
+        chosen = np.negative(negative.astype(np.uint32))
+        high = above.view(np.uint32)
+        both = high ^ (-below).view(np.uint32)
         first = 0
         for columns, part in _columns(layout):
             own = slice(first, first + columns)
-            table = values[part].reshape(-1, columns)
-            table[:] = above[own]
-            np.copyto(table, -below[own], where=negative[part].reshape(-1, columns))
+            table = chosen[part].reshape(-1, columns)
+            table &= both[own]
+            table ^= high[own]
             first += columns
-        return Gradient(values)
+        return Gradient(chosen.view(np.float32))
 
     def count(self, frames: Frames) -> Count:
         scales, bits = frames
@@ -69,8 +71,8 @@ def _columns(layout: Layout) -> Iterator[tuple[int, slice]]:
         yield variable.shape[-1] if len(variable.shape) > 1 else 1, part
 
 
-def _mean(entries: NDArray[np.float32], of: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """The mean over those `of` each column; the others are zero; zero where there is none."""
-    counts = np.count_nonzero(of, axis=0)
+def _mean(entries: Vector, counts: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Of so many entries of each column, the others being zero; zero where there are none."""
+    # in double precision: sums may be too large for a float32
     mean: NDArray[np.float64] = entries.sum(axis=0, dtype=np.float64) / np.maximum(counts, 1)
     return mean

@@ -55,7 +55,7 @@ class QSGD:
         scaled += dice.random(layout.size, np.float32)
         # a sum may be rounded up to the next whole number
         levels = np.minimum(scaled, np.float32(self.levels)).astype(np.int8)
-        np.negative(levels, out=levels, where=gradient < 0)
+        levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))
         levels += np.int8(self.levels)
         return norms.tobytes(), digits.pack(levels.view(np.uint8), self._base)
 

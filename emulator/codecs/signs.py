@@ -4,7 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
-from .base import Buffer
+from .base import Buffer, Vector
+
+_SIGN = np.uint32(31)
 
 
 def pack(negative: NDArray[np.bool_]) -> bytes:
@@ -38,3 +40,9 @@ def unpack_some(frame: Buffer) -> NDArray[np.bool_]:
     """The signs that `pack_some` has packed."""
     packed = np.frombuffer(frame, np.uint8)
     return np.unpackbits(packed, count=some(frame), bitorder="little").view(np.bool_)
+
+
+def turn(values: Vector, negative: NDArray[np.bool_]) -> None:
+    """Put those below zero, in place, of values that are not yet."""
+    # by their bits: a mask of negations takes twenty times as long
+    values.view(np.uint32)[:] |= negative.astype(np.uint32) << _SIGN

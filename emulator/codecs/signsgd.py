@@ -32,7 +32,7 @@ class SignSGD:
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         (frame,) = checks.frames_of(frames, 1)
         values = np.ones(layout.size, np.float32)
-        np.negative(values, out=values, where=signs.unpack(frame, layout.size))
+        signs.turn(values, signs.unpack(frame, layout.size))
         return Gradient(values)
 
     def count(self, frames: Frames) -> Count:

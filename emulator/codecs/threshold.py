@@ -15,7 +15,6 @@ from .selection import reaching
 from .sparse import Sparse
 from .values import ValueCoding
 
-
 _FLOAT = np.finfo(np.float32)
 
 

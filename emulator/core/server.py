@@ -10,8 +10,9 @@ Whoever drives it passes `now`, and asks `deadline()` when it wants to be called
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
+from ..codecs.accounting import accounting
 from ..codecs.base import Codec, Gradient
 from ..errors import WireError
 from ..layout import Layout
@@ -80,6 +81,7 @@ class ParameterServer:
         self.over = False
         self.layout = layout
         self._codec, self._synchronizer = codec, synchronizer
+        self._accounting = accounting(codec)
         self._workers = frozenset(workers)
         self._evaluator = evaluator
         self._stop, self._log, self._encrypted = stop, log, encrypted
@@ -265,7 +267,12 @@ class ParameterServer:
             indices=pushed.indices,
             headers=pushed.headers,
             framing=pushed.framing,
+            **self._paper(arrival.gradient),
         )
+
+    def _paper(self, gradient: Gradient) -> dict[str, Any]:
+        """What the codec's paper would have counted."""
+        return {"paper": self._accounting(gradient, self.layout)} if self._accounting else {}
 
     def _doubt(self, node: str, now: float) -> None:
         """One worker may be wrong, or lie; when most of them say so the model is lost."""

@@ -26,6 +26,7 @@ from ...codecs.base import (
     Place,
     Vector,
 )
+from ...codecs.accounting import Accounting, accounting
 from ...codecs.feedback import Plain
 from ...datasets.examples import Examples, Part
 from ...deal import Hands
@@ -111,6 +112,10 @@ class Reader:
 
     def count(self, frames: Frames) -> Count:
         return self.codec.count(frames)
+
+    @property
+    def paper(self) -> Accounting | None:
+        return accounting(self.codec)
 
 
 Images: TypeAlias = NDArray[np.float32]

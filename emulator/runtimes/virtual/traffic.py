@@ -8,24 +8,33 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...codecs.accounting import Accounting, accounting
 from ...codecs.base import Codec, Count, Encoder, Frames, Gradient, Place, Vector
+from ...codecs.feedback import Plain
 from ...layout import Layout
 from ...streams import stream
 from .learning import Foreseen, Pupil
+
+_STEADY = 10
+"""Updates after which a codec's memory holds what it will hold."""
 
 
 class Expected:
     """A codec, and an encoder, whose every update is as large as is to be expected.
 
-    That is the codec's own encoding of one gradient of normal numbers, the same for all.
+    That is the codec's own encoding of one gradient of normal numbers, the same for all; by a codec
+    with a memory, once it has filled, and a warm-up is over.
     """
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
-        gradient = stream(f"expected/{layout.size}").standard_normal(layout.size, np.float32)
+        draws = stream(f"expected/{layout.size}")
         encoder = codec.start(Place(layout, stream(f"expected/{layout.size}/codec")))
-        self._frames = tuple(map(bytes, encoder.encode(gradient)))
+        for _ in range(1 if isinstance(encoder, Plain) else _STEADY):
+            gradient = draws.standard_normal(layout.size, np.float32)
+            self._frames = tuple(map(bytes, encoder.encode(gradient)))
         self._gradient = codec.decode(self._frames, layout)
         self._count = codec.count(self._frames)
+        self.paper: Accounting | None = accounting(codec)
 
     def start(self, place: Place) -> Encoder:
         return self
@@ -44,6 +53,7 @@ class Unchanged:
     """A State that counts updates and stays as it is."""
 
     oldest = 0
+    everywhere = False
 
     def __init__(self, theta: Vector) -> None:
         self._theta, self.version = theta, 0
