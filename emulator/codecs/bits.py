@@ -5,6 +5,16 @@ from numpy.typing import NDArray
 
 Flags = NDArray[np.bool_]
 Bytes = NDArray[np.uint8]
+Positions = NDArray[np.intp]
+
+_WORD = np.dtype("<u2")
+_BITS = 16
+_DENSE = 0.5
+"""Share of words with any flag from which on it is quicker to look at each flag."""
+_LOWEST = np.zeros(1 << _BITS, np.int8)
+"""Of each word, which of its flags is the first."""
+for _bit in range(_BITS):
+    _LOWEST[1 << _bit :: 2 << _bit] = _bit
 
 
 def packed(flags: Flags) -> Bytes:
@@ -15,9 +25,23 @@ def unpacked(bytes_: Bytes, count: int | None = None) -> Flags:
     return np.unpackbits(bytes_, count=count, bitorder="little").view(np.bool_)
 
 
-def positions(bytes_: Bytes) -> NDArray[np.intp]:
-    """Where the flags are set, ascending; quick where few are, for empty bytes are skipped."""
-    some = np.flatnonzero(bytes_ != 0)
-    within = np.flatnonzero(unpacked(bytes_[some]))
-    found: NDArray[np.intp] = (some[within >> 3] << 3) + (within & 7)
-    return found
+def positions(bytes_: Bytes) -> Positions:
+    """Where the flags are set, ascending."""
+    found = unordered(bytes_)
+    # as shorter numbers they are sorted in half the time
+    return np.sort(found.astype(np.uint32)).astype(np.intp)
+
+
+def unordered(bytes_: Bytes) -> Positions:
+    """Where the flags are set: in a third of the time of `flatnonzero`, where they are few."""
+    words = (bytes_ if bytes_.size % 2 == 0 else np.append(bytes_, np.uint8(0))).view(_WORD)
+    some = np.flatnonzero(words != 0)
+    if some.size > _DENSE * words.size:
+        return np.flatnonzero(unpacked(bytes_))
+    left, starts, found = words[some], some << 4, []
+    while left.size:
+        found.append(starts + _LOWEST[left])
+        left &= left - _WORD.type(1)
+        more = np.flatnonzero(left)
+        left, starts = left[more], starts[more]
+    return np.concatenate(found) if found else some

@@ -25,7 +25,7 @@ def encode(indices: Indices, layout: Layout) -> bytes:
     if longest == 1:
         return skips.astype(np.uint8).tobytes()
     # as if all were as long as the longest; then the bytes that are not needed are left out
-    word = np.dtype("<u4" if longest <= 4 else "<u8")
+    word = np.dtype("<u2" if longest == 2 else "<u4" if longest <= 4 else "<u8")
     skips = skips.astype(word, copy=False)
     stream, needed = skips & word.type(_MORE - 1), np.ones(skips.size, word)
     for place in range(1, longest):
