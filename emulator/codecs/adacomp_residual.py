@@ -9,15 +9,16 @@ from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Kind, Layout
-from . import bins, checks
+from . import bins, bits, checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import BUILT_IN
 from .indices import IndexCoding
-from .selection import positions
 from .sparse import Sparse
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 17
 """Entries that are looked at together: what is made of them stays in a core's cache."""
+_MANY = 20
+"""Of so many entries one is sent: from there on NumPy's way to find them is the quicker one."""
 _LONGEST = 1 << 14
 """Entries of a bin at most, as in the paper."""
 _NOTHING: Vector = np.empty(0, np.float32)
@@ -100,7 +101,8 @@ class Packer:
     def __init__(self, codec: AdaCompResidual, layout: Layout) -> None:
         self._codec, self._layout = codec, layout
         self.residual: Vector = np.zeros(layout.size, np.float32)
-        self._scratch: Vector = np.empty(max(_BLOCK, _LONGEST), np.float32)
+        self._scratch: Vector = np.empty(max(_BLOCK, 8 * _LONGEST), np.float32)
+        self._flags = np.empty(self._scratch.size, np.bool_)
         # where the next one is made: a gradient may yet be refused
         self._owed: Vector = np.zeros(layout.size, np.float32)
 
@@ -118,52 +120,62 @@ class Packer:
         if not np.isfinite(whole).all():
             raise checks.not_finite(gradient, self._layout)
         indices, values = np.concatenate(chosen), np.concatenate(worth)
-        self._owed[indices] -= values
         self.residual, self._owed = self._owed, self.residual
         coded = self._codec.sparse.encode(indices.astype(np.uint32), values, self._layout)
         return *coded, whole.astype("<f4", copy=False).tobytes()
 
     def _pack(self, gradient: Vector, part: slice, length: int) -> tuple[NDArray[np.intp], Vector]:
-        """Which entries of the variable are sent, and as what; `_owed` becomes G."""
+        """Which entries of the variable are sent, and as what; `_owed` becomes what is left."""
         owed, size = self._owed[part], part.stop - part.start
         maxima: Vector = np.empty(bins.count(size, length), np.float32)
-        reach = np.empty(size, np.bool_)
-        each = max(1, _BLOCK // length)
+        # whole bytes of flags, so that those of all blocks are looked through together
+        each, packed = max(8, _BLOCK // length & ~7), []
         for first in range(0, maxima.size, each):
-            block = slice(first * length, (first + each) * length)
-            args = gradient[part][block], self.residual[part][block], owed[block]
-            self._look(*args, length, maxima[first : first + each], reach[block])
+            start, last = first * length, (first + each) * length
+            block = slice(part.start + start, min(part.start + last, part.stop))
+            flags = self._look(gradient[block], block, length, maxima[first : first + each])
+            packed.append(bits.packed(flags))
         scale = np.float32(maxima.mean(dtype=np.float64))
         if not np.isfinite(scale):
             raise checks.not_finite(self._owed, self._layout)
-        found = positions(reach)
-        found = found[owed[found] != 0] if scale else found[:0]
-        return found, np.copysign(scale, owed[found])
+        found = _positions(np.concatenate(packed), size)
+        entries = owed[found]
+        if not (scale and entries.all()):
+            found = found[(entries != 0) & (scale > 0)]
+            entries = owed[found]
+        sent = np.copysign(scale, entries)
+        owed[found] = np.subtract(entries, sent, out=entries)
+        return found, sent
 
     def _look(
-        self,
-        gradient: Vector,
-        residual: Vector,
-        owed: Vector,
-        length: int,
-        maxima: Vector,
-        reach: NDArray[np.bool_],
-    ) -> None:
-        """G, the bins' largest magnitudes in it, and where H reaches them."""
-        scratch = self._scratch[: owed.size]
+        self, gradient: Vector, block: slice, length: int, maxima: Vector
+    ) -> NDArray[np.bool_]:
+        """Where H reaches its bin's largest |G|; these are noted, and G."""
+        owed, scratch = self._owed[block], self._scratch[: gradient.size]
+        flags = self._flags[: gradient.size]
         with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
-            np.add(residual, gradient, out=owed)
+            np.add(self.residual[block], gradient, out=owed)
             np.abs(owed, out=scratch)
-            for which, entries in bins.rows(scratch, length):
-                entries.max(axis=1, out=maxima[which])
-            np.multiply(gradient, np.float32(self._codec.factor - 1), out=scratch)
-            scratch += owed
+            np.maximum.reduceat(scratch, np.arange(0, owed.size, length), out=maxima)
+            np.add(owed, self._further(gradient), out=scratch)
             np.abs(scratch, out=scratch)
             # a bin of zeros sends nothing: no need to find that out entry by entry
             levels = np.where(maxima, maxima, np.float32(np.inf))[:, None]
-            pairs = zip(bins.rows(scratch, length), bins.rows(reach, length), strict=True)
+            pairs = zip(bins.rows(scratch, length), bins.rows(flags, length), strict=True)
             for (which, entries), (_, reached) in pairs:
                 np.greater_equal(entries, levels[which], out=reached)
+        return flags
+
+    def _further(self, gradient: Vector) -> Vector:
+        """H is G and this."""
+        factor = self._codec.factor
+        return gradient if factor == 2 else gradient * np.float32(factor - 1)
+
+
+def _positions(packed: NDArray[np.uint8], size: int) -> NDArray[np.intp]:
+    if _MANY * int(np.bitwise_count(packed).sum()) < size:
+        return bits.positions(packed)
+    return np.flatnonzero(bits.unpacked(packed, size))
 
 
 def _merged(sparse: Gradient, biases: Vector, layout: Layout) -> Gradient:
