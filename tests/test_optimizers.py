@@ -13,7 +13,7 @@ from emulator.codecs import Gradient, Vector
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Staleness
-from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum
+from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum, Sign
 from emulator.optimizers.base import SWEEP, Modulated
 
 SIZE = 6
@@ -48,6 +48,16 @@ def adapted(optimizer: Adam, gradients: Sequence[Vector]) -> list[float]:
     return theta
 
 
+def elected(optimizer: Sign, gradients: Sequence[Vector]) -> list[float]:
+    """Bernstein et al., with one voter a step."""
+    theta = [0.0] * SIZE
+    for gradient in gradients:
+        theta = [
+            t - RATE * ((g > 0) - (g < 0)) for t, g in zip(theta, gradient.tolist(), strict=True)
+        ]
+    return theta
+
+
 TABLE = [
     pytest.param(SGD(), descended, id="sgd"),
     pytest.param(Momentum(), rolled, id="momentum"),
@@ -72,7 +82,7 @@ def whole(gradient: Gradient) -> Vector:
     return spread
 
 
-@pytest.mark.parametrize("optimizer, reference", TABLE)
+@pytest.mark.parametrize("optimizer, reference", [*TABLE, pytest.param(Sign(), elected, id="sign")])
 @given(steps=STEPS, seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_steps_are_the_papers(
@@ -132,7 +142,7 @@ def test_what_is_not_touched_decays_to_zero_and_not_to_denormals(optimizer: AnyO
     assert kept[0] == 0 and kept[1] > 0
 
 
-@pytest.mark.parametrize("optimizer", [row.values[0] for row in TABLE])
+@pytest.mark.parametrize("optimizer", [*(row.values[0] for row in TABLE), Sign()])
 def test_travels_as_plain_data(optimizer: AnyOptimizer) -> None:
     assert optimizers.make(optimizers.plain(optimizer)) == optimizer
 
@@ -150,3 +160,14 @@ def test_travels_as_plain_data(optimizer: AnyOptimizer) -> None:
 def test_what_makes_no_sense_is_refused(fields: dict[str, object], complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         optimizers.make(fields)
+
+
+def test_the_majority_decides_and_a_tie_nothing() -> None:
+    held, theta = Sign().start(3, 0.5), np.zeros(3, np.float32)
+    votes = [[1, 1, -1], [1, -1, -1], [-1, 1, -1], [1, -1, 1]]
+    step = [Modulated(Gradient(np.array(vote, np.float32)), 0.25, np.float32(7)) for vote in votes]
+    held.step(theta, step)
+    assert theta.tolist() == [-0.5, 0, 0.5]
+    some = Gradient(np.array([-3], np.float32), np.array([1], np.uint32))
+    held.step(theta, [Modulated(some, 1.0, np.float32(1))])
+    assert theta.tolist() == [-0.5, 0.5, 0.5]

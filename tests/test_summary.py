@@ -156,3 +156,17 @@ def test_a_run_that_is_marked(records: list[Record], other: dict[str, Any], reas
 )
 def test_a_run_that_is_not(records: list[Record], other: dict[str, Any]) -> None:
     assert summary(records, **other)["fidelity"]["kept_up"]
+
+
+def test_what_the_codecs_paper_would_have_counted() -> None:
+    told = [
+        {**record, "paper": {"conv": 10.0, "bias": 0}}
+        for record in RECORDS
+        if record["what"] == "update"
+    ]
+    found = summary(told, parameters={"conv": 100, "bias": 7, "dense": 1})["paper_push_bytes"]
+    assert found == {
+        "conv": {"bytes": 20.0, "ratio": 40.0},
+        "bias": {"bytes": 0, "ratio": None},
+    }
+    assert "paper_push_bytes" not in summary()
