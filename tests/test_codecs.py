@@ -53,13 +53,18 @@ def top(keep: str) -> Callable[[Vector, Layout], Vector]:
     return kept
 
 
+def top_of_all(keep: str) -> Callable[[Vector, Layout], Vector]:
+    return lambda gradient, shape: top(keep)(gradient, layout(shape.size))
+
+
 TABLE = [
     # a codec, and what its frames say of a gradient
     pytest.param(Dense(), lambda gradient, layout: gradient, id="dense"),
     pytest.param(TopK(Fraction.parse("1%")), top("1%"), id="topk"),
-    pytest.param(TopK(Fraction.parse("7%"), "u32"), top("7%"), id="topk-u32"),
+    pytest.param(TopK(Fraction.parse("7%"), indices="u32"), top("7%"), id="topk-u32"),
     pytest.param(TopK(Fraction.parse("35%")), top("35%"), id="topk-third"),
     pytest.param(TopK(Fraction.parse("100%")), top("100%"), id="topk-whole"),
+    pytest.param(TopK(Fraction.parse("9%"), scope="global"), top_of_all("9%"), id="topk-global"),
 ]
 CODECS = [pytest.param(row.values[0], id=row.id) for row in TABLE]
 
@@ -187,6 +192,8 @@ def test_a_scenario_reads_the_same_classes() -> None:
         {"kind": "topk", "keep": 1.5},
         {"kind": "topk", "keep": float("nan")},
         {"kind": "topk", "keep": 0.01, "indices": "u33"},
+        {"kind": "topk", "keep": 0.01, "values": "f64"},
+        {"kind": "topk", "keep": 0.01, "scope": "layer"},
     ],
 )
 def test_an_impossible_codec_is_refused(description: dict[str, object]) -> None:
@@ -361,7 +368,7 @@ TWO = struct.pack("<2f", 1, -1)
     ],
 )
 def test_top_k_frames_that_lie(kind: str, frames: list[bytes], reason: str | None) -> None:
-    codec = TopK(Fraction.parse("1%"), kind)  # type: ignore[arg-type]
+    codec = TopK(Fraction.parse("1%"), indices=kind)  # type: ignore[arg-type]
     if reason is None:
         assert codec.decode(frames, layout(99, 901)).values.size == 2
         return

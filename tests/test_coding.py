@@ -1,5 +1,6 @@
 """Laws of every way to write indices and values, and of the two together."""
 
+import itertools
 import math
 import struct
 from collections.abc import Sequence
@@ -221,7 +222,7 @@ def entries(draw: st.DrawFn) -> tuple[Indices, Vector, Layout]:
 
 def groups(indices: Indices, shape: Layout) -> list[slice]:
     ends = [0, *indices.searchsorted([stop for _, stop in shape.bounds]).tolist()]
-    return [slice(a, b) for a, b in zip(ends, ends[1:], strict=False) if a < b]
+    return [slice(a, b) for a, b in itertools.pairwise(ends) if a < b]
 
 
 def f32(values: Vector, places: list[slice]) -> Vector:

@@ -40,8 +40,9 @@ def unordered(bytes_: Bytes) -> Positions:
         return np.flatnonzero(unpacked(bytes_))
     left, starts, found = words[some], some << 4, []
     while left.size:
-        found.append(starts + _LOWEST[left])
+        found.append(starts + _LOWEST.take(left))
         left &= left - _WORD.type(1)
-        more = np.flatnonzero(left)
+        # of flags NumPy finds those set in a fifth of the time it takes with numbers
+        more = np.flatnonzero(left != 0)
         left, starts = left[more], starts[more]
     return np.concatenate(found) if found else some

@@ -1,15 +1,15 @@
-"""Only the entries of largest magnitude of each variable (Shokri & Shmatikov, 2015)."""
+"""Only the entries of largest magnitude (Shokri & Shmatikov, 2015; Hardy et al., 2017)."""
 
-import fractions
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, lru_cache
+from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..units import Fraction
-from . import checks
+from . import checks, quota
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Plain
 from .indices import IndexCoding
@@ -17,23 +17,28 @@ from .selection import largest
 from .sparse import Sparse
 from .values import ValueCoding
 
+Scope: TypeAlias = Literal["variable", "global"]
+SCOPES: tuple[Scope, ...] = ("variable", "global")
+
 
 @dataclass(frozen=True)
 class TopK:
-    """Keep max(1, floor(keep · size)) entries of each variable; exact zeros are never sent.
+    """Keep max(1, floor(keep · size)) entries; exact zeros are never sent.
 
-    Two frames: the indices in the flat vector, and their values. What is not sent is lost,
-    unless `ErrorFeedback` carries it over.
+    The largest of each variable, so that all of them learn, or those of the whole gradient. What
+    is not sent is lost, unless `ErrorFeedback` carries it over.
     """
 
     keep: Fraction
     indices: IndexCoding = "gap"
     values: ValueCoding = "f32"
+    scope: Scope = "variable"
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:
-        if not 0 < self.keep <= 1:
-            raise ValueError(f"keep is {self.keep}: write a share above 0% and up to 100%")
+        quota.check(self.keep)
+        if self.scope not in SCOPES:
+            raise ValueError(f"scope {self.scope!r} is not {' or '.join(SCOPES)}")
         _ = self._sparse
 
     def start(self, place: Place) -> Encoder:
@@ -41,36 +46,40 @@ class TopK:
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         checks.fit(gradient, layout)
-        chosen = [
-            largest(gradient[start:stop], most) + start
-            for (start, stop), most in zip(layout.bounds, self.most(layout), strict=True)
-        ]
-        indices = np.concatenate(chosen)
-        values = gradient[indices]
+        chosen = self._chosen(gradient, layout)
+        values = gradient[chosen]
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
             raise checks.not_finite(gradient, layout)
-        return self._sparse.encode(indices.astype(np.uint32), values, layout)
+        return self._sparse.encode(chosen.astype(np.uint32), values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return self._sparse.decode(frames, layout, self.most(layout))
+        most = self.most(layout)
+        return self._sparse.decode(frames, layout, most[0] if self.scope == "global" else most)
 
     def count(self, frames: Frames) -> Count:
         return self._sparse.count(frames)
 
     def most(self, layout: Layout) -> list[int]:
-        """How many entries of each variable an update holds at most."""
-        share = self._share
-        return [
-            max(1, (stop - start) * share.numerator // share.denominator)
-            for start, stop in layout.bounds
-        ]
+        """How many entries an update holds at most: of each variable, or in all."""
+        bounds = ((0, layout.size),) if self.scope == "global" else layout.bounds
+        return _most(self.keep, bounds)
 
-    @cached_property
-    def _share(self) -> fractions.Fraction:
-        # as written, in decimal: in binary 0.07 · 100 rounds up past 7
-        return fractions.Fraction(repr(float(self.keep)))
+    def _chosen(self, gradient: Vector, layout: Layout) -> NDArray[np.intp]:
+        if self.scope == "global":
+            return largest(gradient, *self.most(layout))
+        parts = []
+        for (start, stop), most in zip(layout.bounds, self.most(layout), strict=True):
+            part = largest(gradient[start:stop], most)
+            part += start
+            parts.append(part)
+        return np.concatenate(parts)
 
     @cached_property
     def _sparse(self) -> Sparse:
         return Sparse(self.indices, self.values)
+
+
+@lru_cache(maxsize=64)
+def _most(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
+    return quota.floors(keep, (stop - start for start, stop in bounds))

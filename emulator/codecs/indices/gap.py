@@ -33,7 +33,7 @@ def encode(indices: Indices, layout: Layout) -> bytes:
         needed |= more << word.type(8 * place)
         stream |= more << word.type(8 * place - 1)
         stream |= (skips << word.type(place)) & word.type(_MORE - 1 << 8 * place)
-    return stream.view(np.uint8)[needed.view(np.bool_)].tobytes()
+    return stream.view(np.uint8)[np.flatnonzero(needed.view(np.bool_))].tobytes()
 
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
