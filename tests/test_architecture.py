@@ -34,6 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "codecs": {"errors", "kinds", "layout", "streams", "units"},
     "modulation": {"codecs", "kinds", "layout"},
     "optimizers": {"codecs", "kinds"},
+    "pulls": {"codecs", "errors", "kinds", "layout"},
     "synchronization": {"errors", "kinds", "local", "streams", "units"},
     "algorithms": {*_PLUGINS, "optimizers", "units"},
     "faults": {"actions", "laws", "units"},
@@ -45,8 +46,8 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
-    "core": {*_PLUGINS, "errors", "layout", "optimizers", "runlog"},
-    "transport": {"core", "errors", "learners", "shaping", "units"},
+    "core": {*_PLUGINS, "errors", "layout", "optimizers", "pulls", "runlog"},
+    "transport": {"core", "errors", "learners", "pulls", "shaping", "units"},
     "scenario": {
         *_PLUGINS,
         *{
@@ -60,6 +61,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
             "local",
             "models",
             "optimizers",
+            "pulls",
             "roles",
             "units",
         },
@@ -81,7 +83,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "node": {
         *_PLUGINS,
         *{"actions", "core", "errors", "faults", "layout", "learners", "models", "streams"},
-        *{"local", "optimizers", "runlog", "shaping", "transport"},
+        *{"local", "optimizers", "pulls", "runlog", "shaping", "transport"},
     },
     "calibration": {
         *{"cache", "codecs", "core", "datasets", "errors", "laws", "learners", "models"},
@@ -100,7 +102,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},
         *{"kinds", "laws", "layout", "learners", "link", "models", "node", "roles", "scenario"},
         *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
-        *{"tail", "transport"},
+        *{"pulls", "tail", "transport"},
     },
     "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
     "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},

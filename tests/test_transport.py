@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import zmq
 
-from emulator.codecs import TopK, encoder
+from emulator.codecs import Place, TopK, encoder
 from emulator.core.evaluator import evaluator
 from emulator.core.messages import Begin, Hello, Model
 from emulator.core.parameters import Parameters
@@ -17,6 +17,7 @@ from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
 from emulator.learners.line import Line
 from emulator.modulation import PerParameter
+from emulator.pulls import Delta, Dense, Holder
 from emulator.runlog import RunLog
 from emulator.synchronization import Asynchronous
 from emulator.transport import drive
@@ -155,7 +156,8 @@ def test_a_restarted_node_takes_over_its_name(router, secrets):
             assert isinstance(second.receive(2.0), Begin)
 
 
-def test_a_whole_run_on_sockets(router, secrets):
+@pytest.mark.parametrize("pull", [Dense(), Delta(), Dense("f16")])
+def test_a_whole_run_on_sockets(router, secrets, pull):
     """Two workers, an evaluator and the server in threads: they learn, count and end alone."""
     line = Line("truth")
     sink = io.BytesIO()
@@ -170,6 +172,7 @@ def test_a_whole_run_on_sockets(router, secrets):
         stop=Stop(updates=300, time=30.0),
         log=RunLog(sink),
         now=time.monotonic(),
+        pulls=pull.start(line.layout),
     )
 
     class Judge:
@@ -177,9 +180,11 @@ def test_a_whole_run_on_sockets(router, secrets):
             return 0.5, float(np.square(weights).mean())
 
     def work(name):
-        story = worker(name, 0, encoder(codec, line.layout, error_feedback=True), 1000, 5.0)
+        place = Place(line.layout, np.random.default_rng(0))
+        story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0)
         with peer(router, name, secrets[1][name]) as member:
-            drive.tell(story, member, learner=Line(name))
+            holder = None if pull == Dense() else Holder(pull.values, line.layout.size)
+            drive.tell(story, member, learner=Line(name), holder=holder)
 
     def judge():
         with peer(router, "evaluator", secrets[1]["evaluator"]) as member:
@@ -201,3 +206,6 @@ def test_a_whole_run_on_sockets(router, secrets):
     assert np.mean(losses[-20:]) < 0.5 * np.mean(losses[:20])
     assert [r["version"] for r in records if r["what"] == "evaluation"][-1] == 300
     assert records[-1]["what"] == "stop" and records[-1]["reason"] == "updates"
+    pulled = sum(r["bytes"] for r in records if r["what"] == "pull" and r["node"] != "evaluator")
+    whole = 301 * (4 * line.layout.size)
+    assert (pulled < 0.75 * whole) == (pull != Dense())

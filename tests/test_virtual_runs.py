@@ -310,3 +310,32 @@ def test_what_goes_wrong_midway_leaves_all_that_is_known(tmp_path: Path) -> None
     summary = json.loads((folder / "summary.json").read_text())
     assert (summary["outcome"], summary["updates"]) == ("failed", 50)
     assert summary["detail"] == "the view broke"
+
+
+# -- pulls -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("pull", "least"),
+    [("{kind: dense, values: f16}", 1.9), ("{kind: delta}", 3), ("{kind: delta, values: f16}", 5)],
+)
+def test_a_smaller_pull_is_charged_as_such(tmp_path: Path, pull: str, least: float) -> None:
+    """And learns; two pulls that bring the same model make the same gradient."""
+    _, whole, _ = played(tmp_path)
+    folder, summary, _ = played(tmp_path, f"training.pull={pull}")
+    assert summary["outcome"] == "success"
+    assert summary["final_accuracy"] > 0.5
+    assert whole["pull_bytes"] > least * summary["pull_bytes"]
+    again, _, _ = played(tmp_path, f"training.pull={pull}", cores=3)
+    assert (folder / "run.jsonl").read_bytes() == (again / "run.jsonl").read_bytes()
+
+
+def test_a_delta_changes_nothing_but_the_bytes(tmp_path: Path) -> None:
+    """Where no link makes a smaller message quicker."""
+    unshaped = ["devices[0].link={}", "devices[1].link={}", "faults=[]"]
+    logs = []
+    for pull in ("dense", "delta"):
+        folder, _, _ = played(tmp_path, *unshaped, f"training.pull={{kind: {pull}}}")
+        updates = happened(folder, "update") + happened(folder, "evaluation")
+        logs.append(json.dumps(updates))
+    assert logs[0] == logs[1]

@@ -30,15 +30,31 @@ class Pull:
     ticket: int
     after: int = 0
     """How many updates the evaluator wants in the model before it is worth sending."""
+    held: int | None = None
+    """The version that the node holds, to which a patch would do; None: it holds none."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Model:
-    """All parameters, dense, at `version`: the number of updates applied to them."""
+    """All parameters at `version`: the number of updates applied to them."""
 
     ticket: int
     version: int
     theta: Vector
+    frames: Frames | None = None
+    """What travels in their stead, and arrives as a `Patch`; None: they do, as they are."""
+    base: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Patch:
+    """What arrives of a model that did not travel as it is."""
+
+    ticket: int
+    version: int
+    base: int | None
+    """The version that it is a patch to; None: it is the whole model, in a coding of its own."""
+    frames: Frames
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,5 +93,5 @@ class Bye:
 
 
 Request: TypeAlias = Hello | Pull | Update | Diverged | Score
-Reply: TypeAlias = Begin | Model | Bye
+Reply: TypeAlias = Begin | Model | Patch | Bye
 Message: TypeAlias = Request | Reply

@@ -22,6 +22,9 @@ class State(Protocol):
     @property
     def oldest(self) -> int: ...
 
+    @property
+    def everywhere(self) -> bool: ...
+
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
     ) -> list[float]: ...
@@ -52,6 +55,11 @@ class Parameters:
     def oldest(self) -> int:
         """The oldest version on which a gradient can still be taken."""
         return self._modulator.oldest
+
+    @property
+    def everywhere(self) -> bool:
+        """Whether a step changes parameters that no gradient of it holds."""
+        return self._descent.everywhere
 
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None

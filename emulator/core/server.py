@@ -16,10 +16,23 @@ from ..codecs.accounting import accounting
 from ..codecs.base import Codec, Gradient
 from ..errors import WireError
 from ..layout import Layout
+from ..pulls import Dense, Pulls, Sent
 from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
 from . import wire
-from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Reply, Score, Update
+from .messages import (
+    Begin,
+    Bye,
+    Diverged,
+    Hello,
+    Message,
+    Model,
+    Patch,
+    Pull,
+    Reply,
+    Score,
+    Update,
+)
 from .parameters import State
 from .working import Working
 
@@ -74,7 +87,9 @@ class ParameterServer:
         log: RunLog,
         now: float,
         encrypted: bool = False,
+        pulls: Pulls | None = None,
     ) -> None:
+        """Without `pulls`, models travel as they are."""
         self.parameters = parameters
         self.zero: float | None = None
         self.ended: Ended | None = None
@@ -82,6 +97,7 @@ class ParameterServer:
         self.layout = layout
         self._codec, self._synchronizer = codec, synchronizer
         self._accounting = accounting(codec)
+        self._pulls = pulls or Dense().start(layout)
         self._workers = frozenset(workers)
         self._evaluator = evaluator
         self._stop, self._log, self._encrypted = stop, log, encrypted
@@ -113,7 +129,7 @@ class ParameterServer:
         The driver vouches that `message.node` is who sent it.
         """
         match message:
-            case Begin() | Model() | Bye():
+            case Begin() | Model() | Patch() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
             case _ if message.node not in self._workers and message.node != self._evaluator:
                 raise WireError(f"{message.node!r} is not a member of this run")
@@ -121,6 +137,8 @@ class ParameterServer:
                 return self._greet(message, now)
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
+            case Pull() if message.held is not None and message.held > self.version:
+                raise WireError(f"{message.node} cannot hold version {message.held}")
             case Pull():
                 self._parked[message.node] = message
                 return self._release([message], now)
@@ -234,6 +252,7 @@ class ParameterServer:
         before = self.version
         steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
         divisors = self.parameters.apply(steps, self._weights(arrivals))
+        self._pulls.changed([gradient for gradient, _ in steps], self.parameters.everywhere)
         for number, (arrival, divisor) in enumerate(zip(arrivals, divisors, strict=True), 1):
             self._record(arrival, before + number, before, divisor, now)
             self._diverged.discard(arrival.update.node)
@@ -324,7 +343,11 @@ class ParameterServer:
         self._sent(pull.node, self.version)
         if pull.node != self._evaluator:
             self._synchronizer.sent(pull.node)
-        model = Model(pull.ticket, self.version, self.parameters.snapshot())
+        theta = self.parameters.snapshot()
+        sent = Sent(theta)  # what is measured is the server's model itself
+        if pull.node != self._evaluator:
+            sent = self._pulls.answer(theta, self.version, pull.held)
+        model = Model(pull.ticket, self.version, *sent)
         size = wire.size(model, encrypted=self._encrypted)
         self._write(now, "pull", node=pull.node, version=self.version, bytes=size)
         return model

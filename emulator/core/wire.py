@@ -14,7 +14,7 @@ import numpy as np
 
 from ..codecs.base import Buffer, Count
 from ..errors import WireError
-from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Score, Update
+from .messages import Begin, Bye, Diverged, Hello, Message, Model, Patch, Pull, Score, Update
 
 PARTS = 4
 """The most frames that a message has: a head, and an update's headers, indices and values."""
@@ -40,6 +40,7 @@ class _Pull(_Head, tag=2):
     node: Name
     ticket: Natural
     after: Natural
+    held: Natural | None
 
 
 class _Model(_Head, tag=3):
@@ -70,7 +71,13 @@ class _Bye(_Head, tag=7):
     pass
 
 
-_Heads: TypeAlias = _Hello | _Begin | _Pull | _Model | _Update | _Diverged | _Score | _Bye
+class _Patch(_Head, tag=8):
+    ticket: Natural
+    version: Natural
+    base: Natural | None
+
+
+_Heads: TypeAlias = _Hello | _Begin | _Pull | _Model | _Update | _Diverged | _Score | _Bye | _Patch
 _PLAIN: dict[type[_Head], type[Any]] = {
     _Hello: Hello,
     _Begin: Begin,
@@ -90,8 +97,10 @@ _F = TypeVar("_F")
 def pack(message: Message) -> list[Buffer]:
     """The frames of a message; arrays are views of its own, not copies."""
     match message:
-        case Model(ticket, version, theta):
+        case Model(ticket, version, theta, None):
             return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
+        case Model(ticket, version, _, frames, base) | Patch(ticket, version, base, frames):
+            return [_encode(_Patch(ticket, version, base)), *(frames or ())]
         case Update(node, version, loss, compute, frames):
             return [_encode(_Update(node, version, loss, compute)), *frames]
     head = _HEAD_OF[type(message)]
@@ -111,6 +120,10 @@ def unpack(frames: Sequence[Buffer]) -> Message:
     match head:
         case _Model(ticket, version):
             return Model(ticket, version, _vector(_only(arrays)))
+        case _Patch(ticket, version, base):
+            if len(arrays) != (expected := 1 if base is None else 2):
+                raise WireError(f"a model of {len(arrays)} arrays, expected {expected}")
+            return Patch(ticket, version, base, arrays)
         case _Update(node, version, loss, compute):
             if not (math.isfinite(compute) and compute >= 0):
                 raise WireError(f"a gradient cannot take {compute} s")
@@ -141,7 +154,9 @@ class Pushed(NamedTuple):
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
     match message:
-        case Model(ticket, version, theta):  # the arrays need not be touched to know their lengths
+        case Model(
+            ticket, version, theta, None
+        ):  # the arrays need not be touched to know their lengths
             lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]

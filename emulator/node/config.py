@@ -62,6 +62,7 @@ class Worker(msgspec.Struct, frozen=True, tag="worker"):
     """How far it trains alone."""
     hazards: list[Plain] = []
     """Faults that strike by iteration."""
+    pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
 
 
 class Evaluator(msgspec.Struct, frozen=True, tag="evaluator"):
@@ -87,6 +88,7 @@ class Server(msgspec.Struct, frozen=True, tag="server"):
     examples: dict[str, int] = {}
     """How many each of the workers learns from."""
     optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
+    pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
     checkpoint: float | None = None
     """Seconds between checkpoints."""
     holds: dict[str, Delay] = {}

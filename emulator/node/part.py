@@ -29,7 +29,7 @@ def main() -> None:
 
 def work(node: Node, part: Worker, incarnation: int) -> None:
     """Be a worker until the server says bye."""
-    from .. import codecs
+    from .. import codecs, pulls
     from ..core.worker import worker
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
@@ -51,6 +51,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
     )
     encoder = codecs.encoder(codecs.make(part.codec), place, part.error_feedback)
     patience = part.connection.patience
+    pull = pulls.make(part.pull)
     story = worker(node.name, incarnation, encoder, layout.size, patience)
     with _connect(node, part.connection) as peer:
         drive.tell(
@@ -58,6 +59,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
             peer,
             hold=_hold(node, part.connection, incarnation),
             learner=learner,
+            holder=None if pull == pulls.Dense() else pulls.Holder(pull.values, layout.size),
             strike=_striker(node, part, incarnation),
         )
 

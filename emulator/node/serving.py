@@ -4,7 +4,7 @@ import signal
 import time
 from pathlib import Path
 
-from .. import codecs, models, modulation, optimizers, synchronization
+from .. import codecs, models, modulation, optimizers, pulls, synchronization
 from ..core.parameters import Parameters
 from ..core.server import ParameterServer, Stop
 from ..runlog import RunLog
@@ -58,6 +58,7 @@ def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
         log=log,
         now=now,
         encrypted=isinstance(part.guests, Keys),
+        pulls=pulls.make(part.pull).start(model.layout),
     )
 
 

@@ -40,6 +40,8 @@ class Adam:
 class Paced:
     """The two moments, and how many steps they hold."""
 
+    everywhere = True
+
     def __init__(self, adam: Adam, size: int, rate: float) -> None:
         self._adam, self._rate = adam, rate
         self._first: Vector = np.zeros(size, np.float32)

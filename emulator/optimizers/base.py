@@ -26,6 +26,9 @@ class Modulated(NamedTuple):
 class Descent(Protocol):
     """What one server holds."""
 
+    everywhere: bool
+    """Whether a step changes parameters that no gradient of it holds."""
+
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         """Move `theta`, in place, along the mean of these gradients; at least one."""
 

@@ -30,6 +30,8 @@ class Momentum:
 class Rolling:
     """Keeps α · u, which is what θ moves by."""
 
+    everywhere = True
+
     def __init__(self, size: int, rate: float, momentum: float) -> None:
         self._rate, self._momentum = np.float32(rate), np.float32(momentum)
         self._speed: Vector = np.zeros(size, np.float32)

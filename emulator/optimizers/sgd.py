@@ -23,6 +23,8 @@ class SGD:
 class Downhill:
     """Remembers nothing."""
 
+    everywhere = False
+
     def __init__(self, rate: float) -> None:
         self._rate = rate
 

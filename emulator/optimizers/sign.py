@@ -27,6 +27,8 @@ class Sign:
 class Elected:
     """Remembers nothing. A gradient has one vote: shares and divisors do not count."""
 
+    everywhere = True
+
     def __init__(self, rate: float) -> None:
         self._rate = np.float32(rate)
 

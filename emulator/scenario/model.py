@@ -21,6 +21,7 @@ from ..local import Local
 from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
+from ..pulls import AnyPull, Dense
 from ..synchronization import AnySynchronization, Asynchronous, local
 from ..units import Fraction
 from .devices import Device, Group, Part, expand
@@ -56,6 +57,8 @@ class Training(Part):
     """What the step of a stale gradient is divided by."""
     synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
     """Who waits for whom."""
+    pull: Annotated[AnyPull, Kinds()] = Field(default_factory=Dense)
+    """What of the model travels to a device."""
     error_feedback: bool = False
     """Whether a device adds what it did not send to its next gradient."""
 

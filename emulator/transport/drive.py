@@ -4,14 +4,15 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from ..core.messages import Message, Model, Reply
+from ..core.messages import Message, Model, Patch, Pull, Reply
 from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
+from ..pulls import Holder
 from ..shaping.hold import Hold
 from ..units import Seconds
 from .peer import Peer
@@ -69,10 +70,14 @@ def tell(
     hold: Held | None = None,
     learner: Learner | None = None,
     evaluator: Evaluator | None = None,
+    holder: Holder | None = None,
     begun: Callable[[float], None] = lambda zero: None,
     strike: Callable[[], None] = lambda: None,
 ) -> None:
-    """Live a node's story to its end. `strike` comes before each gradient, and may not return."""
+    """Live a node's story to its end. `strike` comes before each gradient, and may not return.
+
+    `holder` keeps the model where it does not travel as it is.
+    """
     inbox = Inbox(peer, hold)
     outcome: Any = None
     try:
@@ -81,9 +86,13 @@ def tell(
             outcome = None
             match wish:
                 case Tell(message):
+                    if isinstance(message, Pull) and holder:
+                        message = replace(message, held=holder.version)
                     peer.send(message)
                 case Await(patience):
                     outcome = inbox.next(patience)
+                    if isinstance(outcome, Model | Patch) and holder:
+                        outcome = _held(outcome, holder)
                 case Begun(zero):
                     begun(zero)
                 case Compute(theta) if learner:
@@ -95,6 +104,19 @@ def tell(
                     raise TypeError(f"this node cannot grant {wish}")
     except StopIteration:
         return
+
+
+def _held(came: Model | Patch, holder: Holder) -> Model | None:
+    """The model; None if it is none, or a patch to another: then it is asked for anew, whole."""
+    try:
+        if isinstance(came, Model):
+            theta = holder.keep(came.version, came.theta)
+        else:
+            theta = holder.take(came.version, came.frames, came.base)
+    except WireError:
+        holder.forget()
+        return None
+    return Model(came.ticket, came.version, theta)
 
 
 def _compute(learner: Learner, theta: Any) -> Computed:

@@ -49,6 +49,7 @@ class Orders:
             synchronization=kinds.plain(training.synchronization),
             examples=dict(self.examples),
             optimizer=kinds.plain(training.optimizer),
+            pull=kinds.plain(training.pull),
             workers=[device.name for device in scenario.nodes],
             evaluator=EVALUATOR,
             stop={
@@ -72,6 +73,7 @@ class Orders:
             error_feedback=training.error_feedback,
             workers=len(self.scenario.nodes),
             local=training.local,
+            pull=kinds.plain(training.pull),
             hazards=list(device.hazards),
         )
         return self._node(device.name, part, device.link)

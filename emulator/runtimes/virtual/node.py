@@ -41,7 +41,7 @@ class Node:
     """One device, or the evaluator. A crash ends its story, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "_world", "hazard", "hazards", "inbox", "incarnation", "listed", "name"),
+        *("_dice", "_world", "hazard", "hazards", "held", "inbox", "incarnation", "listed", "name"),
         *("number", "patience", "pupil", "quota", "reception", "story", "until", "ways"),
     )
 
@@ -60,6 +60,7 @@ class Node:
         self.inbox: list[Message] | None = None
         self.until: float | None = None  # when its patience ends; None: it does not wait
         self.listed = False
+        self.held: int | None = None  # the version of the model that it holds
         self._dice: Random | None = None
 
     @property
@@ -78,14 +79,17 @@ class Node:
         self.incarnation += 1
         if self.story is not None:
             self.story.close()
-        self.story = self.pupil = self.inbox = self.until = None
+        self.story = self.pupil = self.inbox = self.until = self.held = None
 
-    def hear(self, incarnation: int, message: Message) -> None:
-        """A message has arrived, on a connection of that incarnation."""
+    def hear(self, incarnation: int, message: Message, size: int = 0) -> None:
+        """A message of so many bytes has arrived, on a connection of that incarnation."""
         if incarnation != self.incarnation or self.story is None:
             return
-        if self.quota and self.reception and isinstance(message, Model):
-            self.quota.spend(self._world.heap.now, *self.reception)
+        if isinstance(message, Model):
+            self.held = message.version
+            if self.quota and self.reception:
+                work, over = self.reception
+                self.quota.spend(self._world.heap.now, work * size, over * size)
         if self.until is not None:
             self.until = None
             self._live(message)

@@ -20,7 +20,7 @@ EACH = 2e-6
 
 
 class Reception(NamedTuple):
-    """Of one message, on an idle link."""
+    """Of each byte of a message, on an idle link."""
 
     work: float
     """Seconds of a whole core."""
@@ -28,10 +28,10 @@ class Reception(NamedTuple):
     """Seconds over which that is spread."""
 
 
-def reception(side: Side, size: int) -> Reception | None:
-    """Of `size` bytes on this side of a link; None where it is not rated."""
+def reception(side: Side) -> Reception | None:
+    """On this side of a link; None where it is not rated."""
     if side.rate is None:
         return None
-    frames = size * FRAME / ETHERNET
+    frames = FRAME / ETHERNET
     work = frames * (EACH + WAKE * ETHERNET / burst(side.rate))
-    return Reception(work, size * 8 * FRAME / side.rate)
+    return Reception(work, 8 * FRAME / side.rate)

@@ -3,19 +3,21 @@
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ...actions import Action, Strikes, Verb
 from ...codecs.base import Encoder, Vector
 from ...core import wire
 from ...core.evaluator import evaluator
-from ...core.messages import Message, Model, Request
+from ...core.messages import Message, Model, Pull, Request
 from ...core.server import ParameterServer, Replies
 from ...core.worker import worker
 from ...errors import WireError
 from ...faults import FAULTS, Hazard
 from ...faults.hazard import stream
 from ...laws import Law
+from ...pulls import Delta
 from ...roles import EVALUATOR
 from ...run import View
 from ...runlog import RunLog
@@ -74,6 +76,7 @@ class VirtualRuntime:
         self._chores = chores
         self._size = server.layout.size
         self._encrypted = scenario.server.encrypt
+        self._patched = isinstance(scenario.training.pull, Delta)
         self.ways = lay(self.heap, scenario)
         self._nodes: dict[str, Node] = {}
         self._strikes: dict[str, Strikes] = {}
@@ -147,7 +150,7 @@ class VirtualRuntime:
     def _populate(self, scenario: Scenario) -> None:
         devices = iter(scenario.nodes)
         for index, (group, ways) in enumerate(zip(scenario.devices, self.ways, strict=True)):
-            received = reception(group.link.down, 4 * self._size)
+            received = reception(group.link.down)
             for number in range(len(group.names)):
                 device = next(devices)
                 node = Node(self, device.name, ways, number)
@@ -179,6 +182,8 @@ class VirtualRuntime:
     # -- messages --------------------------------------------------------------------------------
 
     def carry(self, node: Node, message: Request) -> None:
+        if self._patched and isinstance(message, Pull):
+            message = replace(message, held=node.held)
         size = wire.size(message, encrypted=self._encrypted)
         if node.ways is None:
             self._evaluated[0] += size
@@ -211,7 +216,7 @@ class VirtualRuntime:
                 if isinstance(reply, Model):
                     foreseen: Any = node.pupil.foresee(reply.theta)
                     reply = Model(reply.ticket, reply.version, foreseen)
-                node.ways.down.send(node.number, size, node.hear, node.incarnation, reply)
+                node.ways.down.send(node.number, size, node.hear, node.incarnation, reply, size)
 
     def _out_of_reach(self, node: Node) -> bool:
         """Whether it has been cut off for so long that its connection is given up."""

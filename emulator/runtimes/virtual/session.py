@@ -179,6 +179,7 @@ class _World:
             log=self._log,
             now=0.0,
             encrypted=scenario.server.encrypt,
+            pulls=scenario.training.pull.start(self._layout),
         )
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:

@@ -1,0 +1,70 @@
+"""Only what changed since the model that the worker holds."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from ..codecs.base import Gradient, Vector
+from ..codecs.indices import CODINGS, unshaped
+from ..layout import Layout
+from . import floats
+from .base import Pulls, Sent
+from .changes import Changes
+from .dense import Whole
+from .floats import Values
+
+INDICES = CODINGS["auto"]
+
+
+@dataclass(frozen=True)
+class Delta:
+    """Exactly the parameters that changed, and where they are; all of them where that is smaller.
+
+    With `values: f32` the worker's model is bit for bit the server's. With `f16` it is the
+    server's in half precision, as with dense pulls: what did not change was sent so before.
+    """
+
+    values: Values = "f32"
+    kind: Literal["delta"] = "delta"
+
+    def __post_init__(self) -> None:
+        floats.check(self.values)
+
+    def start(self, layout: Layout, version: int = 0) -> Pulls:
+        return Patches(self.values, layout, version)
+
+
+class Patches:
+    """Pulls that know what the latest updates held."""
+
+    def __init__(self, values: Values, layout: Layout, version: int) -> None:
+        self._values: Values = values
+        self._whole = Whole(values)
+        self._size = layout.size
+        self._changes = Changes(layout.size, version)
+        self._coded: dict[int, Sent] = {}  # by what is held, of the present version
+
+    def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
+        self._whole.changed(gradients, everywhere)
+        self._changes.note(gradients, everywhere)
+        self._coded.clear()
+
+    def answer(self, theta: Vector, version: int, held: int | None) -> Sent:
+        whole = self._whole.answer(theta, version, None)
+        if held is None:
+            return whole
+        if held not in self._coded:
+            self._coded[held] = self._patch(whole, held) or whole
+        return self._coded[held]
+
+    def _patch(self, whole: Sent, held: int) -> Sent | None:
+        changed = self._changes.since(held)
+        width = floats.width(self._values)
+        if changed is None or changed.size * width >= self._size * width:
+            return None
+        frames = (
+            INDICES.encode(changed, unshaped(self._size)),
+            floats.coded(whole.theta[changed], self._values),
+        )
+        smaller = sum(map(len, frames)) < self._size * width
+        return Sent(whole.theta, frames, held) if smaller else None

@@ -1,0 +1,47 @@
+"""Parameters as they travel down: as they are, or in half precision."""
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ..codecs.base import Buffer, Vector
+from ..errors import WireError
+
+Values: TypeAlias = Literal["f32", "f16"]
+
+_TYPES: dict[Values, np.dtype[np.floating]] = {"f32": np.dtype("<f4"), "f16": np.dtype("<f2")}
+_LARGEST = np.float32(65_504)
+
+
+def check(values: Values) -> None:
+    if values not in _TYPES:
+        raise ValueError(f"values {values!r} is not {' or '.join(_TYPES)}")
+
+
+def width(values: Values) -> int:
+    """Bytes of each parameter."""
+    return _TYPES[values].itemsize
+
+
+def coded(theta: Vector, values: Values) -> bytes:
+    """In half precision to the nearest, and what is too large as the largest there is."""
+    if values == "f16":
+        theta = theta.clip(-_LARGEST, _LARGEST)
+    return theta.astype(_TYPES[values]).tobytes()
+
+
+def read(frame: Buffer, values: Values, entries: int) -> Vector:
+    """`entries` parameters as float32; a WireError if the frame holds another number of them."""
+    expected = entries * width(values)
+    if len(frame) != expected:
+        raise WireError(f"{len(frame)} bytes of parameters, expected {expected}")
+    return np.frombuffer(frame, _TYPES[values]).astype(np.float32)
+
+
+def held(theta: Vector, values: Values) -> Vector:
+    """As whoever reads what `coded` wrote will hold it; read-only."""
+    if values == "f32":
+        return theta
+    halved = read(coded(theta, values), values, theta.size)
+    halved.flags.writeable = False
+    return halved

@@ -1,0 +1,150 @@
+"""What travels down: a worker that is patched holds what the server has."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator import pulls
+from emulator.codecs import Gradient
+from emulator.errors import WireError
+from emulator.layout import Layout, Variable
+from emulator.pulls import AnyPull, Delta, Dense, Holder, Sent
+from emulator.pulls.changes import Changes
+
+SIZE = 400
+LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))
+KINDS: list[AnyPull] = [Dense(), Dense("f16"), Delta(), Delta("f16")]
+
+
+def sparse(indices: Sequence[int]) -> Gradient:
+    chosen = np.unique(np.array(indices, np.uint32))
+    return Gradient(np.ones(chosen.size, np.float32), chosen)
+
+
+def received(holder: Holder, sent: Sent, version: int) -> np.ndarray:
+    return holder.take(version, sent.frames or (sent.theta.tobytes(),), sent.base)
+
+
+def length(sent: Sent) -> int:
+    return sum(map(len, sent.frames or (sent.theta.tobytes(),)))
+
+
+GRADIENTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=30).map(sparse), max_size=3)
+STEPS = st.lists(st.tuples(GRADIENTS, st.booleans()), max_size=12)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind} {kind.values}")
+@given(steps=STEPS, pulled=st.lists(st.booleans(), min_size=12, max_size=12), seed=st.integers(0))
+@settings(max_examples=40, deadline=None)
+def test_a_worker_holds_what_the_server_has(
+    kind: AnyPull, steps: list[tuple[list[Gradient], bool]], pulled: list[bool], seed: int
+) -> None:
+    """Two workers, one of which pulls each time; bit for bit, or as half precision has it."""
+    draws = np.random.default_rng(seed)
+    theta = draws.standard_normal(SIZE).astype(np.float32)
+    server, version = kind.start(LAYOUT), 0
+    often, seldom = Holder(kind.values, SIZE), Holder(kind.values, SIZE)
+    for (gradients, everywhere), also in zip([([], False), *steps], [True, *pulled], strict=False):
+        theta = theta.copy()
+        if everywhere and gradients:
+            theta += np.float32(0.5)
+        for gradient in gradients:
+            theta[gradient.indices] = draws.standard_normal(gradient.values.size) * 10
+        version += len(gradients)
+        server.changed(gradients, everywhere)
+        for holder in (often, seldom) if also else (often,):
+            sent = server.answer(theta, version, holder.version)
+            held = received(holder, sent, version)
+            expected = theta if kind.values == "f32" else theta.astype(np.float16).astype("f4")
+            assert held.tobytes() == expected.tobytes() == sent.theta.tobytes()
+            assert length(sent) <= SIZE * (4 if kind.values == "f32" else 2)
+
+
+def test_a_patch_holds_exactly_what_changed() -> None:
+    server, theta = Delta().start(LAYOUT), np.arange(SIZE, dtype=np.float32)
+    server.changed([sparse([7, 9]), sparse([9, 300])], False)
+    sent = server.answer(theta, 2, 0)
+    assert sent.base == 0
+    assert sent.frames is not None
+    assert np.frombuffer(sent.frames[1], "<f4").tolist() == [7, 9, 300]
+    sent = server.answer(theta, 2, 1)
+    assert sent.frames is not None
+    assert np.frombuffer(sent.frames[1], "<f4").tolist() == [9, 300]
+    nothing = server.answer(theta, 2, 2)
+    assert nothing.frames is not None
+    assert nothing.frames[1] == b""
+
+
+def test_nobody_is_patched_who_holds_nothing_or_something_unheard_of() -> None:
+    server, theta = Delta().start(LAYOUT, version=5), np.zeros(SIZE, np.float32)
+    server.changed([sparse([1])], False)
+    assert server.answer(theta, 6, None).base is None
+    assert server.answer(theta, 6, 4).base is None  # before the server's time
+    assert server.answer(theta, 6, 5).base == 5
+
+
+def test_all_is_sent_where_a_patch_would_be_larger() -> None:
+    server, theta = Delta().start(LAYOUT), np.zeros(SIZE, np.float32)
+    server.changed([sparse(range(SIZE))], False)
+    assert server.answer(theta, 1, 0).frames is None
+    server.changed([sparse([1])], True)
+    assert server.answer(theta, 2, 1).frames is None
+
+
+def test_what_is_logged_is_bounded() -> None:
+    changes = Changes(100, 0)
+    for _ in range(1000):
+        changes.note([sparse(range(0, 100, 2))], False)
+    assert changes._entries <= 400
+    assert changes.since(999) is not None
+    assert changes.since(900) is None
+    assert changes.since(1001) is None
+
+
+@pytest.mark.parametrize("behind", [1, 3, 40])
+def test_sorted_or_by_table_the_changes_are_the_same(behind: int) -> None:
+    changes, draws, noted = Changes(5000, 0), np.random.default_rng(1), []
+    for _ in range(behind):
+        noted.append(draws.choice(5000, 100, replace=False))
+        changes.note([sparse(noted[-1])], False)
+    found = changes.since(0)
+    assert found is not None
+    assert found.tolist() == sorted({int(one) for some in noted for one in some})
+
+
+@pytest.mark.parametrize(
+    ("frames", "base", "match"),
+    [
+        ((b"1234567",), None, "bytes of parameters, expected 1600"),
+        ((b"", b""), 3, "a patch to version 3, but 0 is held"),
+        ((b"", b"123"), 0, "3 bytes of 400 parameters at most"),
+        ((b"", b"1" * 1604), 0, "1604 bytes of 400 parameters at most"),
+    ],
+)
+def test_what_is_no_model_is_refused_and_leaves_no_trace(
+    frames: tuple[bytes, ...], base: int | None, match: str
+) -> None:
+    holder = Holder("f32", SIZE)
+    held = holder.take(0, (np.ones(SIZE, np.float32).tobytes(),), None)
+    with pytest.raises(WireError, match=match):
+        holder.take(1, frames, base)
+    assert (holder.version, held.sum()) == (0, SIZE)
+
+
+def test_half_precision_clips_what_it_cannot_hold() -> None:
+    theta = np.full(SIZE, 1e9, np.float32)
+    assert Dense("f16").start(LAYOUT).answer(theta, 0, None).theta.max() == 65_504
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_kind_goes_through_plain_data(kind: AnyPull) -> None:
+    assert pulls.make(pulls.plain(kind)) == kind
+
+
+@pytest.mark.parametrize("kind", [Dense, Delta])
+def test_unknown_values_are_refused(kind: type[AnyPull]) -> None:
+    with pytest.raises(ValueError, match="values 'f64' is not f32 or f16"):
+        kind("f64")  # type: ignore[arg-type]
