@@ -7,26 +7,46 @@ import pytest
 from analysis import read
 from tests.containers.conftest import ROOT, TINY
 
-pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(900)]
 
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
+
+
+STEADY = 0.08
+"""By how much a step's time may change while a comparison lasts: a virtual machine's neighbours can
+make that a half, from one minute to the next."""
+SPARE = 0.55
+"""Mean load of the host, as a share of its cores, up to which a device that wants one finds one."""
 
 
 @pytest.fixture
 def both(emulate):
     """Play a scenario in both runtimes: the differences, and either run.
 
-    Where the host did not keep up, the containers do not show what was asked of them: then it
-    is all played once more.
+    In virtual time each device has a core of its own, which takes for a step what was calibrated.
+    So the host has to be as fast afterwards as it was then, and must have had a core to spare.
+    Where it was not so, it is all played again, three times at most.
     """
 
+    def step(file):
+        told = json.loads(emulate("calibrate", file, "--json", timeout=60).stdout)
+        return told["step"]["lognormal"][0]
+
     def play(file, *options):
-        for _ in range(2):
+        for _ in range(3):
+            before = step(file)
             done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
             told = json.loads(done.stdout)
             docker, virtual = read(told["docker"]), read(told["virtual"])
-            if docker.summary["fidelity"]["kept_up"]:
+            drift, fidelity = step(file) / before - 1, docker.summary["fidelity"]
+            found = f"a step took {before:.4f} s and {drift:+.1%} afterwards; the host was busy "
+            found += f"{fidelity['host_busy_mean'] or 0:.0%}"
+            print(found)
+            calm = (fidelity["host_busy_mean"] or 0.0) < SPARE and abs(drift) < STEADY
+            if calm and fidelity["kept_up"]:
                 break
+        else:
+            pytest.skip(f"needs a host that holds its speed and has a core to spare: {found}")
         print(json.dumps(told["agreement"], indent=1))
         return {row["quantity"]: row["difference"] for row in told["agreement"]}, docker, virtual
 
