@@ -1,9 +1,9 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python tests/bench.py [--json] [--seconds 20]
+    python tests/bench.py [containers|virtual] [--json] [--seconds 20]
 
-Takes about two minutes; wants the engine, the image and the data (`make bench` sees to them), and
-a machine that does nothing else.
+Takes about two minutes for containers and ten for virtual time, whose figure it draws; wants the
+engine, the image and the data (`make bench` sees to them), and a machine that does nothing else.
 """
 
 import argparse
@@ -14,30 +14,45 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import coding, exchange, gradient, table
+from benchmarks import coding, cost, exchange, fleet, gradient, table
 
 from emulator import models
 from emulator.errors import EmulatorError
 
 LARGE = 25_000_000
+FIGURE = Path(__file__).parents[1] / "docs" / "virtual-cost.png"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "part", nargs="?", choices=["containers", "virtual"], help="only this (default: both)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
     asked = parser.parse_args()
     try:
-        found = measure(asked.seconds)
+        found = measure(asked.part, asked.seconds)
     except EmulatorError as error:
         sys.exit(f"bench: {error}")
     print(json.dumps(found, indent=2) if asked.json else table.page(found))
 
 
-def measure(seconds: float) -> dict[str, Any]:
+def measure(part: str | None, seconds: float) -> dict[str, Any]:
+    cores = len(os.sched_getaffinity(0))
+    found: dict[str, Any] = {
+        "host": {"processor": _processor(), "cores": cores, "kernel": platform.release()}
+    }
+    if part != "virtual":
+        found |= _containers(seconds)
+    if part != "containers":
+        found["virtual"] = _virtual()
+    return found
+
+
+def _containers(seconds: float) -> dict[str, Any]:
     # first what forks: the rest opens libraries that have threads
     say("the gradient alone")
-    cores = len(os.sched_getaffinity(0))
     alone = {"one_core": gradient.rate(1, 3.0), "eight": gradient.rate(exchange.PEERS, 4.0)}
     say("ZeroMQ alone")
     up, down = exchange.sizes()
@@ -53,13 +68,18 @@ def measure(seconds: float) -> dict[str, Any]:
         layout.size: coding.milliseconds(layout, 200),
         LARGE: coding.milliseconds(coding.flat(LARGE), 5),
     }
-    return {
-        "host": {"processor": _processor(), "cores": cores, "kernel": platform.release()},
-        "gradient": alone,
-        "exchange": exchanges,
-        "run": _runs(seconds),
-        "coding": codes,
-    }
+    return {"gradient": alone, "exchange": exchanges, "run": _runs(seconds), "coding": codes}
+
+
+def _virtual() -> dict[str, Any]:
+    say("virtual time: 200 devices train, 20,000 updates")
+    training = fleet.training(20_000)
+    say("virtual time: 100,000 devices, 1,000,000 updates of traffic")
+    large = fleet.large()
+    say("virtual time: 1,000 to 1,000,000 devices")
+    scaling = fleet.scaling()
+    cost.draw(scaling, FIGURE)
+    return {"training": training, "large": large, "scaling": scaling, "figure": str(FIGURE)}
 
 
 def _runs(seconds: float) -> dict[str, Any]:

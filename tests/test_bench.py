@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from .benchmarks import books, coding, table
+from .benchmarks import books, coding, cost, fleet, table
 
 
 def found(others):
@@ -48,6 +48,46 @@ def test_figures_of_a_busy_machine_are_doubted():
     page = table.page(found(others=2.0))
     assert "WARNING: other work took up to 29%" in page
     assert "up to 400 and 400" in page
+
+
+def virtual(point):
+    training = {
+        "devices": 200,
+        "updates": 1000,
+        "seconds": 2.4,
+        "gradient_seconds": 0.004,
+        "bound_seconds": 3.0,
+        "share_of_heap_links_and_server": 0.15,
+    }
+    return {
+        "training": training,
+        "large": {"devices": 10, "updates": 100, "seconds": 2.0, "peak_bytes": 3e6},
+        "scaling": {"own": [point], "shared": [point]},
+        "figure": "a.png",
+    }
+
+
+POINT = {"devices": 1000, "steady_seconds": 0.5, "steady_events": 100_000}
+
+
+def test_virtual_time_is_set_beside_its_gradients():
+    page = table.page({"host": found(0.0)["host"], "virtual": virtual(POINT)})
+    assert row(page, "their gradients alone, s of one core") == ["4.0"]
+    assert row(page, "their gradients alone, s on all cores") == ["2.0"]
+    assert row(page, "as gradients alone") == ["1.20"]
+    assert row(page, "server's link: own") == ["5.0"]
+
+
+def test_the_cost_of_an_event_is_drawn(tmp_path):
+    cost.draw({"own": [POINT, {**POINT, "devices": 9000}], "shared": [POINT]}, tmp_path / "a.png")
+    assert (tmp_path / "a.png").stat().st_size > 5000
+
+
+def test_a_small_fleet_is_timed(tmp_path):
+    took = fleet.traffic(20, 300, fleet.RATED)
+    assert took["updates"] == 300
+    assert 0 < took["steady_seconds"] < took["seconds"]
+    assert took["steady_events"] > 1
 
 
 def test_the_books_know_who_worked():

@@ -48,10 +48,14 @@ WORKERS = 3
 WARM = 5
 """Steps of each that do not count: TensorFlow prepares its graph in the first."""
 
-STEPS = 70
+REST = 0.05
+"""Seconds without work before each step: a device waits for its link, and others use the caches.
+A step takes a fifth longer then than right after another."""
+
+STEPS = 30
 """Steps of each that count, if they do not take longer than `SPAN`."""
 
-SPAN = 0.7
+SPAN = 2.0
 """Seconds after which a few steps of a worker must do."""
 
 FEW = 5
@@ -137,6 +141,7 @@ class Meter:
     def note(self, record: Record) -> None:
         if record["what"] in ("start", "update"):
             self.readings.append(cpu_time(self.process))
+            time.sleep(REST)
         if len(self.readings) == 1 + WARM:
             self._until = time.monotonic() + SPAN
 

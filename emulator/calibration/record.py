@@ -4,7 +4,7 @@ import json
 import math
 import os
 import platform
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,18 @@ class Calibration:
     """CPU time from one model to the next: take it in, find the gradient, encode it, send it."""
     boot: Fixed
     """CPU time from the start of a worker's process to its hello."""
+
+    @property
+    def median(self) -> float:
+        """Seconds of a step."""
+        return float(self.step.lognormal[0])
+
+    def meanwhile(self, later: "Calibration") -> "Calibration":
+        """What lies between this one and a later one: the mean of each figure."""
+        (one, sigma), (other, spread) = self.step.lognormal, later.step.lognormal
+        step = LogNormal((Seconds((one + other) / 2), (sigma + spread) / 2))
+        boot = Fixed(Seconds((self.boot.fixed + later.boot.fixed) / 2))
+        return replace(later, step=step, boot=boot)
 
     def plain(self) -> dict[str, Any]:
         """As JSON holds it, times in seconds; `read` is its inverse."""

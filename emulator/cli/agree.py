@@ -3,34 +3,86 @@
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .after import runs_readable, short
 from .play import EXIT_CODES, ON, watched
 
+if TYPE_CHECKING:
+    from ..calibration import Calibration
+    from ..scenario import Scenario
+
+UNSTEADY = 0.1
+"""By how much a step's time may differ after the containers' run from what it was before."""
+
 
 def agree(
     file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
 ) -> None:
-    """Both runs stay in `runs`; the process ends with the exit code of the first that failed."""
+    """Both runs stay in `runs`; the process ends with the exit code of the first that failed.
+
+    What a step takes is measured before and after the containers' run, and virtual time reckons
+    with what lies between.
+    """
     from ..runtimes.docker.session import require
     from ..scenario import load
 
     scenario = load(file, overrides)
-    require()  # before virtual time has taken its minutes
-    folders: dict[str, Path] = {}
-    for on in ("virtual", "docker"):
-        click.echo(f"{scenario.name} in {ON[on]}", err=as_json)
-        folders[on], summary = watched(scenario, on, runs, to_stderr=as_json)
-        if summary["outcome"] != "success":
-            click.echo(f"{summary['outcome']}: nothing to compare: {short(folders[on])}", err=True)
-            sys.exit(EXIT_CODES.get(summary["outcome"], 1) or 1)
-    _tell(folders, out, as_json=as_json)
+    require()
+    open_laws = scenario.virtual.step is None or scenario.virtual.boot is None
+    before = _calibrate(scenario) if open_laws else None
+    folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}
+    speed: dict[str, float] = {}
+    if before is not None:
+        after = _calibrate(scenario)
+        speed = {"step_before_s": before.median, "step_after_s": after.median}
+        scenario = _at(scenario, before.meanwhile(after))
+        _warn(before.median, after.median)
+    folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
+    _tell(folders, speed, out, as_json=as_json)
 
 
-def _tell(folders: dict[str, Path], out: Path | None, *, as_json: bool) -> None:
+def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
+    click.echo(f"{scenario.name} in {ON[on]}", err=as_json)
+    folder, summary = watched(scenario, on, runs, to_stderr=as_json)
+    if summary["outcome"] != "success":
+        click.echo(f"{summary['outcome']}: nothing to compare: {short(folder)}", err=True)
+        sys.exit(EXIT_CODES.get(summary["outcome"], 1) or 1)
+    return folder
+
+
+def _calibrate(scenario: "Scenario") -> "Calibration":
+    """Anew: a host may be slower today, or this minute."""
+    from ..calibration import measure
+
+    training = scenario.training
+    return measure(
+        training.model,
+        training.batch_size,
+        training.codec,
+        lambda step: click.echo(f"{step} ...", err=True),
+        error_feedback=training.error_feedback,
+    )
+
+
+def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
+    """The scenario with the laws that it leaves open as this host had them."""
+    virtual = scenario.virtual
+    laws = {"step": virtual.step or speed.step, "boot": virtual.boot or speed.boot}
+    return scenario.model_copy(update={"virtual": virtual.model_copy(update=laws)})
+
+
+def _warn(before: float, after: float) -> None:
+    if abs(after / before - 1) > UNSTEADY:
+        told = f"a step took a core {1e3 * before:.2f} ms before, and {1e3 * after:.2f} ms after"
+        click.echo(f"this host does not hold its speed: {told} the containers ran", err=True)
+
+
+def _tell(
+    folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
+) -> None:
     from analysis import agreement, compare, read
 
     with runs_readable():
@@ -42,7 +94,8 @@ def _tell(folders: dict[str, Path], out: Path | None, *, as_json: bool) -> None:
             drawn = compare.compare_html(both, out, agreement.readable(table))
     if as_json:
         told: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
-        click.echo(json.dumps({**told, "agreement": agreement.rows(table)}, indent=2))
+        told |= {**speed, "agreement": agreement.rows(table)}
+        click.echo(json.dumps(told, indent=2))
         return
     click.echo(f"\n{agreement.text(table)}\n")
     for on, folder in folders.items():

@@ -18,6 +18,10 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     To change one of them, override it (`--set training.codec.keep=0.5%`), or spell all of them out
     in the scenario instead of the name. What an algorithm does not say stays the scenario's:
     `learning_rate`, and in most cases `optimizer`.
+
+    \b
+    emulate algorithms
+    emulate algorithms adacomp dgc
     """
     from ..algorithms import ALGORITHMS
 

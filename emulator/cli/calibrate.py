@@ -42,7 +42,7 @@ def calibrate(
     so this is for measuring again, as on a machine that was busy the first time.
 
     With FILE, the scenario's model, batch size and codec are measured; without it, the codec is
-    that of adacomp. It takes about four seconds, and wants a machine that does nothing else. To
+    that of adacomp. It takes about eight seconds, and wants a machine that does nothing else. To
     play a run elsewhere with the same times, use the scenario.yaml in its folder: they stand there.
 
     \b

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from .cost import each
+
 WIDTH = 56
 QUIET = 0.05
 """Share of the machine that other work may take before the figures are doubted."""
@@ -10,9 +12,12 @@ QUIET = 0.05
 def page(found: dict[str, Any]) -> str:
     host = found["host"]
     lines = [f"{host['processor']}, {host['cores']} cores, Linux {host['kernel']}", ""]
-    lines += [*_rates(found), "", *_costs(found), "", *_memory(found), "", *_coding(found)]
-    lines += _doubts(found)
-    return "\n".join(lines)
+    if "run" in found:
+        lines += [*_rates(found), "", *_costs(found), "", *_memory(found), "", *_coding(found)]
+        lines += [*_doubts(found), ""]
+    if "virtual" in found:
+        lines += _virtual(found["virtual"])
+    return "\n".join(lines).rstrip()
 
 
 def _rates(found: dict[str, Any]) -> list[str]:
@@ -66,6 +71,37 @@ def _coding(found: dict[str, Any]) -> list[str]:
         for step in next(iter(columns.values()))
     ]
     return [head, *rows]
+
+
+def _virtual(found: dict[str, Any]) -> list[str]:
+    training, large = found["training"], found["large"]
+    gradients = training["updates"] * training["gradient_seconds"]
+    alone = training["bound_seconds"] / 1.5
+    heads = [f"{point['devices']:,}" for point in found["scaling"]["own"]]
+    return [
+        _row(f"virtual time, {training['devices']} devices train", ""),
+        _row("  updates", f"{training['updates']:,}"),
+        _row("  their gradients alone, s of one core", f"{gradients:.1f}"),
+        _row("  their gradients alone, s on all cores", f"{alone:.1f}"),
+        _row("  the run, s", f"{training['seconds']:.1f}"),
+        _row("  as gradients alone", f"{training['seconds'] / alone:.2f}"),
+        _row(
+            "  heap, links and server: share of all cores",
+            f"{training['share_of_heap_links_and_server']:.0%}",
+        ),
+        "",
+        _row(f"virtual time, {large['devices']:,} devices, traffic only", ""),
+        _row("  updates", f"{large['updates']:,}"),
+        _row("  the run, s", f"{large['seconds']:.0f}"),
+        _row("  peak memory, MB", f"{large['peak_bytes'] / 1e6:.0f}"),
+        "",
+        _row("virtual time, us an event: devices", *heads),
+        *[
+            _row(f"  server's link: {kind}", *[f"{each(point):.1f}" for point in points])
+            for kind, points in found["scaling"].items()
+        ],
+        f"drawn: {found['figure']}",
+    ]
 
 
 def _doubts(found: dict[str, Any]) -> list[str]:

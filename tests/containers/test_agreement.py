@@ -7,17 +7,24 @@ import pytest
 from analysis import read
 from tests.containers.conftest import ROOT, TINY
 
-pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(900)]
 
 QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
+
+
+STEADY = 0.2
+"""By how much a step's time may change while the containers run: a virtual machine's neighbours can
+make that a half, from one minute to the next. Virtual time reckons with the mean."""
+SPARE = 0.6
+"""Mean load of the host, as a share of its cores, up to which a device that wants one finds one."""
 
 
 @pytest.fixture
 def both(emulate):
     """Play a scenario in both runtimes: the differences, and either run.
 
-    Where the host did not keep up, the containers do not show what was asked of them: then it
-    is all played once more.
+    In virtual time each device has a core of its own, as fast as was calibrated. So the host has
+    to hold its speed meanwhile, and to have a core to spare; where not, it is played once more.
     """
 
     def play(file, *options):
@@ -25,8 +32,14 @@ def both(emulate):
             done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
             told = json.loads(done.stdout)
             docker, virtual = read(told["docker"]), read(told["virtual"])
-            if docker.summary["fidelity"]["kept_up"]:
+            drift = told["step_after_s"] / told["step_before_s"] - 1
+            load = docker.summary["fidelity"]["host_busy_mean"] or 0.0
+            found = f"a step's time changed by {drift:+.0%}, and it was {load:.0%} busy"
+            print(found)
+            if docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE:
                 break
+        else:
+            pytest.skip(f"needs a host that holds its speed and has a core to spare: {found}")
         print(json.dumps(told["agreement"], indent=1))
         return {row["quantity"]: row["difference"] for row in told["agreement"]}, docker, virtual
 

@@ -14,12 +14,13 @@ class Heap:
         self.halted = False
         """Set it, and nothing that is planned will happen any more."""
         self._queue: list[tuple[float, int, Callable[..., None], tuple[Any, ...]]] = []
-        self._planned = 0
+        self.planned = 0
+        """How many calls so far."""
 
     def at(self, when: float, call: Callable[..., None], *arguments: Any) -> None:
         """Plan a call for `when`; one that lies in the past runs next."""
-        self._planned += 1
-        heapq.heappush(self._queue, (when, self._planned, call, arguments))
+        self.planned += 1
+        heapq.heappush(self._queue, (when, self.planned, call, arguments))
 
     def run(self, until: float, most: int) -> bool:
         """Run up to `most` events; whether all up to `until` have run, which it then is."""

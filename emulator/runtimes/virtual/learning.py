@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import codecs, models
+from ...codecs.accounting import Accounting, accounting
 from ...codecs.base import (
     Buffer,
     Codec,
@@ -26,7 +27,6 @@ from ...codecs.base import (
     Place,
     Vector,
 )
-from ...codecs.accounting import Accounting, accounting
 from ...codecs.feedback import Plain
 from ...datasets.examples import Examples, Part
 from ...deal import Hands
