@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Count, Indices, Vector
+from emulator.codecs import Count, Indices, Vector, bits
 from emulator.codecs.indices import CODINGS, Coding
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
@@ -203,6 +203,18 @@ def test_golombs_code_by_hand() -> None:
     # all but one of 24: the one that is left out
     most = CODINGS["golomb"].encode(u32([*range(7), *range(8, 24)]), layout((24,)))
     assert most == CODINGS["golomb"].encode(u32([7]), layout((24,)))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 40_000, 65_536, 100_003])
+@pytest.mark.parametrize("share", [0, 1e-4, 0.01, 0.04, 0.1, 0.5, 1])
+@pytest.mark.parametrize("clustered", [False, True])
+def test_flags_are_found_however_many(size: int, share: float, clustered: bool) -> None:
+    flags = np.random.default_rng(size).random(size) < share
+    if clustered:
+        flags = np.resize(flags[: size // 30 + 1].repeat(30), size)
+    expected = np.flatnonzero(flags)
+    assert np.array_equal(bits.positions(bits.packed(flags)), expected)
+    assert np.array_equal(np.sort(bits.unordered(bits.packed(flags))), expected)
 
 
 # -- values ----------------------------------------------------------------------------------------

@@ -11,6 +11,9 @@ _WORD = np.dtype("<u2")
 _BITS = 16
 _DENSE = 0.5
 """Share of words with any flag from which on it is quicker to look at each flag."""
+_FEW = 1 << 10
+"""Words up to which it is quicker to unpack them."""
+_SHORT = 1 << 12
 _LOWEST = np.zeros(1 << _BITS, np.int8)
 """Of each word, which of its flags is the first."""
 for _bit in range(_BITS):
@@ -34,15 +37,19 @@ def positions(bytes_: Bytes) -> Positions:
 
 def unordered(bytes_: Bytes) -> Positions:
     """Where the flags are set: in a third of the time of `flatnonzero`, where they are few."""
+    if bytes_.size < _SHORT:
+        return np.flatnonzero(unpacked(bytes_))
     words = (bytes_ if bytes_.size % 2 == 0 else np.append(bytes_, np.uint8(0))).view(_WORD)
     some = np.flatnonzero(words != 0)
     if some.size > _DENSE * words.size:
         return np.flatnonzero(unpacked(bytes_))
     left, starts, found = words[some], some << 4, []
-    while left.size:
+    while left.size > _FEW:
         found.append(starts + _LOWEST.take(left))
         left &= left - _WORD.type(1)
         # of flags NumPy finds those set in a fifth of the time it takes with numbers
         more = np.flatnonzero(left != 0)
         left, starts = left[more], starts[more]
-    return np.concatenate(found) if found else some
+    within = np.flatnonzero(unpacked(left.view(np.uint8)))
+    found.append(starts[within >> 4] + (within & (_BITS - 1)))
+    return np.concatenate(found)
