@@ -42,7 +42,7 @@ class AdaCompResidual:
     """L_T for dense and recurrent layers."""
     factor: float = 2.0
     """The paper's scale factor: more is sent with a larger one; with 1, one entry a bin."""
-    indices: IndexCoding = "gap"
+    indices: IndexCoding = "golomb"
     kind: Literal["adacomp-residual"] = "adacomp-residual"
     no_feedback: ClassVar[str] = BUILT_IN
 
