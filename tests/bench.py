@@ -1,9 +1,10 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python tests/bench.py [containers|virtual] [--json] [--seconds 20]
+    python tests/bench.py [containers|coding|virtual] [--json] [--seconds 20]
 
-Takes about two minutes for containers and ten for virtual time, whose figure it draws; wants the
-engine, the image and the data (`make bench` sees to them), and a machine that does nothing else.
+Takes about two minutes for containers, one for the codecs and ten for virtual time, whose figure it
+draws; wants the engine, the image and the data (`make bench` sees to them; the codecs need none of
+these), and a machine that does nothing else.
 """
 
 import argparse
@@ -19,14 +20,17 @@ from benchmarks import coding, cost, exchange, fleet, gradient, table
 from emulator import models
 from emulator.errors import EmulatorError
 
-LARGE = 25_000_000
+MEDIUM, LARGE = 1_200_000, 25_000_000
 FIGURE = Path(__file__).parents[1] / "docs" / "virtual-cost.png"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "part", nargs="?", choices=["containers", "virtual"], help="only this (default: both)"
+        "part",
+        nargs="?",
+        choices=["containers", "coding", "virtual"],
+        help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
@@ -43,9 +47,11 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
     found: dict[str, Any] = {
         "host": {"processor": _processor(), "cores": cores, "kernel": platform.release()}
     }
-    if part != "virtual":
+    if part in (None, "containers"):
         found |= _containers(seconds)
-    if part != "containers":
+    if part in (None, "coding"):
+        found["coding"] = _coding()
+    if part in (None, "virtual"):
         found["virtual"] = _virtual()
     return found
 
@@ -62,13 +68,16 @@ def _containers(seconds: float) -> dict[str, Any]:
         "plain": exchange.rate(encrypt=False, seconds=3.0),
         "encrypted": exchange.rate(encrypt=True, seconds=3.0),
     }
-    say("the codec")
+    return {"gradient": alone, "exchange": exchanges, "run": _runs(seconds)}
+
+
+def _coding() -> dict[int, Any]:
     layout = models.find(gradient.MODEL).layout
-    codes = {
-        layout.size: coding.milliseconds(layout, 200),
-        LARGE: coding.milliseconds(coding.flat(LARGE), 5),
-    }
-    return {"gradient": alone, "exchange": exchanges, "run": _runs(seconds), "coding": codes}
+    found = {}
+    for shape, repeats in [(layout, 100), (coding.flat(MEDIUM), 30), (coding.flat(LARGE), 3)]:
+        say(f"every codec, {shape.size:,} parameters")
+        found[shape.size] = coding.measure(shape, repeats)
+    return found
 
 
 def _virtual() -> dict[str, Any]:

@@ -1,9 +1,13 @@
 """The benchmark's own arithmetic; the measuring itself is `make bench`."""
 
 import os
+import sys
 import time
+from typing import get_args
 
-import pytest
+from emulator.codecs import AnyCodec
+from emulator.codecs.indices import CODINGS as INDICES
+from emulator.codecs.values import CODINGS as VALUES
 
 from .benchmarks import books, coding, cost, fleet, table
 
@@ -26,7 +30,14 @@ def found(others):
             "encrypted": 400.0,
         },
         "run": {"plain": run, "encrypted": run},
-        "coding": {1000: {"copy": 0.5, "encode": 2.0}},
+        "coding": {
+            1_000_000: {
+                "top": {"copy": 0.5, "encode": 2.0},
+                "codecs": {"topk": {"encode": 1.0, "decode": 0.5, "bytes": 4321}},
+                "indices": {},
+                "values": {},
+            }
+        },
     }
 
 
@@ -40,7 +51,9 @@ def test_a_run_is_set_beside_what_its_parts_allow():
     assert row(page, "bound: a gradient and an exchange") == ["600", "267"]
     assert row(page, "share of the bound") == ["50%", "112%"]
     assert row(page, "sum without others") == ["5.00", "5.00"]
-    assert row(page, "encode") == ["2.00", "(4.0)"]
+    assert row(page, "encode") == ["2.00", "2.0", "4.0"]
+    assert row(page, "topk") == ["1.00", "4.0", "2.0", "0.50", "4,321"]
+    assert "not installed" in page
     assert "WARNING" not in page
 
 
@@ -107,8 +120,12 @@ def test_private_memory_is_that_of_one_process():
     assert books.private(2**22 + 1) is None
 
 
-@pytest.mark.parametrize("size", [1000, 20_000])
-def test_every_step_of_the_codec_is_timed(size):
-    took = coding.milliseconds(coding.flat(size), repeats=3)
-    assert list(took) == ["copy", "argpartition", "encode", "decode", "apply"]
-    assert all(value > 0 for value in took.values())
+def test_every_codec_and_coding_is_timed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    took = coding.measure(coding.flat(20_000), repeats=2)
+    assert {"copy", "argpartition, encode", "encode", "decode, apply"} <= took["top"].keys()
+    assert took["codecs"].keys() == {codec.kind for codec in get_args(AnyCodec)}
+    assert took["indices"].keys() == INDICES.keys()
+    assert took["values"].keys() == VALUES.keys()
+    assert all(value > 0 for value in took["top"].values())
+    assert took["codecs"]["dense"]["bytes"] == 80_000

@@ -1,42 +1,54 @@
-"""What the top-1 % codec costs, beside a plain copy and NumPy's own way to find the largest."""
+"""What each codec and coding costs, beside a plain copy and what others find the largest with."""
 
+import os
 import time
 from collections.abc import Callable
-from typing import Any
+from dataclasses import MISSING, fields
+from typing import Any, get_args
 
 import numpy as np
 
-from emulator.codecs import TopK
+from emulator.codecs import AnyCodec, Codec, Place, TopK, Vector
+from emulator.codecs.indices import CODINGS as INDICES
+from emulator.codecs.sparse import Sparse
+from emulator.codecs.values import CODINGS as VALUES
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import PerParameter
+from emulator.units import Fraction
 
 STALENESS = 7
 """Updates between a pull and its push, as with eight devices."""
+_NEEDED = {"keep": Fraction(0.01), "threshold": 2.5758}
+"""What codecs cannot do without: a hundredth of normal numbers, by either."""
+
+Steps = dict[str, Callable[[], Any]]
+Times = dict[str, float]
 
 
-def milliseconds(layout: Layout, repeats: int) -> dict[str, float]:
-    """The best time of each step on one thread, for normally distributed gradients."""
-    codec = TopK(keep=0.01)
+def measure(layout: Layout, repeats: int) -> dict[str, dict[str, Any]]:
+    """Milliseconds on one thread, for normally distributed gradients: the best of so many.
+
+    `top` is the top-1 % codec and its rivals, `codecs` are all kinds with their bytes, `indices`
+    and `values` all ways to write the chosen set. Each is timed in turn with its rivals.
+    """
     gradient = np.random.default_rng(0).standard_normal(layout.size, np.float32)
-    frames = codec.encode(gradient, layout)
-    parameters = Parameters(gradient, 0.1, PerParameter().start(layout))
-
-    def apply() -> None:
-        update = codec.decode(frames, layout)
-        began = time.perf_counter()
-        parameters.apply([(update, max(0, parameters.version - STALENESS))])
-        applied.append(time.perf_counter() - began)
-
-    applied: list[float] = []
-    _best(apply, repeats + STALENESS)
     return {
-        "copy": _best(gradient.copy, repeats),
-        "argpartition": _best(lambda: _argpartition(gradient), repeats),
-        "encode": _best(lambda: codec.encode(gradient, layout), repeats),
-        "decode": _best(lambda: codec.decode(frames, layout), repeats),
-        "apply": 1e3 * min(applied[STALENESS:]),
+        "top": _top(gradient, layout, repeats),
+        "codecs": {codec.kind: _codec(codec, gradient, layout, repeats) for codec in every()},
+        "indices": {name: _sparse(Sparse(name), gradient, layout, repeats) for name in INDICES},
+        "values": {
+            name: _sparse(Sparse("u32", name), gradient, layout, repeats) for name in VALUES
+        },
     }
+
+
+def every() -> list[Any]:
+    """One codec of each kind."""
+    return [
+        kind(**{f.name: _NEEDED[f.name] for f in fields(kind) if f.default is MISSING})
+        for kind in get_args(AnyCodec)
+    ]
 
 
 def flat(size: int) -> Layout:
@@ -44,15 +56,82 @@ def flat(size: int) -> Layout:
     return Layout((Variable("all", (size,), "dense", 0),))
 
 
-def _argpartition(gradient: np.ndarray[Any, Any]) -> Any:
+def _top(gradient: Vector, layout: Layout, repeats: int) -> Times:
+    codec, there = TopK(keep=Fraction(0.01)), gradient.copy()
+    encoder = codec.start(_place(layout))
+    frames = encoder.encode(gradient)
+    parameters = Parameters(gradient, 0.1, PerParameter().start(layout))
+
+    def both() -> None:
+        update = codec.decode(frames, layout)
+        parameters.apply([(update, max(0, parameters.version - STALENESS))])
+
+    for _ in range(STALENESS):
+        both()
+    return _best(
+        {
+            "copy": gradient.copy,
+            "copy over": lambda: np.copyto(there, gradient),
+            "argpartition, encode": lambda: _argpartition(gradient, layout),
+            "encode": lambda: encoder.encode(gradient),
+            "decode": lambda: codec.decode(frames, layout),
+            "decode, apply": both,
+        },
+        repeats,
+    ) | _tensorflow(gradient, repeats)
+
+
+def _argpartition(gradient: Vector, layout: Layout) -> Any:
+    """The same as top-k with NumPy alone, on the whole vector, written alike."""
     most = gradient.size // 100
-    return np.argpartition(np.abs(gradient), gradient.size - most)[-most:]
+    found = np.argpartition(np.abs(gradient), gradient.size - most)[-most:]
+    found.sort()
+    return Sparse().encode(found.astype(np.uint32), gradient[found], layout)
 
 
-def _best(step: Callable[[], Any], repeats: int) -> float:
-    took = []
+def _tensorflow(gradient: Vector, repeats: int) -> Times:
+    """Its `top_k` of the magnitudes, without any encoding; nothing where it is not installed."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    try:
+        import tensorflow as tf
+    except ImportError:
+        return {}
+    tensor, most = tf.abs(tf.constant(gradient)), gradient.size // 100
+    top = {"TensorFlow's top_k": lambda: tf.math.top_k(tensor, most, sorted=False)}
+    return _best(top, min(repeats, 3))
+
+
+def _codec(codec: Codec, gradient: Vector, layout: Layout, repeats: int) -> Times:
+    encoder = codec.start(_place(layout))
+    frames = encoder.encode(gradient)
+    steps: Steps = {
+        "encode": lambda: encoder.encode(gradient),
+        "decode": lambda: codec.decode(frames, layout),
+    }
+    return _best(steps, repeats) | {"bytes": sum(map(len, frames))}
+
+
+def _sparse(sparse: Sparse, gradient: Vector, layout: Layout, repeats: int) -> Times:
+    chosen = np.flatnonzero(np.abs(gradient) > _NEEDED["threshold"]).astype(np.uint32)
+    worth = gradient[chosen]
+    frames = sparse.encode(chosen, worth, layout)
+    steps: Steps = {
+        "encode": lambda: sparse.encode(chosen, worth, layout),
+        "decode": lambda: sparse.decode(frames, layout, layout.size),
+    }
+    return _best(steps, repeats) | {"bytes": sum(map(len, frames))}
+
+
+def _place(layout: Layout) -> Place:
+    return Place(layout, np.random.default_rng(0))
+
+
+def _best(steps: Steps, repeats: int) -> Times:
+    """One after the other, again and again: what else the machine does meets all alike."""
+    took: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(repeats):
-        began = time.perf_counter()
-        step()
-        took.append(time.perf_counter() - began)
-    return 1e3 * min(took)
+        for name, step in steps.items():
+            began = time.perf_counter()
+            step()
+            took[name].append(time.perf_counter() - began)
+    return {name: 1e3 * min(times) for name, times in took.items()}

@@ -13,8 +13,10 @@ def page(found: dict[str, Any]) -> str:
     host = found["host"]
     lines = [f"{host['processor']}, {host['cores']} cores, Linux {host['kernel']}", ""]
     if "run" in found:
-        lines += [*_rates(found), "", *_costs(found), "", *_memory(found), "", *_coding(found)]
+        lines += [*_rates(found), "", *_costs(found), "", *_memory(found)]
         lines += [*_doubts(found), ""]
+    if "coding" in found:
+        lines += [*_coding(found["coding"]), ""]
     if "virtual" in found:
         lines += _virtual(found["virtual"])
     return "\n".join(lines).rstrip()
@@ -60,17 +62,26 @@ def _memory(found: dict[str, Any]) -> list[str]:
     return [_row("MB of private memory, the largest of each", *found["run"]), *rows]
 
 
-def _coding(found: dict[str, Any]) -> list[str]:
-    columns = found["coding"]
-    head = _row("top 1 % of so many floats, ms (as copies)", *[f"{n:,}" for n in columns])
-    rows = [
-        _row(
-            f"  {step}",
-            *[f"{took[step]:.2f} ({took[step] / took['copy']:.1f})" for took in columns.values()],
-        )
-        for step in next(iter(columns.values()))
-    ]
-    return [head, *rows]
+def _coding(found: dict[int, Any]) -> list[str]:
+    lines = []
+    for size, parts in found.items():
+        copy = parts["top"]["copy"]
+        lines += [_narrow(f"{size:,} parameters", "ms", "GB/s", "copies"), "  the largest 1 %"]
+        for step, took in parts["top"].items():
+            lines.append(_timed(f"    {step}", size, took, copy))
+        if not any(step.startswith("TensorFlow") for step in parts["top"]):
+            lines.append("    TensorFlow's top_k: its Python package is not installed here")
+        for part in ("codecs", "indices", "values"):
+            lines += [_narrow(f"  {part}", "ms", "GB/s", "copies", "decode, ms", "bytes")]
+            for name, took in parts[part].items():
+                line = _timed(f"    {name}", size, took["encode"], copy)
+                lines.append(line + f"{took['decode']:>12.2f}{took['bytes']:>12,}")
+        lines.append("")
+    return lines[:-1]
+
+
+def _timed(what: str, size: int, took: float, copy: float) -> str:
+    return _narrow(what, f"{took:.2f}", f"{4 * size / took / 1e6:.1f}", f"{took / copy:.1f}")
 
 
 def _virtual(found: dict[str, Any]) -> list[str]:
@@ -129,3 +140,7 @@ def _both(one: float, other: float) -> float:
 
 def _row(what: str, *values: str) -> str:
     return f"{what:<{WIDTH}}" + "".join(f"{value:>16}" for value in values)
+
+
+def _narrow(what: str, *values: str) -> str:
+    return f"{what:<28}" + "".join(f"{value:>12}" for value in values)
