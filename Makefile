@@ -7,7 +7,7 @@ SHELL := /bin/bash
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
-FAST := not docker and not tensorflow and not netns and not netem
+FAST := not slow and not docker and not tensorflow and not netns and not netem
 # One thread each: a host that plays many devices has no core to spare for pools of threads.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1

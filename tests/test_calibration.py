@@ -202,6 +202,7 @@ def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> 
     cold = [0.5, 0.7, *[0.71] * (measuring.WARM - 1)]
     clock = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
     monkeypatch.setattr(measuring, "cpu_time", lambda process: next(clock))
+    monkeypatch.setattr(measuring, "REST", 0.0)
     meter = measuring.Meter(0)
     meter.note({"what": "hello"})
     meter.note({"what": "start"})
@@ -238,6 +239,7 @@ def test_a_worker_is_measured(
     monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
     monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
     monkeypatch.setattr(measuring, "WORKERS", 1)
+    monkeypatch.setattr(measuring, "REST", 0.0)
     monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
     told: list[str] = []
     found = measuring.measure("digits-mlp", 32, codec, told.append, error_feedback=feedback)

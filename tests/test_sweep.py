@@ -362,6 +362,7 @@ def test_two_sweeps_do_not_share_a_folder(
 # -- virtual time --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_any_number_of_cores_gives_the_same_bytes(file: Path, tmp_path: Path) -> None:
     points = Grid(file, over=("devices[0].count=2,3",)).points()
     by_cores = [sweep(points, tmp_path / str(cores), cores, Watching()) for cores in (1, 2)]
@@ -373,6 +374,7 @@ def test_any_number_of_cores_gives_the_same_bytes(file: Path, tmp_path: Path) ->
     assert log != (by_cores[0][0].folder / "run.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (datasets.store.folder("digits") / "test-labels.npy").is_file(),
     reason="digits is not here: run `make data`",
@@ -435,6 +437,7 @@ except Canceled:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_however_it_ends_the_next_one_goes_on(
     file: Path, tmp_path: Path, played: Callable[[], list[str]], number: int
@@ -464,6 +467,7 @@ def _hanging(out: Path) -> int:
 # -- how far -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_how_far_it_is(file: Path, tmp_path: Path, played: Callable[[], list[str]]) -> None:
     view = Watching()
     made_up(rates(file, 0.1, 0.2), tmp_path / "out", cores=1, view=view)
@@ -568,6 +572,7 @@ def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> 
         return emulate("sweep", *words)
 
 
+@pytest.mark.slow
 def test_the_command(
     emulate: Emulate,
     file: Path,

@@ -148,6 +148,7 @@ def test_devices_share_what_they_pull(tmp_path: Path) -> None:
 # -- time ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_fleet_of_thousands_is_played(tmp_path: Path) -> None:
     overrides = "stop={updates: 20000}", "virtual.step={exponential: 20ms}"
     folder, summary = played(tmp_path, 5000, *overrides)
@@ -155,6 +156,7 @@ def test_a_fleet_of_thousands_is_played(tmp_path: Path) -> None:
     assert sum(record["what"] == "update" for record in read(folder / "run.jsonl")) == 20_000
 
 
+@pytest.mark.slow
 def test_lockstep_costs_a_device_no_more_in_a_larger_fleet(tmp_path: Path) -> None:
     """Loosely: a step that asked everybody about everybody would take sixteen times as long."""
     took = {}
