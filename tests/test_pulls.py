@@ -46,7 +46,7 @@ def test_a_worker_holds_what_the_server_has(
     draws = np.random.default_rng(seed)
     theta = draws.standard_normal(SIZE).astype(np.float32)
     server, version = kind.start(LAYOUT), 0
-    often, seldom = Holder(kind.values, SIZE), Holder(kind.values, SIZE)
+    often, seldom = Holder(kind.values, LAYOUT), Holder(kind.values, LAYOUT)
     for (gradients, everywhere), also in zip([([], False), *steps], [True, *pulled], strict=False):
         theta = theta.copy()
         if everywhere and gradients:
@@ -127,7 +127,7 @@ def test_sorted_or_by_table_the_changes_are_the_same(behind: int) -> None:
 def test_what_is_no_model_is_refused_and_leaves_no_trace(
     frames: tuple[bytes, ...], base: int | None, match: str
 ) -> None:
-    holder = Holder("f32", SIZE)
+    holder = Holder("f32", LAYOUT)
     held = holder.take(0, (np.ones(SIZE, np.float32).tobytes(),), None)
     with pytest.raises(WireError, match=match):
         holder.take(1, frames, base)

@@ -183,7 +183,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
         place = Place(line.layout, np.random.default_rng(0))
         story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0)
         with peer(router, name, secrets[1][name]) as member:
-            holder = None if pull == Dense() else Holder(pull.values, line.layout.size)
+            holder = None if pull == Dense() else Holder(pull.values, line.layout)
             drive.tell(story, member, learner=Line(name), holder=holder)
 
     def judge():

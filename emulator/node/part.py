@@ -59,7 +59,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
             peer,
             hold=_hold(node, part.connection, incarnation),
             learner=learner,
-            holder=None if pull == pulls.Dense() else pulls.Holder(pull.values, layout.size),
+            holder=None if pull == pulls.Dense() else pulls.Holder(pull.values, layout),
             strike=_striker(node, part, incarnation),
         )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..codecs.base import Gradient, Vector
-from ..codecs.indices import CODINGS, unshaped
+from ..codecs.indices import CODINGS
 from ..layout import Layout
 from . import floats
 from .base import Pulls, Sent
@@ -40,7 +40,7 @@ class Patches:
     def __init__(self, values: Values, layout: Layout, version: int) -> None:
         self._values: Values = values
         self._whole = Whole(values)
-        self._size = layout.size
+        self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
         self._coded: dict[int, Sent] = {}  # by what is held, of the present version
 
@@ -63,7 +63,7 @@ class Patches:
         if changed is None or changed.size * width >= self._size * width:
             return None
         frames = (
-            INDICES.encode(changed, unshaped(self._size)),
+            INDICES.encode(changed, self._layout),
             floats.coded(whole.theta[changed], self._values),
         )
         smaller = sum(map(len, frames)) < self._size * width

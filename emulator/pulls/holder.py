@@ -1,8 +1,9 @@
 """The model that a worker holds, patched by what comes down."""
 
 from ..codecs.base import Frames, Vector
-from ..codecs.indices import CODINGS, unshaped
+from ..codecs.indices import CODINGS
 from ..errors import WireError
+from ..layout import Layout
 from . import floats
 from .floats import Values
 
@@ -10,9 +11,9 @@ from .floats import Values
 class Holder:
     """For one incarnation of a worker: it begins with nothing."""
 
-    def __init__(self, values: Values, size: int) -> None:
+    def __init__(self, values: Values, layout: Layout) -> None:
         self._values: Values = values
-        self._size = size
+        self._layout, self._size = layout, layout.size
         self._theta: Vector | None = None
         self.version: int | None = None
         """What it holds; None: nothing yet."""
@@ -47,6 +48,6 @@ class Holder:
         entries, rest = divmod(len(values), floats.width(self._values))
         if rest or entries > self._size:
             raise WireError(f"{len(values)} bytes of {self._size} parameters at most")
-        changed = CODINGS["auto"].decode(coded, entries, unshaped(self._size))
+        changed = CODINGS["auto"].decode(coded, entries, self._layout)
         self._theta[changed] = floats.read(values, self._values, entries)
         return self._theta

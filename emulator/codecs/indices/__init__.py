@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from . import bitmap, gap, golomb, matrix, u16, u32
 from .auto import Auto
-from .base import Coding, unshaped
+from .base import Coding
 
 IndexCoding: TypeAlias = Literal["auto", "bitmap", "gap", "golomb", "matrix", "u16", "u32"]
 
@@ -19,4 +19,4 @@ CODINGS: dict[IndexCoding, Coding] = {
     "auto": Auto((gap, golomb, matrix, bitmap, u16, u32)),
 }
 
-__all__ = ["CODINGS", "Coding", "IndexCoding", "unshaped"]
+__all__ = ["CODINGS", "Coding", "IndexCoding"]

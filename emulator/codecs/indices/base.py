@@ -1,10 +1,9 @@
 """What a way to write indices promises."""
 
-from functools import cache
 from typing import Protocol
 
 from ...errors import WireError
-from ...layout import Layout, Variable
+from ...layout import Layout
 from ..base import Buffer, Indices
 
 
@@ -32,9 +31,3 @@ def ascending(indices: Indices, size: int) -> Indices:
     if indices.size and indices[-1] >= size:
         raise WireError(f"index {indices[-1]} of {size} parameters")
     return indices
-
-
-@cache
-def unshaped(size: int) -> Layout:
-    """For whoever knows only how many parameters there are: one vector of them."""
-    return Layout((Variable("all", (size,), "dense", 0),))
