@@ -27,7 +27,8 @@ def both(emulate):
     to hold its speed meanwhile, and to have a core to spare; otherwise nothing can be said.
     """
 
-    def play(file, *options, times=1):
+    def play(file, *options, times=1, timed=True):
+        """`timed`: it matters how fast the host was."""
         for _ in range(times):
             done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
             told = json.loads(done.stdout)
@@ -36,7 +37,8 @@ def both(emulate):
             load = docker.summary["fidelity"]["host_busy_mean"] or 0.0
             found = f"a step's time changed by {drift:+.0%}, and it was {load:.0%} busy"
             print(found)
-            if docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE:
+            steady = docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE
+            if steady or not timed:
                 break
         else:
             pytest.skip(f"needs a host that holds its speed and has a core to spare: {found}")
@@ -68,7 +70,7 @@ def test_with_faults(both):
 def test_bytes_are_equal_where_they_do_not_depend_on_the_gradient(both, tmp_path):
     file = tmp_path / "scenario.yaml"
     file.write_text(TINY.replace("adacomp", "asgd"))
-    _, docker, virtual = both(file)
+    _, docker, virtual = both(file, timed=False)
     assert agree_where_both_know(weights(docker, "indices"), weights(virtual, "indices"))
     for run in (docker, virtual):
         assert all(len(pushes) == 1 for pushes in weights(run, "indices").values())
