@@ -311,6 +311,7 @@ def test_a_worker_that_recovers_is_not_counted_as_diverged():
     assert world.server.ended is None
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_mutated_messages_do_no_harm():
     """Fuzz the server as a member would, through the wire: it must refuse or take, never fail."""
     world = World(codec=TopK(keep=Fraction(0.1)), modulation=PerParameter())

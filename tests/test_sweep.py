@@ -252,6 +252,7 @@ def test_a_sweep_is_one_folder_and_one_table(
         assert row == as_text
 
 
+@pytest.mark.slow
 def test_finished_points_are_not_played_again(
     file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
@@ -319,6 +320,7 @@ def test_an_error_ends_the_sweep(
     assert "0.3 4" not in played()
 
 
+@pytest.mark.slow
 def test_an_error_spares_what_is_finished_and_ends_what_is_not(
     file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
@@ -602,6 +604,7 @@ def test_the_command(
     assert (about["file"], about["set"], about["seeds"]) == (str(file), [], 2)
 
 
+@pytest.mark.slow
 def test_other_commands_are_not_confused(
     emulate: Emulate,
     file: Path,

@@ -74,6 +74,7 @@ def test_the_same_seed_gives_the_same_bytes(
     assert len(logs) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -315,6 +316,7 @@ def test_what_goes_wrong_midway_leaves_all_that_is_known(tmp_path: Path) -> None
 # -- pulls -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("pull", "least"),
     [("{kind: dense, values: f16}", 1.9), ("{kind: delta}", 3), ("{kind: delta, values: f16}", 5)],
