@@ -1,6 +1,7 @@
 """What travels down: a worker that is patched holds what the server has."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from emulator import pulls
 from emulator.codecs import Gradient
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.pulls import AnyPull, Delta, Dense, Holder, Sent
+from emulator.pulls import AnyPull, Coded, Delta, Dense, Holder, Pulls
 from emulator.pulls.changes import Changes
+from emulator.pulls.floats import Values
 
 SIZE = 400
 LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))
@@ -24,12 +26,24 @@ def sparse(indices: Sequence[int]) -> Gradient:
     return Gradient(np.ones(chosen.size, np.float32), chosen)
 
 
-def received(holder: Holder, sent: Sent, version: int) -> np.ndarray:
-    return holder.take(version, sent.frames or (sent.theta.tobytes(),), sent.base)
+def sent(server: Pulls, theta: np.ndarray, held: int | None) -> Coded:
+    """What travels, by name, also where it is the model as it is."""
+    return server.answer(theta, held) or Coded((theta.tobytes(),))
 
 
-def length(sent: Sent) -> int:
-    return sum(map(len, sent.frames or (sent.theta.tobytes(),)))
+def length(coded: Coded) -> int:
+    return sum(map(len, coded.frames))
+
+
+class Watched:
+    """A model that counts what is read of it, and can only be read in part."""
+
+    def __init__(self, theta: np.ndarray) -> None:
+        self._theta, self.read = theta, 0
+
+    def __getitem__(self, indices: np.ndarray) -> np.ndarray:
+        self.read += indices.size
+        return self._theta[indices]
 
 
 GRADIENTS = st.lists(st.lists(st.integers(0, SIZE - 1), max_size=30).map(sparse), max_size=3)
@@ -56,42 +70,68 @@ def test_a_worker_holds_what_the_server_has(
         version += len(gradients)
         server.changed(gradients, everywhere)
         for holder in (often, seldom) if also else (often,):
-            sent = server.answer(theta, version, holder.version)
-            held = received(holder, sent, version)
+            came = sent(server, theta, holder.version)
+            held = holder.take(version, came.frames, came.base)
+            known = server.rounded(theta)
+            known = theta if known is None else known
             expected = theta if kind.values == "f32" else theta.astype(np.float16).astype("f4")
-            assert held.tobytes() == expected.tobytes() == sent.theta.tobytes()
-            assert length(sent) <= SIZE * (4 if kind.values == "f32" else 2)
+            assert held.tobytes() == expected.tobytes() == known.tobytes()
+            assert length(came) <= SIZE * (4 if kind.values == "f32" else 2)
 
 
 def test_a_patch_holds_exactly_what_changed() -> None:
     server, theta = Delta().start(LAYOUT), np.arange(SIZE, dtype=np.float32)
     server.changed([sparse([7, 9]), sparse([9, 300])], False)
-    sent = server.answer(theta, 2, 0)
-    assert sent.base == 0
-    assert sent.frames is not None
-    assert np.frombuffer(sent.frames[1], "<f4").tolist() == [7, 9, 300]
-    sent = server.answer(theta, 2, 1)
-    assert sent.frames is not None
-    assert np.frombuffer(sent.frames[1], "<f4").tolist() == [9, 300]
-    nothing = server.answer(theta, 2, 2)
-    assert nothing.frames is not None
+    patch = server.answer(theta, 0)
+    assert patch is not None
+    assert patch.base == 0
+    assert np.frombuffer(patch.frames[1], "<f4").tolist() == [7, 9, 300]
+    patch = server.answer(theta, 1)
+    assert patch is not None
+    assert np.frombuffer(patch.frames[1], "<f4").tolist() == [9, 300]
+    nothing = server.answer(theta, 2)
+    assert nothing is not None
     assert nothing.frames[1] == b""
+
+
+@pytest.mark.parametrize("values", ["f32", "f16"])
+def test_a_patch_reads_only_what_changed_and_once_for_all(values: Values) -> None:
+    server = Delta(values).start(LAYOUT)
+    server.changed([sparse([7, 9]), sparse([9, 300])], False)
+    theta: Any = Watched(np.arange(SIZE, dtype=np.float32))
+    patches = [server.answer(theta, 0) for _ in range(100)]
+    assert patches[0] is not None
+    assert patches[0].base == 0
+    assert theta.read == 3
+
+
+@pytest.mark.parametrize("values", ["f32", "f16"])
+def test_a_patch_stays_as_it_was_made(values: Values) -> None:
+    """Whatever the next step makes of the model."""
+    server, theta = Delta(values).start(LAYOUT), np.arange(SIZE, dtype=np.float32)
+    holder = Holder(values, LAYOUT)
+    holder.take(0, sent(server, theta, None).frames, None)
+    server.changed([sparse([7, 9])], False)
+    patch = server.answer(theta, 0)
+    assert patch is not None
+    theta[:] = -1
+    assert holder.take(1, patch.frames, patch.base)[[7, 9]].tolist() == [7, 9]
 
 
 def test_nobody_is_patched_who_holds_nothing_or_something_unheard_of() -> None:
     server, theta = Delta().start(LAYOUT, version=5), np.zeros(SIZE, np.float32)
     server.changed([sparse([1])], False)
-    assert server.answer(theta, 6, None).base is None
-    assert server.answer(theta, 6, 4).base is None  # before the server's time
-    assert server.answer(theta, 6, 5).base == 5
+    assert server.answer(theta, None) is None
+    assert server.answer(theta, 4) is None  # before the server's time
+    assert sent(server, theta, 5).base == 5
 
 
 def test_all_is_sent_where_a_patch_would_be_larger() -> None:
     server, theta = Delta().start(LAYOUT), np.zeros(SIZE, np.float32)
     server.changed([sparse(range(SIZE))], False)
-    assert server.answer(theta, 1, 0).frames is None
+    assert server.answer(theta, 0) is None
     server.changed([sparse([1])], True)
-    assert server.answer(theta, 2, 1).frames is None
+    assert server.answer(theta, 1) is None
 
 
 def test_what_is_logged_is_bounded() -> None:
@@ -136,7 +176,25 @@ def test_what_is_no_model_is_refused_and_leaves_no_trace(
 
 def test_half_precision_clips_what_it_cannot_hold() -> None:
     theta = np.full(SIZE, 1e9, np.float32)
-    assert Dense("f16").start(LAYOUT).answer(theta, 0, None).theta.max() == 65_504
+    server = Dense("f16").start(LAYOUT)
+    held = Holder("f16", LAYOUT).take(0, sent(server, theta, None).frames, None)
+    known = server.rounded(theta)
+    assert known is not None
+    assert held.max() == known.max() == 65_504
+
+
+def test_what_workers_hold_is_rounded_once_a_version() -> None:
+    server, theta = Delta("f16").start(LAYOUT), np.full(SIZE, 1 / 3, np.float32)
+    first = server.rounded(theta)
+    assert first is not None
+    assert server.rounded(theta) is first
+    assert not first.flags.writeable
+    server.changed([sparse([1])], False)
+    theta[1] = 2
+    assert first[1] == np.float16(1 / 3)
+    second = server.rounded(theta)
+    assert second is not None
+    assert second[:3].tolist() == [np.float16(1 / 3), 2, np.float16(1 / 3)]
 
 
 @pytest.mark.parametrize("kind", KINDS)

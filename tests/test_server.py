@@ -9,12 +9,23 @@ import pytest
 
 from emulator.codecs import Dense, Plain, TopK
 from emulator.core import wire
-from emulator.core.messages import Begin, Bye, Diverged, Hello, Model, Pull, Score, Update
+from emulator.core.messages import (
+    Begin,
+    Bye,
+    Diverged,
+    Hello,
+    Model,
+    Patch,
+    Pull,
+    Score,
+    Update,
+)
 from emulator.core.parameters import Parameters
 from emulator.core.server import ENDING, GATHERING, ParameterServer, Stop
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter
+from emulator.pulls import Delta, Holder
 from emulator.runlog import RunLog
 from emulator.synchronization import Asynchronous, Barrier
 from emulator.units import Fraction, Seconds
@@ -52,14 +63,20 @@ class World:
             replies = self.server.receive(Hello(name, 0), now)
         return replies
 
-    def pull(self, node, now=110.0, after=0):
+    def pull(self, node, now=110.0, after=0, held=None):
         self.ticket += 1
-        return self.server.receive(Pull(node, self.ticket, after), now)
+        return self.server.receive(Pull(node, self.ticket, after, held), now)
 
     def push(self, node, version, now=110.0, value=1.0):
         gradient = np.full(40, value, np.float32)
         frames = Plain(self.codec, LAYOUT).encode(gradient)
         return self.server.receive(Update(node, version, 0.5, 0.01, frames), now)
+
+    def ramp(self, node, version, shift=0):
+        """Push a gradient of which a sparse codec takes four neighbours."""
+        gradient = np.roll(np.arange(40, dtype=np.float32) / 3, 7 * shift)
+        frames = Plain(self.codec, LAYOUT).encode(gradient)
+        return self.server.receive(Update(node, version, 0.5, 0.01, frames), 110.0)
 
     def round(self, node, now=110.0):
         (reply,) = self.pull(node, now)
@@ -135,6 +152,47 @@ def test_staleness_is_what_others_did_in_between():
     world.round("c")
     world.push("a", 0)
     assert [record["staleness"] for record in world.said("update")] == [0, 0, 2]
+
+
+@pytest.mark.parametrize("values", ["f32", "f16"])
+def test_a_patch_costs_no_copy_of_the_model(values):
+    """However many are answered, the next step changes the model where it lies."""
+    world = World(codec=TopK(keep=Fraction(0.1)), pulls=Delta(values).start(LAYOUT))
+    world.begin()
+    holders = {node: Holder(values, LAYOUT) for node in WORKERS}
+    for node in WORKERS:
+        ((_, whole),) = world.pull(node)
+        frames = (whole.theta.tobytes(),) if values == "f32" else whole.frames
+        holders[node].take(0, frames, None)
+    world.ramp("c", 0)  # copies what is lent as a whole
+    model = world.server.parameters
+    where = model.theta
+    for turn in range(1, 6):
+        for node in WORKERS:
+            ((_, patch),) = world.pull(node, held=holders[node].version)
+            assert isinstance(patch, Patch)
+            held = holders[node].take(patch.version, patch.frames, patch.base)
+            expected = where if values == "f32" else where.astype("f2").astype("f4")
+            assert held.tobytes() == expected.tobytes()
+        world.ramp("a", model.version, turn)
+        assert model.theta is where
+    assert model.version == 6
+
+
+@pytest.mark.parametrize("values", ["f32", "f16"])
+def test_what_workers_hold_can_be_had_and_stays(values):
+    world = World(codec=TopK(keep=Fraction(0.1)), pulls=Delta(values).start(LAYOUT))
+    world.begin()
+    world.pull("a")
+    world.ramp("a", 0)
+    world.pull("a", held=0)
+    model = world.server.parameters
+    expected = model.theta.copy() if values == "f32" else model.theta.astype("f2").astype("f4")
+    held = world.server.pulled()
+    assert world.server.pulled() is held
+    world.ramp("a", 1)
+    assert held.tobytes() == expected.tobytes()
+    assert world.server.pulled().tobytes() != held.tobytes()
 
 
 def test_a_model_under_way_does_not_change():

@@ -41,14 +41,11 @@ class Model:
     ticket: int
     version: int
     theta: Vector
-    frames: Frames | None = None
-    """What travels in their stead, and arrives as a `Patch`; None: they do, as they are."""
-    base: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Patch:
-    """What arrives of a model that did not travel as it is."""
+    """A model that does not travel as it is."""
 
     ticket: int
     version: int

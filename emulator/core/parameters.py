@@ -17,6 +17,9 @@ class State(Protocol):
     """What a server holds and changes; `Parameters` in all that learns."""
 
     @property
+    def theta(self) -> Vector: ...
+
+    @property
     def version(self) -> int: ...
 
     @property
@@ -46,6 +49,7 @@ class Parameters:
         optimizer: Optimizer = _SGD,
     ) -> None:
         self.theta: Vector = initial.astype(np.float32)
+        """As it is now: `apply` changes it in place, unless it is lent."""
         self.version = version
         self._modulator = modulator
         self._descent = optimizer.start(initial.size, learning_rate)

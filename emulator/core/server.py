@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from ..codecs.accounting import accounting
-from ..codecs.base import Codec, Gradient
+from ..codecs.base import Codec, Gradient, Vector
 from ..errors import WireError
 from ..layout import Layout
-from ..pulls import Dense, Pulls, Sent
+from ..pulls import Dense, Pulls
 from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
 from . import wire
@@ -189,6 +189,14 @@ class ParameterServer:
         self._end(reason, now, detail)
         return self._close()
 
+    def pulled(self) -> Vector:
+        """The model of this version as workers that pull it hold it, read-only; for all the same.
+
+        A snapshot: who only needs what travels does not ask for it.
+        """
+        rounded = self._pulls.rounded(self.parameters.theta)
+        return self.parameters.snapshot() if rounded is None else rounded
+
     # -- phases --------------------------------------------------------------------------------
 
     def _members(self) -> set[str]:
@@ -338,19 +346,23 @@ class ParameterServer:
             return self.version >= pull.after or self.ended is not None
         return not self.ended and not self._synchronizer.holds(pull.node)
 
-    def _answer(self, pull: Pull, now: float) -> Model:
+    def _answer(self, pull: Pull, now: float) -> Model | Patch:
         del self._parked[pull.node]
         self._sent(pull.node, self.version)
         if pull.node != self._evaluator:
             self._synchronizer.sent(pull.node)
-        theta = self.parameters.snapshot()
-        sent = Sent(theta)  # what is measured is the server's model itself
-        if pull.node != self._evaluator:
-            sent = self._pulls.answer(theta, self.version, pull.held)
-        model = Model(pull.ticket, self.version, *sent)
+        model = self._model(pull)
         size = wire.size(model, encrypted=self._encrypted)
         self._write(now, "pull", node=pull.node, version=self.version, bytes=size)
         return model
+
+    def _model(self, pull: Pull) -> Model | Patch:
+        coded = None  # what is measured is the server's model itself
+        if pull.node != self._evaluator:
+            coded = self._pulls.answer(self.parameters.theta, pull.held)
+        if coded is None:
+            return Model(pull.ticket, self.version, self.parameters.snapshot())
+        return Patch(pull.ticket, self.version, coded.base, coded.frames)
 
     def _sent(self, node: str, version: int | None) -> None:
         """Note what the node was sent last; None: whatever it was is used up."""

@@ -97,10 +97,10 @@ _F = TypeVar("_F")
 def pack(message: Message) -> list[Buffer]:
     """The frames of a message; arrays are views of its own, not copies."""
     match message:
-        case Model(ticket, version, theta, None):
+        case Model(ticket, version, theta):
             return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
-        case Model(ticket, version, _, frames, base) | Patch(ticket, version, base, frames):
-            return [_encode(_Patch(ticket, version, base)), *(frames or ())]
+        case Patch(ticket, version, base, frames):
+            return [_encode(_Patch(ticket, version, base)), *frames]
         case Update(node, version, loss, compute, frames):
             return [_encode(_Update(node, version, loss, compute)), *frames]
     head = _HEAD_OF[type(message)]
@@ -154,9 +154,7 @@ class Pushed(NamedTuple):
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
     match message:
-        case Model(
-            ticket, version, theta, None
-        ):  # the arrays need not be touched to know their lengths
+        case Model(ticket, version, theta):  # the array need not be touched to know its length
             lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]

@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from .. import kinds
 from ..kinds import plain
-from .base import Pulls, Sent
+from .base import Coded, Pulls
 from .delta import Delta
 from .dense import Dense
 from .holder import Holder
@@ -19,4 +19,4 @@ def make(description: Mapping[str, Any]) -> AnyPull:
     return pull
 
 
-__all__ = ["AnyPull", "Delta", "Dense", "Holder", "Pulls", "Sent", "make", "plain"]
+__all__ = ["AnyPull", "Coded", "Delta", "Dense", "Holder", "Pulls", "make", "plain"]

@@ -6,19 +6,20 @@ from typing import NamedTuple, Protocol
 from ..codecs.base import Frames, Gradient, Vector
 
 
-class Sent(NamedTuple):
-    """A model on its way to a worker."""
+class Coded(NamedTuple):
+    """What travels in a model's stead."""
 
-    theta: Vector
-    """All parameters as the worker will hold them, float32, read-only."""
-    frames: Frames | None = None
-    """What travels in their stead; None: they do, as they are."""
+    frames: Frames
     base: int | None = None
     """The version that the frames are a patch to; None: they are the whole model."""
 
 
 class Pulls(Protocol):
-    """What one server keeps so as to answer pulls."""
+    """What one server keeps so as to answer pulls.
+
+    `theta` is the server's model as it is now, all parameters as float32. The next step changes
+    it in place, so whatever is made of it is a copy.
+    """
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         """These gradients made one step, each a version of its own.
@@ -26,8 +27,15 @@ class Pulls(Protocol):
         Unless it changed parameters `everywhere`, what is in none of them is what it was.
         """
 
-    def answer(self, theta: Vector, version: int, held: int | None) -> Sent:
-        """`theta`, read-only and as it stands at `version`, for a worker that holds that version.
+    def answer(self, theta: Vector, held: int | None) -> Coded | None:
+        """What to send to a worker that holds that version, if any; None: `theta` as it is.
 
-        None: it holds none. Nothing is remembered of workers: their number costs nothing.
+        A patch costs what has changed, however large the model. Nothing is remembered of
+        workers: their number costs nothing.
+        """
+
+    def rounded(self, theta: Vector) -> Vector | None:
+        """All parameters as a worker will hold them, read-only, one array a version.
+
+        None: exactly as they are.
         """

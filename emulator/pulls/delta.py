@@ -8,7 +8,7 @@ from ..codecs.base import Gradient, Vector
 from ..codecs.indices import CODINGS
 from ..layout import Layout
 from . import floats
-from .base import Pulls, Sent
+from .base import Coded, Pulls
 from .changes import Changes
 from .dense import Whole
 from .floats import Values
@@ -42,29 +42,31 @@ class Patches:
         self._whole = Whole(values)
         self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
-        self._coded: dict[int, Sent] = {}  # by what is held, of the present version
+        self._coded: dict[int, Coded | None] = {}  # by what is held, of the present version
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)
         self._changes.note(gradients, everywhere)
         self._coded.clear()
 
-    def answer(self, theta: Vector, version: int, held: int | None) -> Sent:
-        whole = self._whole.answer(theta, version, None)
+    def answer(self, theta: Vector, held: int | None) -> Coded | None:
         if held is None:
-            return whole
+            return self._whole.answer(theta, None)
         if held not in self._coded:
-            self._coded[held] = self._patch(whole, held) or whole
+            self._coded[held] = self._patch(theta, held) or self._whole.answer(theta, None)
         return self._coded[held]
 
-    def _patch(self, whole: Sent, held: int) -> Sent | None:
+    def rounded(self, theta: Vector) -> Vector | None:
+        return self._whole.rounded(theta)
+
+    def _patch(self, theta: Vector, held: int) -> Coded | None:
+        """None where the whole model is no larger."""
         changed = self._changes.since(held)
-        width = floats.width(self._values)
-        if changed is None or changed.size * width >= self._size * width:
+        if changed is None or changed.size >= self._size:
             return None
         frames = (
             INDICES.encode(changed, self._layout),
-            floats.coded(whole.theta[changed], self._values),
+            floats.coded(theta[changed], self._values),
         )
-        smaller = sum(map(len, frames)) < self._size * width
-        return Sent(whole.theta, frames, held) if smaller else None
+        smaller = sum(map(len, frames)) < self._size * floats.width(self._values)
+        return Coded(frames, held) if smaller else None

@@ -7,7 +7,7 @@ from typing import Literal
 from ..codecs.base import Gradient, Vector
 from ..layout import Layout
 from . import floats
-from .base import Pulls, Sent
+from .base import Coded, Pulls
 from .floats import Values
 
 
@@ -30,15 +30,22 @@ class Whole:
 
     def __init__(self, values: Values) -> None:
         self._values: Values = values
-        self._coded: tuple[int, Sent] | None = None
+        self._coded: Coded | None = None  # of the present version, once somebody asks for it
+        self._rounded: Vector | None = None
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
-        self._coded = None
+        self._coded = self._rounded = None
 
-    def answer(self, theta: Vector, version: int, held: int | None) -> Sent:
+    def answer(self, theta: Vector, held: int | None) -> Coded | None:
         if self._values == "f32":
-            return Sent(theta)
-        if self._coded is None or self._coded[0] != version:
-            frames = (floats.coded(theta, self._values),)
-            self._coded = version, Sent(floats.held(theta, self._values), frames)
-        return self._coded[1]
+            return None
+        if self._coded is None:
+            self._coded = Coded((floats.coded(theta, self._values),))
+        return self._coded
+
+    def rounded(self, theta: Vector) -> Vector | None:
+        if self._values == "f32":
+            return None
+        if self._rounded is None:
+            self._rounded = floats.rounded(theta, self._values)
+        return self._rounded

@@ -27,7 +27,7 @@ def coded(theta: Vector, values: Values) -> bytes:
     """In half precision to the nearest, and what is too large as the largest there is."""
     if values == "f16":
         theta = theta.clip(-_LARGEST, _LARGEST)
-    return theta.astype(_TYPES[values]).tobytes()
+    return theta.astype(_TYPES[values], copy=False).tobytes()
 
 
 def read(frame: Buffer, values: Values, entries: int) -> Vector:
@@ -38,10 +38,8 @@ def read(frame: Buffer, values: Values, entries: int) -> Vector:
     return np.frombuffer(frame, _TYPES[values]).astype(np.float32)
 
 
-def held(theta: Vector, values: Values) -> Vector:
+def rounded(theta: Vector, values: Values) -> Vector:
     """As whoever reads what `coded` wrote will hold it; read-only."""
-    if values == "f32":
-        return theta
-    halved = read(coded(theta, values), values, theta.size)
-    halved.flags.writeable = False
-    return halved
+    read_back = read(coded(theta, values), values, theta.size)
+    read_back.flags.writeable = False
+    return read_back

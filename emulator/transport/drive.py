@@ -190,7 +190,11 @@ def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
 
 
 def _called(reply: Reply) -> str:
-    return f"model {reply.version}" if isinstance(reply, Model) else type(reply).__name__.lower()
+    return (
+        f"model {reply.version}"
+        if isinstance(reply, Model | Patch)
+        else type(reply).__name__.lower()
+    )
 
 
 def holding(delay: float, jitter: float, stream: str) -> Held | None:

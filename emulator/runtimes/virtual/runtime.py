@@ -10,7 +10,7 @@ from ...actions import Action, Strikes, Verb
 from ...codecs.base import Encoder, Vector
 from ...core import wire
 from ...core.evaluator import evaluator
-from ...core.messages import Message, Model, Pull, Request
+from ...core.messages import Message, Model, Patch, Pull, Request
 from ...core.server import ParameterServer, Replies
 from ...core.worker import worker
 from ...errors import WireError
@@ -213,8 +213,9 @@ class VirtualRuntime:
             elif self._out_of_reach(node):
                 self.server.refuse(name, f"{_called(reply)} not sent: out of reach", self.heap.now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
-                if isinstance(reply, Model):
-                    foreseen: Any = node.pupil.foresee(reply.theta)
+                if isinstance(reply, Model | Patch):
+                    # no step comes between an answer and its way, so it is of this very version
+                    foreseen: Any = node.pupil.foresee(self.server.pulled())
                     reply = Model(reply.ticket, reply.version, foreseen)
                 node.ways.down.send(node.number, size, node.hear, node.incarnation, reply, size)
 
@@ -310,4 +311,8 @@ class VirtualRuntime:
 
 
 def _called(reply: Message) -> str:
-    return f"model {reply.version}" if isinstance(reply, Model) else type(reply).__name__.lower()
+    return (
+        f"model {reply.version}"
+        if isinstance(reply, Model | Patch)
+        else type(reply).__name__.lower()
+    )

@@ -56,7 +56,7 @@ class Unchanged:
     everywhere = False
 
     def __init__(self, theta: Vector) -> None:
-        self._theta, self.version = theta, 0
+        self.theta, self.version = theta, 0
 
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
@@ -66,7 +66,7 @@ class Unchanged:
         return [float("nan")] * len(arrivals)
 
     def snapshot(self) -> Vector:
-        return self._theta
+        return self.theta
 
     def forget(self, version: int) -> None:
         pass
