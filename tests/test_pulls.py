@@ -145,7 +145,7 @@ def test_what_is_logged_is_bounded() -> None:
 
 
 @pytest.mark.parametrize("behind", [1, 3, 40])
-def test_sorted_or_by_table_the_changes_are_the_same(behind: int) -> None:
+def test_merged_or_by_table_the_changes_are_the_same(behind: int) -> None:
     changes, draws, noted = Changes(5000, 0), np.random.default_rng(1), []
     for _ in range(behind):
         noted.append(draws.choice(5000, 100, replace=False))
