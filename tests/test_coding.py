@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import Count, Indices, Vector, bits
-from emulator.codecs.indices import CODINGS, Coding
+from emulator.codecs.indices import CODINGS, Coding, bitmap
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
@@ -62,6 +62,7 @@ def test_indices_come_back(coding: Coding, case: tuple[list[int], Layout]) -> No
     decoded = coding.decode(memoryview(frame), len(indices), shape)
     assert decoded.dtype == np.uint32 and decoded.tolist() == indices
     assert 0 <= coding.header(frame) <= len(frame)
+    assert coding.least(len(indices), shape) <= len(frame)
 
 
 @pytest.mark.parametrize("coding", INDICES)
@@ -180,6 +181,13 @@ def test_auto_is_the_shortest_and_a_byte(case: tuple[list[int], Layout]) -> None
     frame = ways.pop("auto")
     assert len(frame) == 1 + min(map(len, ways.values()))
     assert CODINGS["auto"].header(frame) >= 1
+
+
+def test_few_indices_cost_no_bit_for_each_parameter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bitmap, "encode", pytest.fail)
+    indices, shape = u32(range(0, 2**16, 2**10)), layout((2**16,))
+    frame = CODINGS["auto"].encode(indices, shape)
+    assert CODINGS["auto"].decode(frame, indices.size, shape).tolist() == indices.tolist()
 
 
 def test_rows_and_columns_are_half_of_what_a_random_set_takes() -> None:

@@ -20,6 +20,9 @@ class Coding(Protocol):
         order or out of range, a second spelling.
         """
 
+    def least(self, entries: int, layout: Layout) -> int:
+        """Bytes that every set of so many takes, or fewer; known at once."""
+
     def header(self, frame: Buffer) -> int:
         """How many bytes of a well-formed frame say how the rest is to be read."""
 

@@ -15,7 +15,7 @@ def encode(indices: Indices, layout: Layout) -> bytes:
 
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
-    if len(frame) != -(-layout.size // 8):
+    if len(frame) != least(entries, layout):
         raise WireError(f"a bitmap of {len(frame)} bytes for {layout.size} parameters")
     found = bits.positions(np.frombuffer(frame, np.uint8))
     if found.size != entries:
@@ -23,6 +23,10 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if entries and found[-1] >= layout.size:
         raise WireError(f"index {found[-1]} of {layout.size} parameters")
     return found.astype(np.uint32)
+
+
+def least(entries: int, layout: Layout) -> int:
+    return -(-layout.size // 8)
 
 
 def header(frame: Buffer) -> int:

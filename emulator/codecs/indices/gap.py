@@ -51,6 +51,10 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     return indices.astype(np.uint32)
 
 
+def least(entries: int, layout: Layout) -> int:
+    return entries
+
+
 def header(frame: Buffer) -> int:
     return 0
 

@@ -25,6 +25,10 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     return indices
 
 
+def least(entries: int, layout: Layout) -> int:
+    return 0
+
+
 def header(frame: Buffer) -> int:
     return 0
 

@@ -25,14 +25,15 @@ def encode(indices: Indices, layout: Layout) -> bytes:
     if not indices.size:
         return b""
     shapes = _shapes(layout)
-    variable = shapes.stops.searchsorted(indices, "right")
+    ends = indices.searchsorted(shapes.stops)
+    variable = np.arange(ends.size).repeat(np.diff(ends, prepend=0))
     row, column = np.divmod(indices - shapes.starts[variable], shapes.widths[variable])
     row += shapes.rows[variable]
     column += shapes.columns[variable]
     rows, columns = _marked(row, shapes.rows[-1]), _marked(column, shapes.columns[-1])
     crossings = _Crossings.of(shapes, rows, columns)
-    inner = (rows.searchsorted(row) - crossings.rows[variable]) * crossings.widths[variable]
-    inner += columns.searchsorted(column) - crossings.columns[variable]
+    inner = (_place(row, rows) - crossings.rows[variable]) * crossings.widths[variable]
+    inner += _place(column, columns) - crossings.columns[variable]
     inner += crossings.starts[variable]
     counts = np.array([rows.size, columns.size], _COUNT)
     parts = (rows, shapes.rows[-1]), (columns, shapes.columns[-1]), (inner, crossings.starts[-1])
@@ -68,6 +69,10 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if (indices >= shapes.stops[variable]).any():
         raise WireError("an index beyond its variable")
     return indices.astype(np.uint32)
+
+
+def least(entries: int, layout: Layout) -> int:
+    return 0
 
 
 def header(frame: Buffer) -> int:
@@ -123,6 +128,13 @@ def _marked(numbers: _Integers, size: int) -> _Integers:
     flags = np.zeros(size, np.bool_)
     flags[numbers] = True
     return np.flatnonzero(flags)
+
+
+def _place(numbers: _Integers, marked: _Integers) -> _Integers:
+    """Which of those that are `marked` each number is."""
+    places = np.empty(marked[-1] + 1, np.int64)
+    places[marked] = np.arange(marked.size)
+    return places[numbers]
 
 
 def _all(numbers: _Integers, size: int) -> bool:

@@ -33,6 +33,10 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     return ascending(indices, layout.size)
 
 
+def least(entries: int, layout: Layout) -> int:
+    return entries * _INDEX.itemsize
+
+
 def header(frame: Buffer) -> int:
     return 0
 

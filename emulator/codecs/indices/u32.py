@@ -20,5 +20,9 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     return ascending(np.frombuffer(frame, _INDEX), layout.size)
 
 
+def least(entries: int, layout: Layout) -> int:
+    return entries * _INDEX.itemsize
+
+
 def header(frame: Buffer) -> int:
     return 0
