@@ -3,6 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench clean engine base
+.PHONY: table-adacomp table-residual table-pulls
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -14,7 +15,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in containers and draw its report
 	$(BIN)/emulate run scenarios/quickstart.yaml
@@ -46,6 +47,14 @@ data: $(INSTALLED) ## MNIST, Fashion-MNIST, the digits and the sentences
 
 bench: engine $(INSTALLED) data images ## updates a second, plain and encrypted, beside their upper bounds
 	$(BIN)/python tests/bench.py
+
+table-adacomp: ## AdaComp against ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
+table-residual: ## AdaComp by residuals against dense training, two models (docs/residual.md)
+table-pulls: ## 20 homes, whole models down to them or only what changed (docs/pulls.md)
+# Played in virtual time, on all cores; interrupted, they go on where they were.
+table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
+	$(BIN)/python -m emulator.studies $*
+	$(BIN)/python -m analysis.studies runs/studies/$*
 
 clean: ## remove what builds and tests left in this folder; runs/, .venv/ and downloads stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -42,18 +42,33 @@ def models(run: Run) -> pd.DataFrame:
     against = dense(run)
     if updates.empty or not against:
         return pd.DataFrame(columns=["model", "bytes", "ratio"])
-    entries, count = int(updates["entries"].sum()), len(updates)
-    blocks = -(-int(against / count / 4) // _BLOCK)
-    weighed = {
-        "f32 value, index not counted": 4 * entries,
-        "f32 value + u16 index in blocks of 65,536": 6 * entries + 4 * blocks * count,
-        "f32 value + u32 index (COO)": 8 * entries,
-        "f32 value + int64 index (IndexedSlices)": 12 * entries,
-        "as sent: values, indices, headers and framing": int(by_kind(run).sum()),
-    }
+    weighed = weights(updates, parameters(run))
     table = pd.DataFrame({"model": list(weighed), "bytes": list(weighed.values())})
     table["ratio"] = against / table["bytes"].where(table["bytes"] > 0)
     return table
+
+
+def parameters(run: Run) -> int:
+    """About how many the model has, from what a dense push would weigh; 0 if nothing says."""
+    whole, count = dense(run), len(run.records("update"))
+    return int(whole / count / 4) if whole and count else 0
+
+
+def weights(updates: pd.DataFrame, size: int) -> dict[str, int]:
+    """Bytes of these updates under each byte model, for a model of `size` parameters.
+
+    An update without indices is dense: no model charges it for any.
+    """
+    sparse = updates[updates["indices"] > 0]
+    whole = 4 * int(updates["entries"].sum() - sparse["entries"].sum())
+    entries, blocks = int(sparse["entries"].sum()), -(-size // _BLOCK)
+    return {
+        "f32 value, index not counted": whole + 4 * entries,
+        "f32 value + u16 index in blocks of 65,536": whole + 6 * entries + 4 * blocks * len(sparse),
+        "f32 value + u32 index (COO)": whole + 8 * entries,
+        "f32 value + int64 index (IndexedSlices)": whole + 12 * entries,
+        "as sent: values, indices, headers and framing": int(updates[list(KINDS)].sum().sum()),
+    }
 
 
 def ratio(run: Run) -> float | None:
