@@ -11,6 +11,8 @@ from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
 from emulator.codecs import NotFinite, Vector, encoder, refusal
+from emulator.core import wire
+from emulator.core.messages import Update
 from emulator.errors import WireError
 from emulator.layout import Layout
 
@@ -46,6 +48,15 @@ def test_updates_say_what_the_paper_says(row: Row, data: st.DataObject, shape: L
     naive = row.naive(row.codec, shape)
     for said, gradient in zip(updates(row.codec, shape, iter(gradients)), gradients, strict=True):
         assert np.array_equal(said, naive(gradient))
+
+
+@pytest.mark.parametrize("row", rows())
+def test_updates_fit_into_a_message(row: Row) -> None:
+    frames = encoder(row.codec, place(SMALL), False).encode(normal(2, SMALL.size, 1)[0])
+    sent = wire.pack(Update("home-0", 0, 1.0, 0.1, frames))
+    came = wire.unpack([bytes(frame) for frame in sent])
+    assert isinstance(came, Update)
+    assert [bytes(one) for one in came.frames] == [bytes(one) for one in frames]
 
 
 @pytest.mark.parametrize("row", rows(lambda row: row.naive is not None))

@@ -73,8 +73,8 @@ def test_size_is_the_frames_and_their_framing(message):
 @pytest.mark.parametrize(
     ("frames", "complaint"),
     [
-        ([], "1 to 4 frames"),
-        ([b"\x93"] * 9, "1 to 4 frames"),
+        ([], "1 to 5 frames"),
+        ([b"\x93"] * 9, "1 to 5 frames"),
         ([b""], "unreadable head"),
         ([b"\xff" * 40], "unreadable head"),
         ([*wire.pack(Bye()), b"more"], "stands alone"),

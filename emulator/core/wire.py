@@ -16,8 +16,9 @@ from ..codecs.base import Buffer, Count
 from ..errors import WireError
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Patch, Pull, Score, Update
 
-PARTS = 4
-"""The most frames that a message has: a head, and an update's headers, indices and values."""
+PARTS = 5
+"""The most frames that a message has: a head, and an update's headers, indices, values, and what
+it holds of dense variables."""
 
 Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
@@ -102,6 +103,8 @@ def pack(message: Message) -> list[Buffer]:
         case Patch(ticket, version, base, frames):
             return [_encode(_Patch(ticket, version, base)), *frames]
         case Update(node, version, loss, compute, frames):
+            if len(frames) >= PARTS:  # whoever takes it would refuse it, again and again
+                raise ValueError(f"an update has up to {PARTS - 1} frames, not {len(frames)}")
             return [_encode(_Update(node, version, loss, compute)), *frames]
     head = _HEAD_OF[type(message)]
     fields = (getattr(message, name) for name in head.__struct_fields__)

@@ -2,7 +2,7 @@
 
 from .study import Entry, Study
 
-_WORLDS = {200: ("60000", "1000"), 50: ("40000", "500")}
+_WORLDS = {200: ("60000", "1000"), 50: ("30000", "500")}
 """For each number of devices, updates at most, and updates between two evaluations."""
 
 

@@ -6,8 +6,8 @@ _LSTM = (
     "training.dataset=sentences",
     "training.model=char-lstm",
     "training.optimizer={kind: adam}",
-    "evaluate.every=1000",
-    "stop.updates=10000",
+    "evaluate.every=2000",
+    "stop.updates=20000",
 )
 _MODELS: dict[str, tuple[tuple[str, ...], str]] = {  # what each sets, and its learning rate
     "MNIST CNN": ((), "0.03"),
