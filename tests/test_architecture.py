@@ -105,6 +105,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"pulls", "tail", "transport"},
     },
     "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
+    "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},
     "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
     "cli": {
         *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
@@ -121,8 +122,8 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
     "yaml": {"scenario"},
-    "rich": {"cli"},
-    "click": {"cli", "datasets/__main__.py", "runtimes/docker/compose.py"},
+    "rich": {"cli", "studies/__main__.py"},
+    "click": {"cli", "datasets/__main__.py", "runtimes/docker/compose.py", "studies/__main__.py"},
     "analysis": {"cli"},
     "pandas": set(),
     "matplotlib": set(),

@@ -34,8 +34,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 @BY_PAGE
 def test_commands_exist(page: Path) -> None:
     text = page.read_text()
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    typed = re.findall(r"(?:^    |`)(emulate|make) ([a-z]+)", text, re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    typed = re.findall(r"(?:^    |`)(emulate|make) ([a-z-]+)", text, re.MULTILINE)
     for program, word in typed:
         assert word in (commands.commands if program == "emulate" else targets), (program, word)
 
