@@ -43,6 +43,7 @@ def emulate(
 
     def typed(*words: object) -> Said:
         monkeypatch.setattr(sys, "argv", ["emulate", *map(str, words)])
+        gc.freeze()  # so that what is collected below is the command's own
         try:
             main()
             code: Any = 0
@@ -51,6 +52,7 @@ def emulate(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ResourceWarning)
             gc.collect()  # where no engine answers, docker leaves its socket to the collector
+        gc.unfreeze()
         return Said(code, *capsys.readouterr())
 
     return typed
