@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from analysis import page
+from analysis.figures import accuracy_updates
 from emulator import laws
 from emulator.errors import HostError
 from emulator.units import Seconds
@@ -17,6 +19,13 @@ from .typed_commands import Emulate, emulate, scenario
 __all__ = ["emulate", "runs", "synthetic"]
 
 
+@pytest.fixture
+def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with one figure: drawing takes time, and which there are is not for commands to say."""
+    monkeypatch.setattr(page, "FIGURES", (accuracy_updates,))
+
+
+@pytest.mark.usefixtures("few_figures")
 def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
     told = emulate("report", "abc121")
     assert told.code == 0
@@ -77,6 +86,7 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str
     return said
 
 
+@pytest.mark.usefixtures("few_figures")
 def test_a_scenario_is_played_on_both_runtimes(
     emulate: Emulate, both_runtimes: dict[str, Any]
 ) -> None:

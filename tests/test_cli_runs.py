@@ -1,7 +1,6 @@
 """`emulate list`, `logs`, `stop` and `clean`: runs as they are and were."""
 
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -171,15 +170,15 @@ def test_living_runs_are_spared(
     from emulator.runtimes.docker import border, sweep
 
     engine = Engine(tmp_path)
-    sleeper = [sys.executable, "-c", "import time; time.sleep(60)", "emulate"]
-    with subprocess.Popen(sleeper) as conductor:
+    idle = ["sh", "-c", "read end", "emulate"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as conductor:
         conducts(conductor, tmp_path)
         monkeypatch.setattr(border, "connect", lambda: None)
         monkeypatch.setattr(sweep, "owners", lambda client: engine.owned)
         monkeypatch.setattr(sweep, "sweep", engine.sweep)
         told = emulate("clean", *words)
         counted = emulate("clean", "--json", *words).json
-        conductor.send_signal(signal.SIGKILL)
+        conductor.kill()
     assert told.code == 0
     assert engine.swept == swept * 2
     assert f"removed {2 * len(swept)} containers, {len(swept)} networks, 0 volumes" in told.out
