@@ -5,10 +5,10 @@ import secrets
 import shutil
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from pathlib import Path
 
 from .errors import EmulatorError, HostError
+from .spelling import meant
 
 RUNS = Path("runs")
 
@@ -121,5 +121,4 @@ def _id(path: Path) -> str:
 
 def _meant(name: str, known: list[Path]) -> str:
     words = {word for path in known for word in (path.parent.name, path.name, _id(path))}
-    close = get_close_matches(name, sorted(words), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+    return meant(name, sorted(words))

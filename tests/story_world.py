@@ -48,7 +48,8 @@ class Squares:
 
     def gradient(self, theta: Vector, which: Any) -> tuple[Vector, float]:
         error = self.x[which] @ theta - self.y[which]
-        return self.x[which].T @ error / np.float32(len(error)), float(np.mean(error**2) / 2)
+        loss = float(error @ error) / (2 * len(error))
+        return self.x[which].T @ error / np.float32(len(error)), loss
 
 
 class Observer(Protocol):

@@ -63,7 +63,17 @@ def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
 
 
 @every_figure
-@pytest.mark.parametrize("kind", ["none", "empty", "one device", "eight", "forty", "compared"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "none",
+        "empty",
+        "one device",
+        pytest.param("eight", marks=pytest.mark.slow),  # a report draws them all of such a run
+        "forty",
+        "compared",
+    ],
+)
 def test_figures_draw_whatever_there_is(
     figure: drawing.FigureModule, kind: str, sizes: dict[str, list[Run]]
 ) -> None:

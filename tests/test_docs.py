@@ -12,13 +12,11 @@ from emulator.cli import commands
 from emulator.layout import Layout, Variable
 from emulator.scenario import loads
 
+from .doc_blocks import blocks
+
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-
-
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
 
 
 def test_the_readme_is_short() -> None:

@@ -200,8 +200,15 @@ def test_what_is_forgotten_is_refused_and_its_memory_given_back() -> None:
             past.since(900, ascending(2))
 
 
-@pytest.mark.parametrize("touched", [ascending(*range(20)), ascending(*range(3)), None])
-def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None) -> None:
+@pytest.mark.parametrize(
+    ("touched", "known"),
+    [
+        (ascending(*range(20)), 31),  # a tally each, 60 bytes: 31 and the open segment, of 92
+        (ascending(*range(3)), 20 * 2 + 1),  # 21 segments of 92 bytes, two updates each
+        (None, 30 * 8 + 4 + 3),  # joined there is no log: 30 tallies, eight updates each
+    ],
+)
+def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None, known: int) -> None:
     with narrow(entries=8, updates=4), patch.object(history, "MEMORY", 2000):
         past = History(SIZE)
         for now in range(1, 400):
@@ -211,7 +218,7 @@ def test_memory_is_bounded_though_nobody_forgets(touched: Indices | None) -> Non
             assert counts.tolist() == [now - asked, now - asked if touched is None else 0]
         kept = sum(segment.tally.nbytes + segment.log.nbytes for segment in past._segments)
         assert kept <= 2000
-        assert past.oldest > 100
+        assert now - past.oldest == known  # and no less than there is room for
 
 
 def test_what_is_joined_for_want_of_memory_is_still_exact() -> None:

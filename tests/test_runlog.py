@@ -29,6 +29,12 @@ RECORDS = st.lists(
 )
 
 
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One for all examples of a test."""
+    return tmp_path_factory.mktemp("log") / "run.jsonl"
+
+
 def written(records: list[runlog.Record]) -> bytes:
     return b"".join(map(runlog.line, records))
 
@@ -50,10 +56,7 @@ def test_a_record_is_on_disk_as_soon_as_it_is_written() -> None:
 
 @given(records=RECORDS)
 @settings(max_examples=50, deadline=None)
-def test_what_is_read_is_what_was_written(
-    records: list[runlog.Record], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    path = tmp_path_factory.mktemp("log") / "run.jsonl"
+def test_what_is_read_is_what_was_written(records: list[runlog.Record], path: Path) -> None:
     path.write_bytes(written(records))
     read = list(runlog.read(path))
     assert read == list(map(as_json, records))
@@ -63,9 +66,8 @@ def test_what_is_read_is_what_was_written(
 @given(records=RECORDS, cut=st.integers(0, 400))
 @settings(max_examples=50, deadline=None)
 def test_a_last_line_that_was_cut_short_is_left_out(
-    records: list[runlog.Record], cut: int, tmp_path_factory: pytest.TempPathFactory
+    records: list[runlog.Record], cut: int, path: Path
 ) -> None:
-    path = tmp_path_factory.mktemp("log") / "run.jsonl"
     path.write_bytes(written(records)[:cut])
     whole = written(records)[:cut].count(b"\n")
     assert list(runlog.read(path)) == list(map(as_json, records))[:whole]
@@ -74,9 +76,9 @@ def test_a_last_line_that_was_cut_short_is_left_out(
 @given(records=RECORDS, cuts=st.lists(st.integers(0, 400), max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_a_tail_sees_each_record_once_however_it_is_written(
-    records: list[runlog.Record], cuts: list[int], tmp_path_factory: pytest.TempPathFactory
+    records: list[runlog.Record], cuts: list[int], path: Path
 ) -> None:
-    path = tmp_path_factory.mktemp("log") / "run.jsonl"
+    path.unlink(missing_ok=True)
     tail, content, seen = Tail(path), written(records), []
     assert list(tail.read()) == []  # there is no file yet
     for begin, end in zip([0, *sorted(cuts)], [*sorted(cuts), len(content)], strict=True):

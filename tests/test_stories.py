@@ -45,11 +45,19 @@ TABLE = [
 BY_TABLE = pytest.mark.parametrize("policy", TABLE, ids=lambda policy: str(policy.kind))
 
 
+def seeds(quick: int, all_of_them: int) -> list[Any]:
+    """The first few of the seeds at once, the others among what is slow."""
+    return [
+        pytest.param(seed, marks=[] if seed < quick else pytest.mark.slow)
+        for seed in range(all_of_them)
+    ]
+
+
 # -- everyone --------------------------------------------------------------------------------------
 
 
 @BY_TABLE
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1, 3))
 def test_it_learns_in_any_order(policy: AnySynchronization, seed: int) -> None:
     fleet = Fleet(policy, {"a": 12, "b": 20, "c": 8, "d": 30}, updates=800, seed=seed)
     fleet.play()
@@ -85,7 +93,7 @@ def test_crashes_hold_up_nobody_for_ever(policy: AnySynchronization, seed: int) 
 
 
 @pytest.mark.parametrize("bound", [0, 1, 3])
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(3, 8))
 def test_so_many_updates_at_most_between_a_pull_and_its_push(bound: int, seed: int) -> None:
     others = len(ALIKE) - 1
     since, clocks, worst = dict.fromkeys(ALIKE, 0), Counter(dict.fromkeys(ALIKE, 0)), 0

@@ -4,6 +4,7 @@ import io
 import json
 import threading
 import time
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -83,10 +84,10 @@ def test_who_is_not_on_the_list_is_not_heard(router, secrets, encrypt):
     wrong = held["a"]
     if isinstance(wrong, KeyPair):  # it knows the server's public key, as anyone may
         wrong = KeyPair(wrong.public, wrong.private, secrets[1]["a"].server)
-    for secret in (wrong, other, None):
-        with peer_with(router, "a", secret) as stranger:
-            stranger.send(Hello("a", 0))
-            assert hear(router, 0.5) is None
+    with ExitStack() as strangers:
+        for secret in (wrong, other, None):
+            strangers.enter_context(peer_with(router, "a", secret)).send(Hello("a", 0))
+        assert hear(router, 0.5) is None
     with peer(router, "a", secrets[1]["a"]) as member:  # the real one still gets through
         member.send(Hello("a", 0))
         assert hear(router).node == "a"

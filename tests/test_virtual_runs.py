@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pytest
@@ -33,9 +33,23 @@ SERVER = (
     "server={link: {up: {rate: 10mbit, delay: 1ms}, down: {rate: 2mbit, jitter: 1ms, delay: 2ms}}}"
 )
 
+Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
+
 
 def happened(folder: Path, what: str) -> list[Record]:
     return [record for record in read(folder / "run.jsonl") if record["what"] == what]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """The scenario played as it stands, to be looked at."""
+    return played(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """The same with faults that overlap."""
+    return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
 
 
 @pytest.fixture
@@ -62,7 +76,13 @@ def flaky(tmp_path: Path) -> str:
         ),
     ],
 )
-@pytest.mark.parametrize("text", [SCENARIO, OVERLAPPING], ids=["faults", "overlapping faults"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(SCENARIO, id="faults", marks=pytest.mark.slow),  # they are among the others
+        pytest.param(OVERLAPPING, id="overlapping faults"),
+    ],
+)
 def test_the_same_seed_gives_the_same_bytes(
     tmp_path: Path, text: str, overrides: tuple[str, ...]
 ) -> None:
@@ -126,14 +146,14 @@ def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
     assert {r["node"] for r in happened(first, "kill")} >= {"adsl-0", "fiber-0", "fiber-1"}
 
 
-def test_another_seed_is_another_run(tmp_path: Path) -> None:
-    one, _, _ = played(tmp_path)
+def test_another_seed_is_another_run(tmp_path: Path, plain: Played) -> None:
+    one, _, _ = plain
     other, _, _ = played(tmp_path, "seed=4")
     assert (one / "run.jsonl").read_bytes() != (other / "run.jsonl").read_bytes()
 
 
-def test_what_a_run_keeps_of_its_scenario_repeats_it(tmp_path: Path) -> None:
-    folder, _, _ = played(tmp_path)
+def test_what_a_run_keeps_of_its_scenario_repeats_it(tmp_path: Path, plain: Played) -> None:
+    folder, _, _ = plain
     with digits():
         again, _ = play(load(folder / "scenario.yaml"), tmp_path, Onlooker(), cores=1)
     assert (folder / "run.jsonl").read_bytes() == (again / "run.jsonl").read_bytes()
@@ -157,8 +177,8 @@ def test_one_more_device_changes_nobody_elses_luck(tmp_path: Path) -> None:
 # -- what is told ----------------------------------------------------------------------------------
 
 
-def test_a_run_learns_and_its_folder_is_complete(tmp_path: Path) -> None:
-    folder, summary, view = played(tmp_path)
+def test_a_run_learns_and_its_folder_is_complete(plain: Played) -> None:
+    folder, summary, view = plain
     assert {path.name for path in folder.iterdir()} >= {
         *("scenario.yaml", "manifest.json", "timeline.jsonl", "run.jsonl", "summary.json"),
         "model.npz",
@@ -172,8 +192,8 @@ def test_a_run_learns_and_its_folder_is_complete(tmp_path: Path) -> None:
     assert list(read(folder / "run.jsonl")) == json.loads(json.dumps(view.records))
 
 
-def test_the_log_is_in_order_and_every_record_known(tmp_path: Path) -> None:
-    folder, summary, _ = played(tmp_path, text=OVERLAPPING)
+def test_the_log_is_in_order_and_every_record_known(overlapping: Played) -> None:
+    folder, summary, _ = overlapping
     records = list(read(folder / "run.jsonl"))
     times = [record["at"] for record in records]
     assert times == sorted(times)
@@ -193,8 +213,8 @@ def test_bytes_are_those_of_the_wire(tmp_path: Path) -> None:
     assert summary["server_rx_bytes"] > summary["push_bytes"]["total"] * 1514 / 1448
 
 
-def test_faults_come_when_they_are_planned(tmp_path: Path) -> None:
-    folder, _, _ = played(tmp_path, text=OVERLAPPING)
+def test_faults_come_when_they_are_planned(overlapping: Played) -> None:
+    folder, _, _ = overlapping
     done = [(r["at"], r["what"], r["node"]) for r in read(folder / "run.jsonl") if "fault" in r]
     assert (1.0, "kill", "adsl-0") in done
     assert (2.5, "boot", "adsl-0") in done
@@ -205,8 +225,8 @@ def test_faults_come_when_they_are_planned(tmp_path: Path) -> None:
     ]
 
 
-def test_a_dead_device_pushes_nothing_and_says_hello_when_it_is_back(tmp_path: Path) -> None:
-    folder, _, _ = played(tmp_path)
+def test_a_dead_device_pushes_nothing_and_says_hello_when_it_is_back(plain: Played) -> None:
+    folder, _, _ = plain
     (back,) = [r for r in happened(folder, "hello") if r["incarnation"] == 1]
     assert (back["node"], back["at"]) == ("adsl-0", pytest.approx(2.0 + 0.45, abs=0.15))
     quiet = [r["at"] for r in happened(folder, "update") if r["node"] == "adsl-0"]
@@ -243,8 +263,8 @@ def test_traffic_alone_has_the_bytes_of_the_real_thing(tmp_path: Path) -> None:
     ]
 
 
-def test_sparse_traffic_is_about_as_large_as_the_real_thing(tmp_path: Path) -> None:
-    _, learnt, _ = played(tmp_path)
+def test_sparse_traffic_is_about_as_large_as_the_real_thing(tmp_path: Path, plain: Played) -> None:
+    _, learnt, _ = plain
     _, counted, _ = played(tmp_path, "virtual.learner=none")
     assert counted["push_bytes"]["total"] == pytest.approx(learnt["push_bytes"]["total"], rel=0.1)
 

@@ -10,7 +10,7 @@ import click
 from ..errors import EmulatorError
 from ..folder import conductor, find
 from ..results import recover
-from .options import JSON_OPTION, RUNS_OPTION, SET
+from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 
 
 @click.command(short_help="Draw a run as a page with figures.")
@@ -39,12 +39,8 @@ def report(run: str, runs: Path) -> None:
     help="Play this scenario in virtual time and in containers, and compare the two.",
 )
 @SET
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=None,
-    metavar="FOLDER",
-    help="Also draw the runs over each other: a page, compare.html, and figures in this folder.",
+@OUT_OPTION(
+    help="Also draw the runs over each other: a page, compare.html, and figures in this folder."
 )
 @RUNS_OPTION
 @JSON_OPTION

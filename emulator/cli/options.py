@@ -1,5 +1,6 @@
 """Arguments and options that several commands share."""
 
+from functools import partial
 from pathlib import Path
 
 import click
@@ -22,4 +23,8 @@ RUNS_OPTION = click.option(
     metavar="FOLDER",
     help="Folder that holds the runs.",
 )
+OUT_OPTION = partial(
+    click.option, "--out", type=click.Path(path_type=Path), default=None, metavar="FOLDER"
+)
+"""To be called with a help: what it is the folder of."""
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")

@@ -11,7 +11,7 @@ import click
 
 from ..cancel import Canceled, canceling
 from .after import short
-from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
+from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .progress import amount
 
 if TYPE_CHECKING:
@@ -36,13 +36,7 @@ if TYPE_CHECKING:
     help="Play each combination with N seeds: the scenario's own, and those that follow it.",
 )
 @SET
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=None,
-    metavar="FOLDER",
-    help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.",
-)
+@OUT_OPTION(help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.")
 @click.option(
     "--cores",
     type=click.IntRange(min=1),

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
+from ..spelling import meant
 from ..task import Task
 
 SETS = ("train", "test")
@@ -92,6 +92,4 @@ def find(name: str) -> Description:
     """The data set of that name; a ValueError says which there are and which was meant."""
     if name in DATASETS:
         return DATASETS[name]
-    close = get_close_matches(name, DATASETS, n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{meant}")
+    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{meant(name, DATASETS)}")

@@ -1,7 +1,6 @@
 """The model zoo: one file a model, each small enough to train on a phone."""
 
-from difflib import get_close_matches
-
+from ..spelling import meant
 from .base import Model
 from .char_lstm import CHAR_LSTM
 from .digits_mlp import DIGITS_MLP
@@ -17,9 +16,7 @@ def find(name: str) -> Model:
     """The model of that name; a ValueError says which there are and which was meant."""
     if name in MODELS:
         return MODELS[name]
-    close = get_close_matches(name, MODELS, n=1)
-    meant = f" (did you mean {close[0]!r}?)" if close else ""
-    raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{meant}")
+    raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{meant(name, MODELS)}")
 
 
 __all__ = ["MODELS", "Model", "find"]

@@ -12,10 +12,10 @@ from ..codecs import AnyCodec, refusal
 from ..datasets import DATASETS
 from ..datasets.split import Dirichlet, Shards
 from ..models import MODELS
+from ..spelling import meant
 from .devices import MOST, RESERVED, names
 from .document import Document
 from .fields import Kinds
-from .wording import meant
 
 _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 

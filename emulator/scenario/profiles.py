@@ -10,9 +10,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from ..spelling import meant
 from .document import Address, Document
 from .reading import read
-from .wording import meant
 
 Kind: TypeAlias = Literal["devices", "links", "failures"]
 

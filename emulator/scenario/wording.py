@@ -1,18 +1,12 @@
 """What is wrong, in words: what was found, what was expected, and what was probably meant."""
 
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from typing import Any
 
+from ..spelling import meant
 from .document import Address, Document
 
 _LONGEST = 60
-
-
-def meant(word: object, known: Iterable[str]) -> str:
-    """` (did you mean 'topk'?)`, or nothing."""
-    close = get_close_matches(str(word), list(known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
 
 
 def choice(word: object, known: Iterable[str]) -> str:

@@ -1,0 +1,84 @@
+"""Scenarios as dice may write them: what hypothesis draws."""
+
+from typing import Any
+
+from hypothesis import strategies as st
+
+from emulator.algorithms import ALGORITHMS
+
+TIMES = st.integers(1, 10**7).map(lambda number: f"{number}us") | st.sampled_from(["1.5min", "3h"])
+SHARES = st.integers(1, 10_000).map(lambda number: f"{number / 100}%")
+LAWS = (
+    TIMES
+    | st.fixed_dictionaries({"exponential": TIMES})
+    | TIMES.map(lambda time: {"uniform": [time, "20000s"]})
+    | st.tuples(TIMES, st.floats(0.01, 10)).map(lambda pair: {"weibull": list(pair)})
+    | st.tuples(TIMES, st.floats(0.01, 10)).map(lambda pair: {"lognormal": list(pair)})
+)
+SIDES = st.fixed_dictionaries(
+    {},
+    optional={
+        "rate": st.integers(1, 10**9).map(lambda number: f"{number}bit"),
+        "delay": TIMES,
+        "loss": SHARES,
+    },
+)
+LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
+    {}, optional={"up": SIDES, "down": SIDES}
+)
+KIND = st.sampled_from(["crash", "partition"])
+RECURRING = st.fixed_dictionaries(
+    {"kind": KIND, "every": LAWS}, optional={"lasts": LAWS}
+) | st.fixed_dictionaries({"kind": KIND, "per_iteration": SHARES}, optional={"lasts": LAWS})
+WORDS = st.sampled_from(["no", "null", "1e3", "0x10", "12", "on", "a-b", "007", "y"])
+GROUPS = st.lists(
+    st.fixed_dictionaries(
+        {"name": WORDS},
+        optional={
+            "count": st.integers(1, 3),
+            "profile": st.sampled_from(["laptop", "phone"])
+            | st.fixed_dictionaries({}, optional={"cpu": SHARES, "memory": st.just("1.5GiB")}),
+            "link": LINKS,
+            "failures": st.lists(RECURRING, min_size=1, max_size=2).map(
+                lambda faults: [{"name": "mine", "faults": faults}, "flaky-home"]
+            ),
+        },
+    ),
+    min_size=1,
+    max_size=3,
+    unique_by=lambda group: group["name"],
+)
+PARTS = st.fixed_dictionaries(
+    {"codec": SHARES.map(lambda keep: {"kind": "topk", "keep": keep}) | st.just("dense")},
+    optional={
+        "modulation": st.sampled_from(["constant", "staleness", "per-parameter"]),
+        "synchronization": st.builds(
+            lambda kind, time: {"kind": kind, "patience": time},
+            st.sampled_from(["barrier", "bounded", "fedavg", "local-sgd"]),
+            TIMES,
+        ),
+        "optimizer": st.floats(-0.99, 0.99).map(lambda m: {"kind": "momentum", "momentum": m})
+        | st.sampled_from(["sgd", "adam"]),
+        "learning_rate": st.floats(1e-300, 1e300),
+        "error_feedback": st.booleans(),
+    },
+) | st.sampled_from([{"algorithm": name} for name in ALGORITHMS])
+
+
+@st.composite
+def scenarios(draw: st.DrawFn) -> dict[str, Any]:
+    groups = draw(GROUPS)
+    names = [group["name"] for group in groups]
+    aimed = st.fixed_dictionaries(
+        {"kind": KIND, "nodes": st.lists(st.sampled_from(names), min_size=1), "at": TIMES},
+        optional={"lasts": TIMES},
+    )
+    return {
+        "name": draw(WORDS),
+        "seed": draw(st.integers(-(10**9), 10**9)),
+        "training": {"dataset": "digits", "model": "digits-mlp", **draw(PARTS)},
+        "stop": draw(st.sampled_from([{"time": "2h"}, {"accuracy": "97.5%"}, {"updates": 1}])),
+        "server": {"link": draw(LINKS), "checkpoint": {"every": draw(TIMES)}},
+        "devices": groups,
+        "faults": draw(st.lists(aimed, max_size=3)),
+    }

@@ -1,0 +1,149 @@
+"""`emulate report` and `compare`: one run, several, and one on both runtimes."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import page
+from analysis.figures import accuracy_updates
+from emulator import laws
+from emulator.errors import HostError
+from emulator.units import Seconds
+
+from .synthetic_run import Synthetic
+from .two_runs import runs, synthetic
+from .typed_commands import Emulate, emulate, scenario
+
+__all__ = ["emulate", "runs", "synthetic"]
+
+
+@pytest.fixture
+def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with one figure: drawing takes time, and which there are is not for commands to say."""
+    monkeypatch.setattr(page, "FIGURES", (accuracy_updates,))
+
+
+@pytest.mark.usefixtures("few_figures")
+def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
+    told = emulate("report", "abc121")
+    assert told.code == 0
+    page = Path(told.out.split()[1])
+    assert page == Path("runs/synthetic/20250101T120000Z-abc121/report.html")
+    assert page.stat().st_size > 10_000
+    told = emulate("compare", "abc121", "abc122")
+    assert told.code == 0
+    assert "adacomp" in told.out.splitlines()[0] and "asgd" in told.out.splitlines()[0]
+    rows = emulate("compare", "abc121", "abc122", "--json").json
+    assert [row["algorithm"] for row in rows] == ["adacomp", "asgd"]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ((), "Missing argument 'RUN...'"),
+        (("abc121", "--set", "seed=2"), "--set goes with --runtimes"),
+        (("abc121", "--runtimes", "x.yaml"), "give either runs, or a scenario"),
+    ],
+)
+def test_what_cannot_be_compared(
+    emulate: Emulate, runs: Path, words: tuple[str, ...], said: str
+) -> None:
+    told = emulate("compare", *words)
+    assert told.code == 2
+    assert said in told.err
+
+
+@pytest.fixture
+def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
+    from emulator import calibration
+    from emulator.cli import play
+    from emulator.runtimes.docker import session
+
+    monkeypatch.setattr(session, "require", lambda: None)
+    said: dict[str, Any] = {"outcome": {}, "seeds": [], "steps": iter([0.02, 0.04] * 9)}
+
+    def measure(*what: object, **more: object) -> calibration.Calibration:
+        step = laws.LogNormal((Seconds(next(said["steps"])), 0.1))
+        boot = laws.Fixed(Seconds(0.5))
+        return calibration.Calibration("a", "b", "2026-01-01", "m", 1, "dense", step, boot)
+
+    monkeypatch.setattr(calibration, "measure", measure)
+
+    def player(on: str) -> Any:
+        folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / f"1-{on}")
+
+        def go(scenario: Any, *anything: object) -> tuple[Path, dict[str, Any]]:
+            said["seeds"].append((on, scenario.seed))
+            said[on] = scenario.virtual
+            return folder, {"outcome": said["outcome"].get(on, "success")}
+
+        return go
+
+    monkeypatch.setattr(play, "player", player)
+    return said
+
+
+@pytest.mark.usefixtures("few_figures")
+def test_a_scenario_is_played_on_both_runtimes(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    words = ("compare", "--runtimes", scenario(Path.cwd()), "--set", "seed=5")
+    told = emulate(*words)
+    assert told.code == 0
+    assert both_runtimes["seeds"] == [("docker", 5), ("virtual", 5)]
+    assert both_runtimes["virtual"].step.lognormal[0] == pytest.approx(0.03)  # as it was meanwhile
+    assert "a step took a core 20.00 ms before, and 40.00 ms after the containers ran" in told.err
+    assert "pair in virtual time\n" in told.out and "pair in containers on this host" in told.out
+    assert re.search(r"\nbytes a push +([\d,]+) +\1 +none\n", told.out), told.out
+    assert "docker       runs/pair/1-docker\n" in told.out
+    found = emulate(*words, "--json", "--out", "drawn").json
+    assert found["virtual"].endswith("runs/pair/1-virtual")
+    assert {row["difference"] for row in found["agreement"]} <= {0.0, None}
+    assert (found["step_before_s"], found["step_after_s"]) == (0.02, 0.04)
+    assert "Agreement" in Path("drawn/compare.html").read_text(encoding="utf-8")
+
+
+def test_what_is_missing_is_said_before_anything_is_played(
+    emulate: Emulate, both_runtimes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import session
+
+    def require() -> None:
+        raise HostError("no engine")
+
+    monkeypatch.setattr(session, "require", require)
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert (told.code, told.err) == (1, "emulate: no engine\n")
+    assert both_runtimes["seeds"] == []
+
+
+@pytest.mark.parametrize("outcome, code", [("canceled", 130), ("failed", 1), ("stopped", 1)])
+def test_a_run_that_came_to_nothing_is_not_compared(
+    emulate: Emulate, both_runtimes: dict[str, Any], outcome: str, code: int
+) -> None:
+    both_runtimes["outcome"] = {"docker": outcome}
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert told.code == code
+    assert f"{outcome}: nothing to compare: runs/pair/1-docker" in told.err
+    assert [on for on, _ in both_runtimes["seeds"]] == ["docker"]
+
+
+def test_laws_that_a_scenario_gives_are_not_measured(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    given = "virtual={step: 5ms, boot: 1s}"
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()), "--set", given, "--json")
+    assert "step_before_s" not in told.json
+    assert both_runtimes["virtual"].step.fixed == 0.005
+
+
+def test_a_folder_that_holds_no_run_any_more(emulate: Emulate, runs: Path) -> None:
+    for name in ("run.jsonl", "summary.json"):
+        (runs / "synthetic" / "latest" / name).unlink()
+    told = emulate("report", "synthetic")
+    assert told.code == 1
+    assert told.err.startswith("emulate: ")
+    assert "Traceback" not in told.err

@@ -1,0 +1,163 @@
+"""`emulate run`: what stops it before anything is made, and what is said at its end."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator import datasets
+from emulator.datasets.store import save
+from emulator.errors import HostError
+
+from .synthetic_run import Synthetic
+from .typed_commands import Emulate, Said, data, emulate, scenario
+
+__all__ = ["data", "emulate"]
+
+
+def refused(emulate: Emulate, file: Path, *words: object) -> Said:
+    told = emulate("run", file, *words)
+    assert told.code != 0
+    assert "Traceback" not in told.err
+    assert not (Path.cwd() / "runs").exists()
+    return told
+
+
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (("model: digits-mlp", "model: lenet"), "training.model: 'lenet' is not"),
+        (("profile: phone", "profile: fone"), "devices[0].profile: 'fone' is no device profile"),
+        (("at: 60s", "at: 60"), "faults[0].at: 60 has no unit"),
+        (("name: far,", "name: near,"), "devices[1].name: 'near' is the name of devices[0] too"),
+        (("nodes: [far]", "nodes: [sun]"), "faults[0].nodes[0]: 'sun' is no device"),
+    ],
+)
+def test_a_file_that_is_wrong(
+    emulate: Emulate, tmp_path: Path, change: tuple[str, str], words: str
+) -> None:
+    told = refused(emulate, scenario(tmp_path, change))
+    assert told.code == 2
+    assert words in told.err
+
+
+@pytest.mark.parametrize("name", ["nowhere.yaml", "."])
+def test_a_file_that_is_not_there(emulate: Emulate, tmp_path: Path, name: str) -> None:
+    told = refused(emulate, tmp_path / name)
+    assert told.code == 2
+    assert "cannot be read" in told.err
+
+
+def test_missing_data(emulate: Emulate, tmp_path: Path) -> None:
+    told = refused(emulate, scenario(tmp_path))
+    assert told.code == 1
+    assert told.err.startswith("emulate: digits is not here: run `make data`")
+
+
+def test_damaged_data(emulate: Emulate, tmp_path: Path) -> None:
+    about = datasets.DATASETS["digits"]
+    save("digits", {part: np.zeros(about.shape(part), np.uint8) for part in about.parts})
+    told = refused(emulate, scenario(tmp_path))
+    assert told.code == 1
+    assert re.search(r"digits/train-images.npy is damaged: .*run `make data`", told.err)
+
+
+def test_too_little_data(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = refused(emulate, scenario(tmp_path), "--set", "devices[0].count=30")
+    assert told.code == 2
+    assert re.match(r"training.split: iid leaves near-0 \(6\), .* without a batch of 10", told.err)
+
+
+def test_more_memory_than_there_is(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = refused(emulate, scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
+    assert told.code == 1
+    assert "this host cannot carry the scenario:\nmemory: one device may take 9000GiB" in told.err
+
+
+def test_no_engine(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = refused(emulate, scenario(tmp_path))
+    assert told.code == 1
+    assert told.err.startswith("emulate: no Docker engine answers at unix:///nonexistent/docker.s")
+    assert "images/engine" in told.err
+
+
+def test_nowhere_to_write(
+    emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import session
+    from emulator.shaping.backend import Backend
+
+    monkeypatch.setattr(session, "connect", lambda: None)
+    monkeypatch.setattr(session.image, "require", lambda client: session.image.NodeImage("1", {}))
+    monkeypatch.setattr(session, "backend_for", lambda *anything: Backend())
+    monkeypatch.setattr(session, "exported", lambda model: tmp_path)
+    (tmp_path / "file").touch()
+    told = refused(emulate, scenario(tmp_path), "--runs", "file/runs")
+    assert told.code == 1
+    assert told.err.startswith("emulate: cannot write the run folder file/runs/pair/")
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+@pytest.mark.parametrize("words", [("clean",), ("doctor",), ("doctor", "--json")])
+def test_without_an_engine_others_say_so_too(emulate: Emulate, words: tuple[str, ...]) -> None:
+    told = emulate(*words)
+    assert told.code == 1
+    assert "no Docker engine answers" in told.out + told.err
+    assert "Traceback" not in told.err
+
+
+def played(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object, **facts: object
+) -> Said:
+    """`emulate run`, where the run takes no time and ends like this."""
+    from emulator.runtimes.docker import session
+
+    folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / "1-abc123")
+    summary = json.loads((folder / "summary.json").read_text())
+    summary |= {"stop": "updates", "detail": "", **facts}
+    monkeypatch.setattr(session, "play", lambda *anything: (folder, summary))
+    return emulate("run", scenario(Path.cwd()), *words)
+
+
+@pytest.mark.parametrize(
+    "outcome, code", [("success", 0), ("stopped", 0), ("canceled", 130), ("failed", 1)]
+)
+def test_the_exit_code_is_the_outcome(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch, outcome: str, code: int
+) -> None:
+    told = played(emulate, monkeypatch, "--no-report", outcome=outcome, stop=outcome)
+    assert told.code == code
+    assert f"outcome      {outcome}\n" in told.out
+    assert "run          runs/pair/1-abc123\n" in told.out
+
+
+def test_a_doubtful_run_says_so(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
+    doubts = {"reasons": ["a fault came 0.60 s after its time"]}
+    told = played(emulate, monkeypatch, "--no-report", fidelity=doubts)
+    assert "WARNING      the host did not keep up: a fault came 0.60 s" in told.out
+
+
+def test_a_run_for_scripts(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = played(emulate, monkeypatch, "--json", "--no-report")
+    assert told.json["updates"] == 30
+    assert Path(told.json["run"]).is_dir()
+
+
+def test_an_error_brings_its_notes(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import session
+
+    def fail(*anything: object) -> None:
+        error = HostError("out of luck")
+        error.add_note("what is known of the run is in runs/pair/1")
+        raise error
+
+    monkeypatch.setattr(session, "play", fail)
+    told = emulate("run", scenario(tmp_path))
+    assert told.code == 1
+    assert told.err == (
+        "emulate: out of luck\nemulate: what is known of the run is in runs/pair/1\n"
+    )

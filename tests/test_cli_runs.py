@@ -1,0 +1,188 @@
+"""`emulate list`, `logs`, `stop` and `clean`: runs as they are and were."""
+
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.folder import conductor as find_conductor
+
+from .two_runs import runs, synthetic
+from .typed_commands import Emulate, emulate
+
+__all__ = ["emulate", "runs", "synthetic"]
+
+
+def test_no_runs(emulate: Emulate) -> None:
+    assert "no runs in runs/: `emulate run" in emulate("list").out
+    assert emulate("list", "--json").json == []
+
+
+def test_the_runs_in_a_table(emulate: Emulate, runs: Path) -> None:
+    unfinished = runs / "synthetic" / "20250103T120000Z-abc123"
+    unfinished.mkdir()
+    for folder in (unfinished, runs / "other" / "20250104T000000Z-ffffff"):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "scenario.yaml").touch()
+    (folder / "summary.json").write_text("{")
+    told = emulate("list")
+    rows = [line.split() for line in told.out.splitlines()]
+    assert [(row[0], row[4]) for row in rows[1:]] == [
+        ("abc121", "success"),
+        ("abc122", "success"),
+        ("abc123", "unfinished"),
+        ("ffffff", "unreadable"),
+    ]
+    assert rows[1][1:4] == ["synthetic", "2025-01-01", "12:00"]
+    assert "…" not in told.out
+    listed = emulate("list", "--json").json
+    assert [one["outcome"] for one in listed] == [row[4] for row in rows[1:]]
+    assert listed[0]["run"] == "synthetic/20250101T120000Z-abc121"
+    assert listed[0]["updates"] == 400
+
+
+def test_what_happened(emulate: Emulate, runs: Path) -> None:
+    lines = emulate("logs", "abc121").out.splitlines()
+    assert any(re.search(r"accuracy \d+\.\d+% after 200 updates", line) for line in lines)
+    assert "stop: updates" in lines[-1] or "traffic" in lines[-1]
+    assert emulate("logs", "abc121", "--follow").out.splitlines() == lines
+
+
+def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
+    assert emulate("logs", "synthetic", "fiber-0").out == "hello\nworld\n"
+    told = emulate("logs", "synthetic", "fibre-0")
+    assert told.code == 1
+    assert "has no log of 'fibre-0'; it has fiber-0" in told.err
+
+
+@pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
+def test_a_run_that_is_not_there(emulate: Emulate, runs: Path, command: str) -> None:
+    told = emulate(command, "synthetik")
+    assert told.code == 1
+    assert told.err.startswith(
+        "emulate: no run 'synthetik' in runs/ (did you mean 'synthetic'?): give a run's folder"
+    )
+
+
+def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> None:
+    told = emulate("stop", "synthetic")
+    assert told.code == 1
+    assert "is not running (`emulate clean`" in told.err
+
+
+def conducts(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """Wait until the process is known for what it is: its command line takes a moment."""
+    (folder / "conductor.pid").write_text(str(process.pid))
+    until = time.monotonic() + 10
+    while find_conductor(folder) is None and time.monotonic() < until:
+        time.sleep(0.01)
+
+
+CONDUCTOR = """
+import pathlib, signal, sys
+folder = pathlib.Path(sys.argv[1])
+def stop(number, frame):
+    text = (folder / "summary.json.later").read_text().replace("success", "stopped")
+    (folder / "summary.json").write_text(text)
+    (folder / "conductor.pid").unlink()
+    sys.exit()
+signal.signal(signal.SIGUSR1, stop)
+(folder / "ready").touch()
+signal.pause()
+"""
+
+
+def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
+    folder = (runs / "synthetic" / "latest").resolve()
+    (folder / "summary.json").rename(folder / "summary.json.later")
+    (folder / "server").mkdir()
+    (folder / "run.jsonl").rename(folder / "server" / "run.jsonl")
+    command = [sys.executable, "-c", CONDUCTOR, str(folder), "emulate"]
+    with subprocess.Popen(command) as conductor:
+        conducts(conductor, folder)
+        until = time.monotonic() + 10
+        while not (folder / "ready").exists() and time.monotonic() < until:
+            time.sleep(0.01)
+        assert emulate("list", "--json").json[-1]["outcome"] == "running"
+        assert "after 400 updates" in emulate("logs", "synthetic").out
+        told = emulate("report", "synthetic")
+        assert told.code == 1
+        assert "is still running: `emulate logs -f synthetic` follows it" in told.err
+        told = emulate("stop", "synthetic")
+        assert conductor.wait(10) == 0
+    assert told.code == 0
+    assert told.out.endswith("outcome      stopped\n")
+
+
+def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
+    """Also over the moment at which the server's log becomes part of the whole one."""
+    folder = (runs / "synthetic" / "latest").resolve()
+    whole = (folder / "run.jsonl").read_text().splitlines(keepends=True)
+    (folder / "run.jsonl").unlink()
+    (folder / "server").mkdir()
+    (folder / "server" / "run.jsonl").write_text("".join(whole[:50]))
+    (folder / "whole").write_text("".join(whole))
+    ends = (
+        "import pathlib, shutil, sys, time; f = pathlib.Path(sys.argv[1]); time.sleep(0.7); "
+        "(f / 'whole').rename(f / 'run.jsonl'); shutil.rmtree(f / 'server')"
+    )
+    with subprocess.Popen([sys.executable, "-c", ends, str(folder), "emulate"]) as conductor:
+        conducts(conductor, folder)
+        told = emulate("logs", "-f", "synthetic")
+    assert told.out == emulate("logs", "synthetic").out
+
+
+class Engine:
+    """Two runs have left something, one of them is being played."""
+
+    def __init__(self, alive: Path) -> None:
+        self.owned = {"dead01": Path("/nowhere"), "live01": alive, "probe": None}
+        self.swept: list[str] = []
+
+    def sweep(self, client: object, run: str) -> Any:
+        from emulator.runtimes.docker.sweep import Swept
+
+        self.swept.append(run)
+        return Swept(2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "words, swept",
+    [
+        ((), ["dead01", "probe"]),
+        (("--force",), ["dead01", "live01", "probe"]),
+        (("--run", "dead01"), ["dead01"]),
+        (("--run", "live01"), []),
+        (("--run", "unheard"), []),
+    ],
+)
+def test_living_runs_are_spared(
+    emulate: Emulate,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: tuple[str, ...],
+    swept: list[str],
+) -> None:
+    from emulator.runtimes.docker import border, sweep
+
+    engine = Engine(tmp_path)
+    idle = ["sh", "-c", "read end", "emulate"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as conductor:
+        conducts(conductor, tmp_path)
+        monkeypatch.setattr(border, "connect", lambda: None)
+        monkeypatch.setattr(sweep, "owners", lambda client: engine.owned)
+        monkeypatch.setattr(sweep, "sweep", engine.sweep)
+        told = emulate("clean", *words)
+        counted = emulate("clean", "--json", *words).json
+        conductor.kill()
+    assert told.code == 0
+    assert engine.swept == swept * 2
+    assert f"removed {2 * len(swept)} containers, {len(swept)} networks, 0 volumes" in told.out
+    assert counted["containers"] == 2 * len(swept)
+    spared = words in ((), ("--run", "live01"))
+    assert ("left alone: run live01" in told.out) == spared
+    assert counted["spared"] == (["live01"] if spared else [])
