@@ -19,11 +19,11 @@ _ENTRIES: dict[str, tuple[tuple[str, ...], dict[int, tuple[str, ...]]]] = {
     "ASGD": ((), {200: ("0.0025", "0.005", "0.01"), 50: ("0.01", "0.02", "0.04")}),
     "AdaComp 1 %": (
         _topk("1%", values="f32", indices="gap"),
-        {200: ("0.05", "0.1"), 50: ("0.1", "0.2")},
+        {200: ("0.05", "0.1", "0.2"), 50: ("0.1", "0.2")},
     ),
     "AdaComp 1 %, signs": (
         _topk("1%", values="ternary", indices="matrix"),
-        {200: ("0.1", "0.2"), 50: ("0.1", "0.2")},
+        {200: ("0.05", "0.1", "0.2"), 50: ("0.1", "0.2")},
     ),
     "AdaComp 0.5 %, signs, error feedback": (
         _topk("0.5%", values="ternary", indices="matrix", feedback=True),
