@@ -124,7 +124,9 @@ class Packer:
         coded = self._codec.sparse.encode(indices.astype(np.uint32), values, self._layout)
         return *coded, whole.astype("<f4", copy=False).tobytes()
 
-    def _pack(self, gradient: Vector, part: slice, length: int) -> tuple[NDArray[np.intp], Vector]:
+    def _pack(
+        self, gradient: Vector, part: slice, length: int
+    ) -> tuple[NDArray[np.integer], Vector]:
         """Which entries of the variable are sent, and as what; `_owed` becomes what is left."""
         owed, size = self._owed[part], part.stop - part.start
         maxima: Vector = np.empty(bins.count(size, length), np.float32)
@@ -172,7 +174,7 @@ class Packer:
         return gradient if factor == 2 else gradient * np.float32(factor - 1)
 
 
-def _positions(packed: NDArray[np.uint8], size: int) -> NDArray[np.intp]:
+def _positions(packed: NDArray[np.uint8], size: int) -> NDArray[np.integer]:
     if _MANY * int(np.bitwise_count(packed).sum()) < size:
         return bits.positions(packed)
     return np.flatnonzero(bits.unpacked(packed, size))
