@@ -11,6 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
 from emulator.codecs import NotFinite, Vector, encoder, refusal
+from emulator.codecs.told import read
 from emulator.core import wire
 from emulator.core.messages import Update
 from emulator.errors import WireError
@@ -88,7 +89,9 @@ def test_every_byte_is_accounted_for(row: Row, data: st.DataObject, shape: Layou
     views = [memoryview(bytes(frame)) for frame in frames]
     assert row.codec.count(views) == count
     again = row.codec.decode(views, shape)
-    assert spread(again, shape.size).tobytes() == spread(said, shape.size).tobytes()
+    for one in (again, read(frames, row.codec, shape)):
+        assert spread(one, shape.size).tobytes() == spread(said, shape.size).tobytes()
+        assert len(one.values) == len(said.values)
 
 
 @pytest.mark.parametrize("row", rows())

@@ -28,6 +28,7 @@ from emulator.codecs import (
 )
 from emulator.codecs.indices import CODINGS
 from emulator.codecs.selection import largest
+from emulator.codecs.told import read
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.units import Fraction
@@ -114,6 +115,23 @@ def test_frames_say_what_the_paper_says(
     assert said.indices is None or said.indices.dtype == np.uint32
     assert sum(codec.count(frames)) == sum(map(len, frames))
     assert codec.encode(gradient, shape) == frames
+    assert_the_same(read(frames, codec, shape), said)
+
+
+def assert_the_same(one: Gradient, other: Gradient) -> None:
+    assert one.values.dtype == other.values.dtype
+    assert one.values.tobytes() == other.values.tobytes()
+    assert (one.indices is None) == (other.indices is None)
+    if one.indices is not None and other.indices is not None:
+        assert one.indices.dtype == other.indices.dtype
+        assert one.indices.tobytes() == other.indices.tobytes()
+
+
+def test_what_is_written_as_it_is_need_not_be_decoded() -> None:
+    codec, never = TopK(Fraction(0.1)), Mock(side_effect=AssertionError)
+    frames = codec.encode(NORMAL[:100], layout(100))
+    with patch.object(TopK, "decode", never):
+        assert read(frames, codec, layout(100)).values.size == 10
 
 
 @pytest.mark.parametrize("codec", CODECS)

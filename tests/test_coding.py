@@ -222,7 +222,6 @@ def test_flags_are_found_however_many(size: int, share: float, clustered: bool) 
         flags = np.resize(flags[: size // 30 + 1].repeat(30), size)
     expected = np.flatnonzero(flags)
     assert np.array_equal(bits.positions(bits.packed(flags)), expected)
-    assert np.array_equal(np.sort(bits.unordered(bits.packed(flags))), expected)
 
 
 # -- values ----------------------------------------------------------------------------------------

@@ -10,18 +10,20 @@ from numpy.typing import NDArray
 from ..errors import WireError
 from ..layout import Kind, Layout
 from . import bins, bits, checks
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .sparse import Sparse
 
-_BLOCK = 1 << 17
+_BLOCK = 3 << 15
 """Entries that are looked at together: what is made of them stays in a core's cache."""
 _MANY = 20
 """Of so many entries one is sent: from there on NumPy's way to find them is the quicker one."""
 _LONGEST = 1 << 14
 """Entries of a bin at most, as in the paper."""
 _NOTHING: Vector = np.empty(0, np.float32)
+_NO_FLAGS: bits.Bytes = np.empty(0, np.uint8)
+_NEVER = np.float32(np.inf)
 
 
 @dataclass(frozen=True)
@@ -101,81 +103,94 @@ class Packer:
     def __init__(self, codec: AdaCompResidual, layout: Layout) -> None:
         self._codec, self._layout = codec, layout
         self.residual: Vector = np.zeros(layout.size, np.float32)
-        self._scratch: Vector = np.empty(max(_BLOCK, 8 * _LONGEST), np.float32)
-        self._flags = np.empty(self._scratch.size, np.bool_)
         # where the next one is made: a gradient may yet be refused
         self._owed: Vector = np.zeros(layout.size, np.float32)
+        self._scratch: Vector = np.empty(min(layout.size, max(_BLOCK, 8 * _LONGEST)), np.float32)
+        self._reached = np.empty(self._scratch.size, np.bool_)
+        self._biases = [part for one, part in layout if one.kind == "bias"]
+        binned = [(one.kind, part) for one, part in layout if one.kind != "bias"]
+        self._binned = [(part, codec.bin(kind)) for kind, part in binned]
+        # each variable has whole bytes of flags: where they end, and how far they are moved by that
+        sizes = np.array([part.stop - part.start for _, part in binned], np.intp)
+        flags = -(-sizes // 8) * 8
+        self._ends = flags.cumsum().astype(np.uint32)
+        starts = np.array([part.start for _, part in binned], np.uint32)
+        self._moved = starts - (self._ends - flags.astype(np.uint32))
 
     def encode(self, gradient: Vector) -> Frames:
         checks.fit(gradient, self._layout)
-        biases, chosen, worth = [_NOTHING], [np.empty(0, np.intp)], [_NOTHING]
-        for variable, part in self._layout:
-            if variable.kind == "bias":
-                biases.append(gradient[part])
-                continue
-            found, sent = self._pack(gradient, part, self._codec.bin(variable.kind))
-            chosen.append(found + part.start)
-            worth.append(sent)
-        whole = np.concatenate(biases)
-        if not np.isfinite(whole).all():
+        biases = np.concatenate([_NOTHING, *(gradient[part] for part in self._biases)])
+        if not np.isfinite(biases).all():
             raise checks.not_finite(gradient, self._layout)
-        indices, values = np.concatenate(chosen), np.concatenate(worth)
-        self.residual, self._owed = self._owed, self.residual
-        coded = self._codec.sparse.encode(indices.astype(np.uint32), values, self._layout)
-        return *coded, whole.astype("<f4", copy=False).tobytes()
-
-    def _pack(self, gradient: Vector, part: slice, length: int) -> tuple[NDArray[np.intp], Vector]:
-        """Which entries of the variable are sent, and as what; `_owed` becomes what is left."""
-        owed, size = self._owed[part], part.stop - part.start
-        maxima: Vector = np.empty(bins.count(size, length), np.float32)
-        # whole bytes of flags, so that those of all blocks are looked through together
-        each, packed = max(8, _BLOCK // length & ~7), []
-        for first in range(0, maxima.size, each):
-            start, last = first * length, (first + each) * length
-            block = slice(part.start + start, min(part.start + last, part.stop))
-            flags = self._look(gradient[block], block, length, maxima[first : first + each])
-            packed.append(bits.packed(flags))
-        scale = np.float32(maxima.mean(dtype=np.float64))
-        if not np.isfinite(scale):
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
+            looked = [self._look(gradient, *binned) for binned in self._binned]
+        scales = np.array([scale for scale, _ in looked], np.float32)
+        if not np.isfinite(scales).all():
             raise checks.not_finite(self._owed, self._layout)
-        found = _positions(np.concatenate(packed), size)
-        entries = owed[found]
-        if not (scale and entries.all()):
-            found = found[(entries != 0) & (scale > 0)]
-            entries = owed[found]
-        sent = np.copysign(scale, entries)
-        owed[found] = np.subtract(entries, sent, out=entries)
-        return found, sent
+        chosen, worth = self._send([flags for _, some in looked for flags in some], scales)
+        self.residual, self._owed = self._owed, self.residual
+        coded = self._codec.sparse.encode(chosen, worth, self._layout)
+        return *coded, biases.astype("<f4", copy=False).tobytes()
 
     def _look(
-        self, gradient: Vector, block: slice, length: int, maxima: Vector
+        self, gradient: Vector, part: slice, length: int
+    ) -> tuple[np.float32, list[bits.Bytes]]:
+        """The variable's S, and flags where H reaches its bin's largest |G|; `_owed` becomes G."""
+        size, flags = part.stop - part.start, []
+        maxima: Vector = np.empty(bins.count(size, length), np.float32)
+        each = max(8, _BLOCK // length & ~7)  # bins that have whole bytes of flags
+        starts = np.arange(0, min(size, each * length), length)
+        for first in range(0, maxima.size, each):
+            start, last = part.start + first * length, part.start + (first + each) * length
+            block = slice(start, min(part.stop, last))
+            some, owed = gradient[block], self._owed[block]
+            np.add(self.residual[block], some, out=owed)
+            most = maxima[first : first + each]
+            np.maximum.reduceat(owed, starts[: most.size], out=most)
+            least = np.minimum.reduceat(owed, starts[: most.size])
+            np.maximum(most, np.negative(least, out=least), out=most)
+            flags.append(bits.packed(self._reaching(owed, some, most, length)))
+        return np.float32(maxima.mean(dtype=np.float64)), flags
+
+    def _reaching(
+        self, owed: Vector, gradient: Vector, maxima: Vector, length: int
     ) -> NDArray[np.bool_]:
-        """Where H reaches its bin's largest |G|; these are noted, and G."""
-        owed, scratch = self._owed[block], self._scratch[: gradient.size]
-        flags = self._flags[: gradient.size]
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
-            np.add(self.residual[block], gradient, out=owed)
-            np.abs(owed, out=scratch)
-            np.maximum.reduceat(scratch, np.arange(0, owed.size, length), out=maxima)
-            np.add(owed, self._further(gradient), out=scratch)
-            np.abs(scratch, out=scratch)
-            # a bin of zeros sends nothing: no need to find that out entry by entry
-            levels = np.where(maxima, maxima, np.float32(np.inf))[:, None]
-            pairs = zip(bins.rows(scratch, length), bins.rows(flags, length), strict=True)
-            for (which, entries), (_, reached) in pairs:
-                np.greater_equal(entries, levels[which], out=reached)
-        return flags
-
-    def _further(self, gradient: Vector) -> Vector:
-        """H is G and this."""
+        further, reached = self._scratch[: owed.size], self._reached[: owed.size]
         factor = self._codec.factor
-        return gradient if factor == 2 else gradient * np.float32(factor - 1)
+        if factor != 2:  # H is G and so much of the gradient
+            gradient = np.multiply(gradient, np.float32(factor - 1), out=further)
+        np.add(owed, gradient, out=further)
+        np.abs(further, out=further)
+        # a bin of zeros sends nothing: no need to find that out entry by entry
+        levels = np.where(maxima, maxima, _NEVER).repeat(length)[: owed.size]
+        return np.greater_equal(further, levels, out=reached)
+
+    def _send(self, flags: list[bits.Bytes], scales: Vector) -> tuple[Indices, Vector]:
+        """Which entries are sent, and as what; `_owed` becomes what is left."""
+        chosen = _positions(np.concatenate([_NO_FLAGS, *flags]), self._layout.size)
+        worth: Vector = np.empty(chosen.size, np.float32)
+        start = 0
+        for stop, moved, scale in zip(
+            chosen.searchsorted(self._ends), self._moved, scales, strict=True
+        ):
+            chosen[start:stop] += moved
+            worth[start:stop] = scale
+            start = stop
+        where = chosen.astype(np.intp)
+        entries = self._owed.take(where)
+        if not (scales.all() and entries.all()):
+            kept = np.flatnonzero((entries != 0) & (worth > 0))
+            chosen, where = chosen.take(kept), where.take(kept)
+            worth, entries = worth.take(kept), entries.take(kept)
+        np.copysign(worth, entries, out=worth)
+        self._owed[where] = np.subtract(entries, worth, out=entries)
+        return chosen, worth
 
 
-def _positions(packed: NDArray[np.uint8], size: int) -> NDArray[np.intp]:
+def _positions(packed: bits.Bytes, size: int) -> Indices:
     if _MANY * int(np.bitwise_count(packed).sum()) < size:
         return bits.positions(packed)
-    return np.flatnonzero(bits.unpacked(packed, size))
+    return np.flatnonzero(bits.unpacked(packed)).astype(np.uint32)
 
 
 def _merged(sparse: Gradient, biases: Vector, layout: Layout) -> Gradient:

@@ -15,6 +15,7 @@ from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .selection import largest
 from .sparse import Sparse
+from .told import read
 from .values import ValueCoding
 
 _FIRST = 4
@@ -98,12 +99,12 @@ class Corrected:
                 for (start, stop), entries in zip(layout.bounds, most, strict=True)
             ]
         )
-        values = residual[chosen]
+        values = residual.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
             raise checks.not_finite(residual, layout)
-        frames = codec.sparse.encode(chosen.astype(np.uint32), values, layout)
-        self._forget(codec.decode(frames, layout))
+        frames = codec.sparse.encode(chosen, values, layout)
+        self._forget(read(frames, codec, layout))
         return frames
 
     def _clipped(self, gradient: Vector) -> Vector:

@@ -12,6 +12,7 @@ import numpy as np
 from ..layout import Layout
 from . import checks
 from .base import Codec, Encoder, Forgetful, Frames, Place, Vector
+from .told import read
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class ErrorFeedback:
         with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
             owed = gradient + self.residual
         frames = self._encoder.encode(owed)
-        sent = self._codec.decode(frames, self._layout)
+        sent = read(frames, self._codec, self._layout)
         if sent.indices is None:
             owed -= sent.values
         else:

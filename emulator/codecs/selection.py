@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import bits as packing
-from .base import Vector
+from .base import Indices, Vector
 
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
 """All but the sign. Without it, the bits of floats order as the floats do, NaN above all."""
@@ -24,7 +24,7 @@ _SPARSEST = 1 << 10
 _NON_ZERO = np.uint32(1)
 
 
-def largest(values: Vector, most: int) -> NDArray[np.intp]:
+def largest(values: Vector, most: int) -> Indices:
     """Ascending positions of the `most` entries of largest magnitude, or of all but the zeros.
 
     Ties go to the lower position. Infinities and NaN count as the largest of all, so if there
@@ -33,13 +33,13 @@ def largest(values: Vector, most: int) -> NDArray[np.intp]:
     if most == 1:
         return _first(values)
     if values.size < 2 * _SAMPLE:
-        return _among(np.flatnonzero(values), values, most)
-    candidates = np.empty(0, np.intp)
+        return _among(np.flatnonzero(values).astype(np.uint32), values, most)
+    candidates = np.empty(0, np.uint32)
     for threshold in _guesses(values.view(np.uint32), most):
         candidates = _candidates(values, threshold)
         if candidates.size >= most:
             break
-    return _ascending(_among(candidates, values, most))
+    return _among(candidates, values, most)
 
 
 def _guesses(bits: NDArray[np.uint32], most: int) -> Iterator[np.uint32]:
@@ -57,24 +57,19 @@ def _guesses(bits: NDArray[np.uint32], most: int) -> Iterator[np.uint32]:
     yield _NON_ZERO
 
 
-def _first(values: Vector) -> NDArray[np.intp]:
+def _first(values: Vector) -> Indices:
     """The one of largest magnitude; of many small variables that is all there is to find."""
     position = int(np.abs(values).argmax())
-    return np.array([position] if values[position] else [], np.intp)
+    return np.array([position] if values[position] else [], np.uint32)
 
 
-def reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> NDArray[np.intp]:
+def reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> Indices:
     """Ascending positions of the floats, given as bits, whose magnitude is at least that."""
-    return _ascending(_candidates(bits.view(np.float32), threshold))
+    return _candidates(bits.view(np.float32), threshold)
 
 
-def positions(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """As `flatnonzero`, in half the time where few are set."""
-    return packing.positions(packing.packed(flags))
-
-
-def _candidates(values: Vector, threshold: np.uint32) -> NDArray[np.intp]:
-    """Positions, in any order, of all that lies not between -threshold and threshold."""
+def _candidates(values: Vector, threshold: np.uint32) -> Indices:
+    """Ascending positions of all that lies not between -threshold and threshold."""
     high = threshold.view(np.float32)
     low = -high
     packed = np.empty(-(-values.size // 8), np.uint8)
@@ -87,25 +82,20 @@ def _candidates(values: Vector, threshold: np.uint32) -> NDArray[np.intp]:
     np.invert(packed, out=packed)  # so that a NaN, which is neither, is outside
     if values.size % 8:
         packed[-1] &= (1 << values.size % 8) - 1
-    return packing.unordered(packed)
+    return packing.positions(packed)
 
 
-def _among(candidates: NDArray[np.intp], values: Vector, most: int) -> NDArray[np.intp]:
-    """The candidates of the `most` largest magnitudes, the lower position among equals."""
+def _among(candidates: Indices, values: Vector, most: int) -> Indices:
+    """Of ascending candidates the `most` largest magnitudes', the lower position among equals."""
     if candidates.size <= most:
         return candidates
-    magnitudes = values[candidates].view(np.uint32) & _MAGNITUDE
+    magnitudes = values.take(candidates).view(np.uint32)
+    magnitudes &= _MAGNITUDE
     rank = magnitudes.size - most
     threshold = np.partition(magnitudes, rank)[rank]
     chosen = magnitudes >= threshold
     surplus = np.count_nonzero(chosen) - most
     if surplus:
         equal = np.flatnonzero(magnitudes == threshold)
-        highest = np.argpartition(candidates[equal], equal.size - surplus)[-surplus:]
-        chosen[equal[highest]] = False
-    return candidates[np.flatnonzero(chosen)]
-
-
-def _ascending(candidates: NDArray[np.intp]) -> NDArray[np.intp]:
-    # as shorter numbers they are sorted in half the time
-    return np.sort(candidates.astype(np.uint32)).astype(np.intp)
+        chosen[equal[-surplus:]] = False
+    return candidates.take(np.flatnonzero(chosen))

@@ -16,6 +16,7 @@ from . import checks
 from .base import Count, Frames, Gradient, Indices, Vector
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding
+from .told import Told
 from .values import CODINGS as VALUE_CODINGS
 from .values import ValueCoding
 
@@ -34,11 +35,16 @@ class Sparse:
             raise ValueError(f"values {self.values!r} is not {' or '.join(VALUE_CODINGS)}")
 
     def encode(self, chosen: Indices, worth: Vector, layout: Layout) -> Frames:
-        """The frames of `worth[i]` at `chosen[i]`: ascending, finite, none of them zero."""
+        """The frames of `worth[i]` at `chosen[i]`: ascending, finite, none of them zero.
+
+        They may hold on to both arrays, which nobody may change any more.
+        """
         frames, kept = VALUE_CODINGS[self.values].encode(worth, chosen, layout)
         if kept is not None:
             chosen = chosen[kept]
-        return INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
+        coded = INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
+        # others lose something, which only decoding shows
+        return Told.of(coded, Gradient(worth, chosen)) if self.values == "f32" else coded
 
     def decode(self, frames: Frames, layout: Layout, most: int | Sequence[int]) -> Gradient:
         """What the frames say; a WireError if `encode` cannot have written them.

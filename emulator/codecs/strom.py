@@ -44,11 +44,11 @@ class Strom:
         # as bits, the next number is the next magnitude, and what is not finite exceeds them all
         above = self._tau.view(np.uint32) + np.uint32(1)
         chosen = reaching(gradient.view(np.uint32), above)
-        values = gradient[chosen]
+        values = gradient.take(chosen)
         if not np.isfinite(values).all():
             raise checks.not_finite(gradient, layout)
         steps = np.copysign(self._tau, values)
-        return self._sparse.encode(chosen.astype(np.uint32), steps, layout)
+        return self._sparse.encode(chosen, steps, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         said = self._sparse.decode(frames, layout, layout.size)

@@ -38,11 +38,11 @@ class Threshold:
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         checks.fit(gradient, layout)
         chosen = reaching(gradient.view(np.uint32), np.float32(self.threshold).view(np.uint32))
-        values = gradient[chosen]
+        values = gradient.take(chosen)
         # what is not finite reaches every threshold
         if not np.isfinite(values).all():
             raise checks.not_finite(gradient, layout)
-        return self._sparse.encode(chosen.astype(np.uint32), values, layout)
+        return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return self._sparse.decode(frames, layout, layout.size)

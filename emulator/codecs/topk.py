@@ -5,12 +5,11 @@ from functools import cached_property, lru_cache
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..layout import Layout
 from ..units import Fraction
 from . import checks, quota
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
 from .feedback import Plain
 from .indices import IndexCoding
 from .selection import largest
@@ -47,11 +46,11 @@ class TopK:
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         checks.fit(gradient, layout)
         chosen = self._chosen(gradient, layout)
-        values = gradient[chosen]
+        values = gradient.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
             raise checks.not_finite(gradient, layout)
-        return self._sparse.encode(chosen.astype(np.uint32), values, layout)
+        return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         most = self.most(layout)
@@ -65,7 +64,7 @@ class TopK:
         bounds = ((0, layout.size),) if self.scope == "global" else layout.bounds
         return _most(self.keep, bounds)
 
-    def _chosen(self, gradient: Vector, layout: Layout) -> NDArray[np.intp]:
+    def _chosen(self, gradient: Vector, layout: Layout) -> Indices:
         if self.scope == "global":
             return largest(gradient, *self.most(layout))
         parts = []

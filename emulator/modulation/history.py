@@ -1,18 +1,18 @@
 """Which parameters the latest updates touched, and how often since any of them.
 
-Updates are logged, as the indices they held, in segments. A segment opens with a tally of how
-often each parameter was touched before it, so a question that reaches far back is answered by
-two tallies and what lies within two segments. An update of more than a quarter of the parameters
-has a segment to itself: the tallies on its either side tell it, and its indices need not be kept.
+A tally says how often each parameter was touched so far. Updates are logged, as the indices they
+held, in segments, and a segment opens with a copy of the tally: a question is answered by the
+difference of two tallies and what the segment logged before the version asked about, or after it,
+whichever is less. An update of more than a quarter of the parameters has a segment to itself: the
+tallies on its either side tell it, and its indices need not be kept.
 
 Recording costs O(entries), and a pass over the parameters for each 1/32 as many entries; asking
-O(entries asked for + entries logged since), at most two segments of them. Where memory runs
+O(entries asked for + entries logged since), at most half a segment of them. Where memory runs
 out neighbouring segments become one, so that more is counted and less is kept.
 """
 
 from bisect import bisect_right
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +73,9 @@ class _Segment:
         log = np.concatenate([self.entries, after.entries])
         return _Segment(self.first, self.tally, log, [*self.marks[:-1], *marks])
 
-    def tally_after(self) -> NDArray[np.uint16]:
-        tally = self.tally.copy()
-        starts = [start for start, _ in self.marks]
-        # one update at a time: within it no index occurs twice, so all of them count
-        for start, stop in pairwise(starts):
-            tally[self.log[start:stop]] += 1
-        return tally
+
+def _of(tally: NDArray[np.uint16], asked: NDArray[np.intp] | None) -> NDArray[np.uint16]:
+    return tally if asked is None else tally.take(asked)
 
 
 class History:
@@ -90,7 +86,8 @@ class History:
         self._segment = max(size // 32, _LEAST)
         self._most = max(size // 4, _LEAST)  # entries that are logged for one update
         self._slots = np.zeros(size, np.uint32)  # all zero between two questions
-        self._segments = [self._open(version, np.zeros(size, np.uint16), 0)]
+        self._tally = np.zeros(size, np.uint16)
+        self._segments = [self._open(version, 0)]
 
     @property
     def oldest(self) -> int:
@@ -102,6 +99,7 @@ class History:
             self._room_for(0).add(_NOTHING, 1)
         elif indices.size <= self._most:
             self._room_for(indices.size).add(indices, 0)
+            self._note(indices)
         else:
             self._record_alone(indices)
 
@@ -117,37 +115,42 @@ class History:
         then = self._segments[at]
         start, dense = then.marks[version - then.first]
         everything = last.marks[-1][1] - dense
-        if then is last:
-            window = last.entries[start:]
-            return everything + self._count(window, indices) if window.size else everything
-        if version > then.first:
-            window = np.concatenate([then.entries[start:], last.entries])
-            then = self._segments[at + 1]
-        else:
-            window = last.entries
-        where = slice(None) if indices is None else indices
-        between = last.tally[where] - then.tally[where]
-        return everything + self._count(window, indices) + between
+        before, after = then.entries[:start], then.entries[start:]
+        asked = None if indices is None else indices.astype(np.intp)
+        if then is last and after.size <= before.size:
+            return everything + self._count(after, asked) if after.size else everything
+        if before.size <= after.size:  # of what is too large for the log, nothing is on either side
+            touched = _of(self._tally, asked) - _of(then.tally, asked)
+            return everything + touched - self._count(before, asked)
+        touched = _of(self._tally, asked) - _of(self._segments[at + 1].tally, asked)
+        return everything + touched + self._count(after, asked)
 
     def forget(self, version: int) -> None:
         """Nobody will ask about a version before this one."""
         kept = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
         del self._segments[: max(0, kept)]
 
-    def _count(self, window: Indices, indices: Indices | None) -> NDArray[np.intp]:
-        """How often each of the indices occurs in the window."""
-        if indices is None:
+    def _count(self, window: Indices, asked: NDArray[np.intp] | None) -> NDArray[np.intp] | int:
+        """How often each of those asked for occurs in the window."""
+        if not window.size:
+            return 0
+        if asked is None:
             return np.bincount(window, minlength=self._size)
-        self._slots[indices] = np.arange(1, indices.size + 1)
-        counts = np.bincount(self._slots[window], minlength=indices.size + 1)[1:]
-        self._slots[indices] = 0
+        self._slots[asked] = np.arange(1, asked.size + 1)
+        counts = np.bincount(self._slots.take(window), minlength=asked.size + 1)[1:]
+        self._slots[asked] = 0
         return counts
+
+    def _note(self, indices: Indices) -> None:
+        where = indices.astype(np.intp)
+        # within one update no index occurs twice, so all of them count
+        self._tally[where] = self._tally.take(where) + np.uint16(1)
 
     def _room_for(self, entries: int) -> _Segment:
         if not self._segments[-1].has_room(entries):
             last = self._segments[-1]
             if len(last.marks) > 1:
-                self._turn(last.tally_after())
+                self._turn()
                 last = self._segments[-1]
             if not last.has_room(entries):
                 last.log = np.empty(entries, np.uint32)
@@ -155,21 +158,21 @@ class History:
 
     def _record_alone(self, indices: Indices) -> None:
         if len(self._segments[-1].marks) > 1:
-            self._turn(self._segments[-1].tally_after())
+            self._turn()
         alone = self._segments[-1]
         alone.log = _NOTHING
         alone.add(_NOTHING, 0)
-        tally = alone.tally.copy()
-        tally[indices] += 1
-        self._turn(tally)
+        self._note(indices)
+        self._turn()
 
-    def _turn(self, tally: NDArray[np.uint16]) -> None:
+    def _turn(self) -> None:
         last = self._segments[-1]
-        self._segments.append(self._open(last.now, tally, last.marks[-1][1]))
+        self._segments.append(self._open(last.now, last.marks[-1][1]))
         self._bound()
 
-    def _open(self, first: int, tally: NDArray[np.uint16], dense: int) -> _Segment:
-        return _Segment(first, tally, np.empty(self._segment, np.uint32), [(0, dense)])
+    def _open(self, first: int, dense: int) -> _Segment:
+        log = np.empty(self._segment, np.uint32)
+        return _Segment(first, self._tally.copy(), log, [(0, dense)])
 
     def _bound(self) -> None:
         """Join old segments until all fit, then forget the oldest."""

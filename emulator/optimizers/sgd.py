@@ -34,4 +34,5 @@ class Downhill:
             if gradient.indices is None:
                 theta -= change
             else:
-                theta[gradient.indices] -= change
+                where = gradient.indices.astype(np.intp)
+                theta[where] = theta.take(where) - change

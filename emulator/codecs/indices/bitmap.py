@@ -22,7 +22,7 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
         raise WireError(f"a bitmap of {found.size} indices for {entries} values")
     if entries and found[-1] >= layout.size:
         raise WireError(f"index {found[-1]} of {layout.size} parameters")
-    return found.astype(np.uint32)
+    return found
 
 
 def least(entries: int, layout: Layout) -> int:

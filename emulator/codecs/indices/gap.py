@@ -4,6 +4,8 @@ The number written is how many parameters were skipped since the last index, so 
 sequence of varints ascends strictly, and two neighbours cost a zero.
 """
 
+from typing import Any, TypeAlias
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,24 +18,48 @@ _LONGEST = 5
 _BITS = 7
 _MORE = 1 << _BITS
 """The flag on every byte of a varint but its last."""
+_ONE = np.uint32(1)
+
+Word: TypeAlias = NDArray[Any]
+"""Unsigned numbers, the lowest byte first."""
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:
     skips = indices.copy()
-    skips[1:] -= indices[:-1] + 1
+    skips[1:] -= indices[:-1]
+    skips[1:] -= _ONE
     longest = max(1, -(-int(skips.max(initial=0)).bit_length() // _BITS))
     if longest == 1:
         return skips.astype(np.uint8).tobytes()
-    # as if all were as long as the longest; then the bytes that are not needed are left out
-    word = np.dtype("<u2" if longest == 2 else "<u4" if longest <= 4 else "<u8")
-    skips = skips.astype(word, copy=False)
-    stream, needed = skips & word.type(_MORE - 1), np.ones(skips.size, word)
+    if longest == 2:
+        stream, needed = _pairs(skips.astype("<u2"))
+    else:
+        stream, needed = _words(skips.astype("<u4" if longest <= 4 else "<u8"), longest)
+    return stream.view(np.uint8).take(np.flatnonzero(needed.view(np.bool_))).tobytes()
+
+
+def _pairs(skips: Word) -> tuple[Word, Word]:
+    """As `_words`, of skips below 2^14: most sets of indices have no longer ones."""
+    word = skips.dtype.type
+    higher = skips & word(_MORE - 1 << _BITS)
+    skips += higher  # one bit up
+    skips += np.minimum(higher, word(_MORE), out=higher)
+    # a second byte that is needed is not zero, and a first one always is
+    needed = (skips.view(np.uint8) != 0).view(skips.dtype)
+    needed |= word(1)
+    return skips, needed
+
+
+def _words(skips: Word, longest: int) -> tuple[Word, Word]:
+    """Varints as if all were as long as the longest; and their bytes that are needed, as flags."""
+    word = skips.dtype.type
+    stream, needed = skips & word(_MORE - 1), np.ones(skips.size, skips.dtype)
     for place in range(1, longest):
-        more = (skips >= word.type(1 << _BITS * place)).astype(word)
-        needed |= more << word.type(8 * place)
-        stream |= more << word.type(8 * place - 1)
-        stream |= (skips << word.type(place)) & word.type(_MORE - 1 << 8 * place)
-    return stream.view(np.uint8)[np.flatnonzero(needed.view(np.bool_))].tobytes()
+        more = (skips >= word(1 << _BITS * place)).astype(skips.dtype)
+        needed |= more << word(8 * place)
+        stream |= more << word(8 * place - 1)
+        stream |= (skips << word(place)) & word(_MORE - 1 << 8 * place)
+    return stream, needed
 
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:

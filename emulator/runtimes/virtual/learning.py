@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from ... import codecs, models
 from ...codecs.accounting import Accounting, accounting
 from ...codecs.base import (
-    Buffer,
     Codec,
     Count,
     Encoder,
@@ -28,6 +27,7 @@ from ...codecs.base import (
     Vector,
 )
 from ...codecs.feedback import Plain
+from ...codecs.told import Told, read
 from ...datasets.examples import Examples, Part
 from ...deal import Hands
 from ...layout import Layout
@@ -92,12 +92,6 @@ class Unwrapped:
         return frames
 
 
-class Read(tuple[Buffer, ...]):
-    """Frames, with what a decoder made of them while they were at hand."""
-
-    gradient: Gradient
-
-
 @dataclass(frozen=True)
 class Reader:
     """A codec for the server that need not decode what was decoded ahead."""
@@ -108,7 +102,7 @@ class Reader:
         return self.codec.start(place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return frames.gradient if isinstance(frames, Read) else self.codec.decode(frames, layout)
+        return read(frames, self.codec, layout)
 
     def count(self, frames: Frames) -> Count:
         return self.codec.count(frames)
@@ -213,17 +207,16 @@ class _Pupil:
         def find(tool: Tool) -> tuple[Vector, float]:
             return descend(tool.gradients.gradient, theta, map(part.batch, drawn), rate)
 
-        def find_and_encode(tool: Tool) -> tuple[Read | NotFinite, float]:
+        def find_and_encode(tool: Tool) -> tuple[Told | NotFinite, float]:
             gradient, loss = find(tool)
             return encode(gradient), loss
 
-        def encode(gradient: Vector) -> Read | NotFinite:
+        def encode(gradient: Vector) -> Told | NotFinite:
             try:
-                frames = Read(encoder.encode(gradient))
+                frames = encoder.encode(gradient)
             except NotFinite as error:
                 return error
-            frames.gradient = codec.decode(frames, layout)
-            return frames
+            return Told.of(frames, read(frames, codec, layout))
 
         # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
         if isinstance(encoder, Plain):
@@ -236,7 +229,7 @@ class _Encoded:
 
     __slots__ = ("_result", "size", "steps")
 
-    def __init__(self, size: int, steps: int, result: Job[tuple[Read | NotFinite, float]]) -> None:
+    def __init__(self, size: int, steps: int, result: Job[tuple[Told | NotFinite, float]]) -> None:
         self.size, self.steps, self._result = size, steps, result
 
     def begin(self) -> None:
@@ -260,11 +253,11 @@ class _Found:
         steps: int,
         result: Job[tuple[Vector, float]],
         pool: Pool[Tool],
-        encode: Callable[[Vector], Read | NotFinite],
+        encode: Callable[[Vector], Told | NotFinite],
     ) -> None:
         self.size, self.steps = size, steps
         self._result, self._pool, self._encode = result, pool, encode
-        self._frames: Job[Read | NotFinite] | None = None
+        self._frames: Job[Told | NotFinite] | None = None
 
     def begin(self) -> None:
         result, encode = self._result, self._encode
@@ -279,7 +272,7 @@ class _Found:
         return _unless_not_finite(self._frames.result())
 
 
-def _unless_not_finite(frames: Read | NotFinite) -> Frames:
+def _unless_not_finite(frames: Told | NotFinite) -> Frames:
     if isinstance(frames, NotFinite):
         raise frames
     return frames
