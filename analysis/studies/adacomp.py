@@ -38,7 +38,9 @@ class Seed:
 
 def tables(study: Study) -> str:
     """Three tables: what each costs as sent, the same under each byte model, all rates tried."""
-    seeds = {row: [_seed(run) for run in row.read()] for row in study.rows}
+    worlds = list(dict.fromkeys(row.world for row in study.rows))
+    rows = sorted(study.rows, key=lambda row: worlds.index(row.world))
+    seeds = {row: [_seed(run) for run in row.read()] for row in rows}
     return "\n\n".join(
         [
             _costs(seeds),
@@ -62,7 +64,8 @@ def figure(study: Study, path: Path) -> None:
             for colour, row in zip(SERIES, rows, strict=False):
                 shown = _seed(next(row.read())).curve
                 panel.plot(shown["bytes"], shown["accuracy"] * 100, color=colour, label=row.entry)
-            panel.set(xscale="log", ylim=(90, 99.5), title=world, xlabel="Bytes pushed, as sent")
+            panel.set(xscale="log", ylim=(90, 99.5), title=world, xlabel="Pushed, as sent")
+            panel.xaxis.set_major_formatter(lambda held, _: size(held))
         panels[0].set_ylabel("Test accuracy (%)")
         handles, labels = panels[0].get_legend_handles_labels()
         drawn.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)

@@ -7,7 +7,7 @@ _LSTM = (
     "training.model=char-lstm",
     "training.optimizer={kind: adam}",
     "evaluate.every=2000",
-    "stop.updates=20000",
+    "stop.updates=16000",
 )
 _MODELS: dict[str, tuple[tuple[str, ...], str]] = {  # what each sets, and its learning rate
     "MNIST CNN": ((), "0.03"),
