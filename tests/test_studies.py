@@ -1,6 +1,8 @@
 """Studies: each entry at its own best learning rate, over all seeds; and the tables of that."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -138,6 +140,13 @@ def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -
     (folder / "run.jsonl").write_text(text)
     play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
     assert rows(tmp_path) == [("slow", "0.3", 3)]
+
+
+def test_the_command_names_what_there_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "emulator.studies", "nothing"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in NAMES)
 
 
 # -- tables ----------------------------------------------------------------------------------------
