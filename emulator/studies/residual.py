@@ -6,8 +6,8 @@ _LSTM = (
     "training.dataset=sentences",
     "training.model=char-lstm",
     "training.optimizer={kind: adam}",
-    "evaluate.every=2000",
-    "stop.updates=16000",
+    "evaluate.every=4000",
+    "stop.updates=40000",
 )
 _MODELS: dict[str, tuple[tuple[str, ...], str]] = {  # what each sets, and its learning rate
     "MNIST CNN": ((), "0.03"),
