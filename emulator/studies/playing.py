@@ -1,6 +1,6 @@
 """Plays a study: first every learning rate once, then what was best with the other seeds."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,17 +57,11 @@ def _best(study: Study, tried: Sequence[tuple[Entry, str, Finished]]) -> list[tu
 
 def _merit(folder: Path, target: float) -> tuple[float, float]:
     """More is better: how soon the target was reached, then how well it ended."""
-    evaluations = [one for one in read(folder / "run.jsonl") if one["what"] == "evaluation"]
+    records = list(read(folder / "run.jsonl"))
+    evaluations = [one for one in records if one["what"] == "evaluation"]
+    diverged = any(one["what"] == "stop" and one["reason"] == "diverged" for one in records)
     # JSON has null for what was not finite
     curve = [(one["updates"], one["accuracy"] or 0.0) for one in evaluations]
     soon = next((-updates for updates, accuracy in curve if accuracy >= target), -float("inf"))
     last = [accuracy for _, accuracy in curve[-_LAST:]]
-    return soon, 0.0 if _diverged(folder) or not last else sum(last) / len(last)
-
-
-def _diverged(folder: Path) -> bool:
-    return any(one.get("reason") == "diverged" for one in _stops(folder))
-
-
-def _stops(folder: Path) -> list[Mapping[str, Any]]:
-    return [one for one in read(folder / "run.jsonl") if one["what"] == "stop"]
+    return soon, 0.0 if diverged or not last else sum(last) / len(last)
