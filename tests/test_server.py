@@ -1,93 +1,18 @@
-"""The parameter server by hand: messages in, messages out, `now` as we please."""
-
-import io
-import json
-import random
+"""The parameter server: who gets which model when, and what is counted."""
 
 import numpy as np
 import pytest
 
-from emulator.codecs import Dense, Plain, TopK
+from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import (
-    Begin,
-    Bye,
-    Diverged,
-    Hello,
-    Model,
-    Patch,
-    Pull,
-    Score,
-    Update,
-)
-from emulator.core.parameters import Parameters
-from emulator.core.server import ENDING, GATHERING, ParameterServer, Stop
+from emulator.core.messages import Begin, Bye, Hello, Model, Patch, Score, Update
+from emulator.core.server import GATHERING
 from emulator.errors import WireError
-from emulator.layout import Layout, Variable
-from emulator.modulation import Constant, PerParameter
 from emulator.pulls import Delta, Holder
-from emulator.runlog import RunLog
-from emulator.synchronization import Asynchronous, Barrier
+from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
-from tests.test_wire import mutate
 
-LAYOUT = Layout((Variable("w", (40,), "dense", 0),))
-WORKERS = ("a", "b", "c")
-
-
-class World:
-    """A server, its log, and ways to talk to it in a word."""
-
-    def __init__(self, **options):
-        self.sink = io.BytesIO()
-        self.codec = options.pop("codec", Dense())
-        synchronization = options.pop("synchronization", Asynchronous())
-        modulator = options.pop("modulation", Constant()).start(LAYOUT)
-        options.setdefault("stop", Stop(updates=1000))
-        options.setdefault("evaluator", "evaluator")
-        self.server = ParameterServer(
-            Parameters(np.zeros(40, np.float32), 0.5, modulator),
-            layout=LAYOUT,
-            codec=self.codec,
-            synchronizer=synchronization.start(frozenset(WORKERS)),
-            workers=WORKERS,
-            log=RunLog(self.sink),
-            now=100.0,
-            **options,
-        )
-        self.ticket = 0
-
-    def begin(self, now=105.0):
-        members = [*WORKERS, *(["evaluator"] if self.server._evaluator else [])]
-        for name in members:
-            replies = self.server.receive(Hello(name, 0), now)
-        return replies
-
-    def pull(self, node, now=110.0, after=0, held=None):
-        self.ticket += 1
-        return self.server.receive(Pull(node, self.ticket, after, held), now)
-
-    def push(self, node, version, now=110.0, value=1.0):
-        gradient = np.full(40, value, np.float32)
-        frames = Plain(self.codec, LAYOUT).encode(gradient)
-        return self.server.receive(Update(node, version, 0.5, 0.01, frames), now)
-
-    def ramp(self, node, version, shift=0):
-        """Push a gradient of which a sparse codec takes four neighbours."""
-        gradient = np.roll(np.arange(40, dtype=np.float32) / 3, 7 * shift)
-        frames = Plain(self.codec, LAYOUT).encode(gradient)
-        return self.server.receive(Update(node, version, 0.5, 0.01, frames), 110.0)
-
-    def round(self, node, now=110.0):
-        (reply,) = self.pull(node, now)
-        return self.push(node, reply[1].version, now)
-
-    @property
-    def records(self):
-        return [json.loads(line) for line in self.sink.getvalue().splitlines()]
-
-    def said(self, what):
-        return [record for record in self.records if record["what"] == what]
+from .server_world import LAYOUT, WORKERS, World
 
 
 def test_nobody_gets_a_model_before_all_have_said_hello():
@@ -204,52 +129,6 @@ def test_a_model_under_way_does_not_change():
     assert not model.theta.flags.writeable
 
 
-@pytest.mark.parametrize(
-    ("message", "complaint"),
-    [
-        (Update("a", 1, 0.0, 0.0, ()), "cannot know 1"),
-        (Update("b", 0, 0.0, 0.0, ()), "was last sent version None"),
-        (Update("a", 0, 0.0, 0.0, (b"123",)), "bytes"),
-        (Update("a", 0, 0.0, 0.0, (b"\0\0\xc0\x7f" * 40,)), "not finite"),
-        (Update("a", 0, 0.0, 0.0, (b"\0\0\0\0" * 41,)), "bytes"),
-        (Score("a", 0, 0.5, 0.1), "not the evaluator"),
-        (Score("evaluator", 0, 0.5, 0.1), "was last sent version None"),
-        (Pull("mallory", 0), "not a member"),
-        (Hello("mallory", 0), "not a member"),
-        (Model(0, 0, np.zeros(40, np.float32)), "does not take"),
-        (Bye(), "does not take"),
-    ],
-)
-def test_lies_are_refused_and_change_nothing(message, complaint):
-    world = World()
-    world.begin()
-    world.pull("a")
-    with pytest.raises(WireError, match=complaint):
-        world.server.receive(message, 110.0)
-    assert world.server.version == 0 and (world.server.parameters.theta == 0).all()
-    world.push("a", 0)  # an honest one is still taken
-    assert world.server.version == 1
-
-
-def test_one_push_for_each_model():
-    world = World()
-    world.begin()
-    world.round("a")
-    with pytest.raises(WireError, match="was last sent version None"):
-        world.push("a", 0)
-
-
-def test_after_a_restart_the_old_push_is_not_taken():
-    world = World()
-    world.begin()
-    world.pull("a")
-    assert isinstance(world.server.receive(Hello("a", 1), 120.0)[0][1], Begin)
-    with pytest.raises(WireError):
-        world.push("a", 0)
-    world.round("a")
-    assert world.said("hello")[-1]["incarnation"] == 1
-
-
 def test_the_evaluator_waits_for_its_update_and_holds_up_nobody():
     world = World()
     world.begin()
@@ -266,59 +145,6 @@ def test_the_evaluator_waits_for_its_update_and_holds_up_nobody():
     update = world.said("update")[0]
     one = sum(update[kind] for kind in ("values", "indices", "headers", "framing"))
     assert first["push_bytes"] == 0 and second["push_bytes"] == 3 * one
-
-
-def test_the_last_model_is_measured_before_the_end():
-    world = World(stop=Stop(updates=2))
-    world.begin()
-    world.pull("evaluator", after=0)
-    world.round("a")
-    world.round("b")
-    assert world.server.ended.reason == "updates" and not world.server.over
-    assert world.pull("a") == []  # nobody trains any more
-    world.server.receive(Score("evaluator", 0, 0.1, 1.0), 111.0)
-    ((node, model),) = world.pull("evaluator", after=200)
-    assert node == "evaluator" and model.version == 2
-    replies = world.server.receive(Score("evaluator", 2, 0.7, 1.0), 112.0)
-    assert {type(reply) for _, reply in replies} == {Bye} and len(replies) == 4
-    assert world.server.over and world.server.deadline() is None
-    assert world.records[-1]["what"] == "stop" and world.records[-1]["reason"] == "updates"
-
-
-def test_an_evaluator_that_is_gone_does_not_keep_the_run_alive():
-    world = World(stop=Stop(updates=1))
-    world.begin()
-    world.round("a", now=110.0)
-    assert world.server.deadline() == 110.0 + ENDING
-    assert len(world.server.tick(110.0 + ENDING)) == 4
-    assert world.server.over
-
-
-@pytest.mark.parametrize(
-    ("stop", "reason"), [(Stop(time=30.0), "time"), (Stop(accuracy=0.9), "accuracy")]
-)
-def test_other_ways_to_end(stop, reason):
-    world = World(stop=stop)
-    world.begin(now=105.0)
-    world.pull("evaluator")
-    if reason == "time":
-        assert world.server.deadline() == 135.0
-        world.server.tick(135.0)
-    else:
-        world.server.receive(Score("evaluator", 0, 0.89, 0.1), 110.0)
-        assert world.server.ended is None
-        world.pull("evaluator")
-    world.server.receive(Score("evaluator", 0, 0.9, 0.1), 136.0)
-    assert world.server.over
-    assert world.said("stop")[0]["reason"] == reason
-
-
-def test_a_run_can_be_ended_from_outside():
-    world = World()
-    world.begin()
-    assert len(world.server.end("canceled", 115.0)) == 4
-    assert world.server.end("canceled", 116.0) == []
-    assert world.said("stop") == [{"at": 10.0, "what": "stop", "reason": "canceled"}]
 
 
 def test_a_barrier_holds_pulls_until_all_have_pushed():
@@ -345,64 +171,3 @@ def test_a_barrier_gives_up_on_the_dead():
     assert world.server.deadline() == 130.0
     ((node, model),) = world.server.tick(130.0)
     assert (node, model.version) == ("a", 1)
-
-
-def test_divergence_ends_the_run_once_most_workers_say_so():
-    world = World()
-    world.begin()
-    for name in WORKERS:
-        world.pull(name)
-    world.server.receive(Diverged("a", 0), 110.0)
-    assert world.server.ended is None  # one may be wrong, or lie
-    world.server.receive(Diverged("b", 0), 110.0)
-    assert world.server.ended.reason == "diverged"
-
-
-def test_a_worker_that_recovers_is_not_counted_as_diverged():
-    world = World()
-    world.begin()
-    world.pull("a")
-    world.pull("b")
-    world.server.receive(Diverged("a", 0), 110.0)
-    world.round("a")
-    world.server.receive(Diverged("b", 0), 110.0)
-    assert world.server.ended is None
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_mutated_messages_do_no_harm():
-    """Fuzz the server as a member would, through the wire: it must refuse or take, never fail."""
-    world = World(codec=TopK(keep=Fraction(0.1)), modulation=PerParameter())
-    world.begin()
-    dice = random.Random(11)
-    gradient = np.random.default_rng(3).normal(size=40).astype(np.float32)
-    taken = refused = 0
-    for number in range(100_000):
-        if number % 10 == 0:
-            world.pull("a")
-        sent = world.server._working.version("a") or 0
-        frames = world.codec.encode(gradient, LAYOUT)
-        honest = dice.choice(
-            [
-                Update("a", sent, 0.5, 0.01, frames),
-                Pull("a", number),
-                Hello("b", 1),
-                Score("evaluator", 0, 0.5, 0.5),
-                Diverged("c", sent),
-            ]
-        )
-        before = world.server.parameters.theta.copy(), world.server.version
-        try:
-            message = wire.unpack([mutate(bytes(f), dice) for f in wire.pack(honest)])
-            world.server.receive(message, 110.0)
-            taken += 1
-        except WireError:
-            refused += 1
-            assert world.server.version == before[1]
-            assert (world.server.parameters.theta == before[0]).all()
-        if world.server.version != before[1]:
-            changed = np.flatnonzero(world.server.parameters.theta != before[0])
-            assert len(changed) <= 4  # never more entries than the codec sends
-            assert np.isfinite(world.server.parameters.theta).all() or not len(changed)
-            world.server.parameters.theta[:] = 0
-    assert taken > 1000 and refused > 1000 and world.server.version > 100

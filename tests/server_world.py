@@ -1,0 +1,73 @@
+"""A parameter server by hand: messages in, messages out, `now` as we please."""
+
+import io
+import json
+
+import numpy as np
+
+from emulator.codecs import Dense, Plain
+from emulator.core.messages import Hello, Pull, Update
+from emulator.core.parameters import Parameters
+from emulator.core.server import ParameterServer, Stop
+from emulator.layout import Layout, Variable
+from emulator.modulation import Constant
+from emulator.runlog import RunLog
+from emulator.synchronization import Asynchronous
+
+LAYOUT = Layout((Variable("w", (40,), "dense", 0),))
+WORKERS = ("a", "b", "c")
+
+
+class World:
+    """A server, its log, and ways to talk to it in a word."""
+
+    def __init__(self, **options):
+        self.sink = io.BytesIO()
+        self.codec = options.pop("codec", Dense())
+        synchronization = options.pop("synchronization", Asynchronous())
+        modulator = options.pop("modulation", Constant()).start(LAYOUT)
+        options.setdefault("stop", Stop(updates=1000))
+        options.setdefault("evaluator", "evaluator")
+        self.server = ParameterServer(
+            Parameters(np.zeros(40, np.float32), 0.5, modulator),
+            layout=LAYOUT,
+            codec=self.codec,
+            synchronizer=synchronization.start(frozenset(WORKERS)),
+            workers=WORKERS,
+            log=RunLog(self.sink),
+            now=100.0,
+            **options,
+        )
+        self.ticket = 0
+
+    def begin(self, now=105.0):
+        members = [*WORKERS, *(["evaluator"] if self.server._evaluator else [])]
+        for name in members:
+            replies = self.server.receive(Hello(name, 0), now)
+        return replies
+
+    def pull(self, node, now=110.0, after=0, held=None):
+        self.ticket += 1
+        return self.server.receive(Pull(node, self.ticket, after, held), now)
+
+    def push(self, node, version, now=110.0, value=1.0):
+        gradient = np.full(40, value, np.float32)
+        frames = Plain(self.codec, LAYOUT).encode(gradient)
+        return self.server.receive(Update(node, version, 0.5, 0.01, frames), now)
+
+    def ramp(self, node, version, shift=0):
+        """Push a gradient of which a sparse codec takes four neighbours."""
+        gradient = np.roll(np.arange(40, dtype=np.float32) / 3, 7 * shift)
+        frames = Plain(self.codec, LAYOUT).encode(gradient)
+        return self.server.receive(Update(node, version, 0.5, 0.01, frames), 110.0)
+
+    def round(self, node, now=110.0):
+        (reply,) = self.pull(node, now)
+        return self.push(node, reply[1].version, now)
+
+    @property
+    def records(self):
+        return [json.loads(line) for line in self.sink.getvalue().splitlines()]
+
+    def said(self, what):
+        return [record for record in self.records if record["what"] == what]
