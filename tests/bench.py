@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import coding, cost, exchange, fleet, gradient, table
+from benchmarks import coding, cost, exchange, fleet, gradient, patches, table, trained
 
 from emulator import models
 from emulator.errors import EmulatorError
@@ -50,7 +50,7 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
     if part in (None, "containers"):
         found |= _containers(seconds)
     if part in (None, "coding"):
-        found["coding"] = _coding()
+        found |= _coding()
     if part in (None, "virtual"):
         found["virtual"] = _virtual()
     return found
@@ -71,13 +71,21 @@ def _containers(seconds: float) -> dict[str, Any]:
     return {"gradient": alone, "exchange": exchanges, "run": _runs(seconds)}
 
 
-def _coding() -> dict[int, Any]:
-    layout = models.find(gradient.MODEL).layout
+def _coding() -> dict[str, Any]:
+    layout, large = models.find(gradient.MODEL).layout, coding.flat(LARGE)
     found = {}
-    for shape, repeats in [(layout, 100), (coding.flat(MEDIUM), 30), (coding.flat(LARGE), 3)]:
+    for shape, repeats in [(layout, 100), (coding.flat(MEDIUM), 30), (large, 3)]:
         say(f"every codec, {shape.size:,} parameters")
         found[shape.size] = coding.measure(shape, repeats)
-    return found
+    say("gradients of a model that has trained, and patches")
+    return {
+        "coding": found,
+        "trained": trained.measure(100),
+        "patches": {
+            layout.size: patches.measure(layout, 0.01, 100),
+            large.size: patches.measure(large, 0.0001, 100),
+        },
+    }
 
 
 def _virtual() -> dict[str, Any]:

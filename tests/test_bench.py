@@ -5,11 +5,13 @@ import sys
 import time
 from typing import get_args
 
+import pytest
+
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
 
-from .benchmarks import books, coding, cost, fleet, table
+from .benchmarks import books, coding, cost, fleet, patches, table, trained
 
 
 def found(others):
@@ -38,6 +40,13 @@ def found(others):
                 "values": {},
             }
         },
+        "trained": {
+            "entries": 4000,
+            "least": 8.08,
+            "indices": {"gap": {"bits": 8.5, "encode": 0.04, "decode": 0.05}},
+            "updates": {"gap, f32": 79.2},
+        },
+        "patches": {2_000_000: {"f32": 2.0, "f16": 2.24}},
     }
 
 
@@ -53,6 +62,10 @@ def test_a_run_is_set_beside_what_its_parts_allow():
     assert row(page, "sum without others") == ["5.00", "5.00"]
     assert row(page, "encode") == ["2.00", "2.0", "4.0"]
     assert row(page, "topk") == ["1.00", "4.0", "2.0", "0.50", "4,321"]
+    assert row(page, "4,000 indices") == ["bits", "write,", "us", "read,", "us"]
+    assert row(page, "gap ") == ["8.5", "40", "50"]
+    assert row(page, "gap, f32") == ["79"]
+    assert row(page, "2,000,000 parameters") == ["2.0", "2.2"]
     assert "not installed" in page
     assert "WARNING" not in page
 
@@ -129,3 +142,19 @@ def test_every_codec_and_coding_is_timed(monkeypatch):
     assert took["values"].keys() == VALUES.keys()
     assert all(value > 0 for value in took["top"].values())
     assert took["codecs"]["dense"]["bytes"] == 80_000
+
+
+def test_a_patch_is_timed():
+    took = patches.measure(coding.flat(2_000), keep=0.01, repeats=2)
+    assert took.keys() == {"f32", "f16"}
+    assert min(took.values()) > 0
+
+
+@pytest.mark.tensorflow
+def test_codings_of_a_trained_models_gradient_are_weighed():
+    found = trained.measure(repeats=1)
+    assert found["indices"].keys() == INDICES.keys()
+    assert found["indices"]["u32"]["bits"] == 32
+    assert found["indices"]["golomb"]["bits"] < 1.04 * found["least"]
+    assert found["indices"]["matrix"]["bits"] < found["indices"]["golomb"]["bits"]
+    assert found["updates"]["matrix, ternary"] > found["updates"]["gap, f32"]

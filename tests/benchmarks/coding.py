@@ -74,7 +74,7 @@ def _top(gradient: Vector, layout: Layout, repeats: int) -> Times:
 
     for _ in range(STALENESS):
         both()
-    return _best(
+    return best(
         {
             "copy": gradient.copy,
             "copy over": lambda: np.copyto(there, gradient),
@@ -104,7 +104,7 @@ def _tensorflow(gradient: Vector, repeats: int) -> Times:
         return {}
     tensor, most = tf.abs(tf.constant(gradient)), gradient.size // 100
     top = {"TensorFlow's top_k": lambda: tf.math.top_k(tensor, most, sorted=False)}
-    return _best(top, min(repeats, 3))
+    return best(top, min(repeats, 3))
 
 
 def _codec(codec: Codec, gradients: Sequence[Vector], layout: Layout, repeats: int) -> Times:
@@ -114,7 +114,7 @@ def _codec(codec: Codec, gradients: Sequence[Vector], layout: Layout, repeats: i
         "encode": lambda: encoder.encode(next(coming)),
         "decode": lambda: codec.decode(frames, layout),
     }
-    return _best(steps, repeats) | {"bytes": sum(map(len, frames))}
+    return best(steps, repeats) | {"bytes": sum(map(len, frames))}
 
 
 def _sparse(sparse: Sparse, gradient: Vector, layout: Layout, repeats: int) -> Times:
@@ -125,14 +125,14 @@ def _sparse(sparse: Sparse, gradient: Vector, layout: Layout, repeats: int) -> T
         "encode": lambda: sparse.encode(chosen, worth, layout),
         "decode": lambda: sparse.decode(frames, layout, layout.size),
     }
-    return _best(steps, repeats) | {"bytes": sum(map(len, frames))}
+    return best(steps, repeats) | {"bytes": sum(map(len, frames))}
 
 
 def _place(layout: Layout) -> Place:
     return Place(layout, np.random.default_rng(0))
 
 
-def _best(steps: Steps, repeats: int) -> Times:
+def best(steps: Steps, repeats: int) -> Times:
     """One after the other, again and again: what else the machine does meets all alike."""
     took: dict[str, list[float]] = {name: [] for name in steps}
     for _ in range(repeats):

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import patches, trained
 from .cost import each
 
 WIDTH = 56
@@ -16,7 +17,8 @@ def page(found: dict[str, Any]) -> str:
         lines += [*_rates(found), "", *_costs(found), "", *_memory(found)]
         lines += [*_doubts(found), ""]
     if "coding" in found:
-        lines += [*_coding(found["coding"]), ""]
+        lines += [*_coding(found["coding"]), "", *_trained(found["trained"]), ""]
+        lines += [*_patches(found["patches"]), ""]
     if "virtual" in found:
         lines += _virtual(found["virtual"])
     return "\n".join(lines).rstrip()
@@ -78,6 +80,36 @@ def _coding(found: dict[int, Any]) -> list[str]:
                 lines.append(line + f"{took['decode']:>12.2f}{took['bytes']:>12,}")
         lines.append("")
     return lines[:-1]
+
+
+def _trained(found: dict[str, Any]) -> list[str]:
+    heads = ["bits", "write, us", "read, us"]
+    return [
+        f"a gradient of {trained.MODEL} after {trained.LOOKED_AT[0]} updates and more, 1 %",
+        _narrow(f"  {found['entries']:,} indices", *heads),
+        *[
+            _narrow(
+                f"    {name}",
+                f"{row['bits']:.1f}",
+                f"{1e3 * row['encode']:.0f}",
+                f"{1e3 * row['decode']:.0f}",
+            )
+            for name, row in found["indices"].items()
+        ],
+        _narrow("    a random set, at least", f"{found['least']:.1f}"),
+        _narrow("  an update, dense over sent", ""),
+        *[_narrow(f"    {pair}", f"{times:.0f}") for pair, times in found["updates"].items()],
+    ]
+
+
+def _patches(found: dict[int, Any]) -> list[str]:
+    lines = [
+        f"to apply an update and send a patch to who is {patches.BEHIND} versions behind, ms",
+        _narrow("", "f32", "f16"),
+    ]
+    for size, took in found.items():
+        lines.append(_narrow(f"    {size:,} parameters", *[f"{ms:.1f}" for ms in took.values()]))
+    return lines
 
 
 def _timed(what: str, size: int, took: float, copy: float) -> str:

@@ -1,0 +1,67 @@
+"""What codings make of the gradients of a model that has trained for a while: they are no noise."""
+
+import math
+from statistics import mean
+from typing import Any
+
+from emulator import datasets, models
+from emulator.codecs import TopK, Vector
+from emulator.codecs.indices import CODINGS
+from emulator.learners.export import exported
+from emulator.learners.graph import GraphLearner
+from emulator.streams import stream
+from emulator.units import Fraction
+
+from .coding import best
+from .gradient import BATCH, DATASET, MODEL
+
+KEEP = Fraction(0.01)
+RATE = 0.1
+LOOKED_AT = range(100, 141, 10)
+"""Updates after which gradients are taken."""
+WRITTEN = (("gap", "f32"), ("golomb", "f16"), ("golomb", "int8"), ("matrix", "ternary"))
+"""Pairs of index and value coding whose whole updates are weighed."""
+
+
+def measure(repeats: int) -> dict[str, Any]:
+    """Bits an index and milliseconds of each coding, and how many times smaller updates are."""
+    layout = models.find(MODEL).layout
+    found = gradients()
+    codec = TopK(KEEP)
+    sets = [codec.decode(codec.encode(gradient, layout), layout).indices for gradient in found]
+    chosen = [one for one in sets if one is not None]
+    entries = chosen[0].size
+    updates = {}
+    for indices, values in WRITTEN:
+        coded = TopK(KEEP, indices=indices, values=values)  # type: ignore[arg-type]
+        sent = mean(sum(map(len, coded.encode(gradient, layout))) for gradient in found)
+        updates[f"{indices}, {values}"] = 4 * layout.size / sent
+    rows = {}
+    for name, coding in CODINGS.items():
+        frames = [coding.encode(one, layout) for one in chosen]
+        rows[name] = {
+            "bits": mean(8 * len(frame) / entries for frame in frames),
+            **best(
+                {
+                    "encode": lambda coding=coding: coding.encode(chosen[0], layout),
+                    "decode": lambda c=coding, f=frames[0]: c.decode(f, entries, layout),
+                },
+                repeats,
+            ),
+        }
+    least = math.log2(math.comb(layout.size, entries)) / entries
+    return {"entries": entries, "least": least, "indices": rows, "updates": updates}
+
+
+def gradients() -> list[Vector]:
+    """Of one learner, which descends on mini-batches that it draws."""
+    learner, theta = GraphLearner(exported(MODEL)), models.find(MODEL).initial(1)
+    examples, draws = datasets.load(DATASET).train, stream("benchmarks/trained")
+    found = []
+    for number in range(max(LOOKED_AT) + 1):
+        batch = examples.batch(draws.choice(len(examples), BATCH, replace=False))
+        gradient, _ = learner.gradient(theta, *batch)
+        if number in LOOKED_AT:
+            found.append(gradient)
+        theta = theta - RATE * gradient
+    return found
