@@ -9,19 +9,28 @@ _LSTM = (
     "evaluate.every=4000",
     "stop.updates=40000",
 )
-_MODELS: dict[str, tuple[tuple[str, ...], str]] = {  # what each sets, and its learning rate
-    "MNIST CNN": ((), "0.03"),
-    "character LSTM": (_LSTM, "0.003"),
+_MODELS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
+    # what each sets, its learning rate, and its codecs by the name of the entry
+    "MNIST CNN": ((), "0.03", {"dense": "dense", "adacomp-residual": "adacomp-residual"}),
+    "character LSTM": (
+        _LSTM,
+        "0.003",
+        {
+            "dense": "dense",
+            "adacomp-residual": "adacomp-residual",
+            # the paper tries 1.5 to 3, and has 2
+            "adacomp-residual, factor 1.5": "{kind: adacomp-residual, factor: 1.5}",
+        },
+    ),
 }
-_CODECS = ("dense", "adacomp-residual")
 
 RESIDUAL = Study(
     name="residual",
     about="AdaComp by residuals against dense training, ten learners",
     scenario="residual.yaml",
     entries=tuple(
-        Entry(model, codec, (*sets, f"training.codec={codec}"), (rate,))
-        for model, (sets, rate) in _MODELS.items()
-        for codec in _CODECS
+        Entry(model, name, (*sets, f"training.codec={codec}"), (rate,))
+        for model, (sets, rate, codecs) in _MODELS.items()
+        for name, codec in codecs.items()
     ),
 )
