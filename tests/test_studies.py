@@ -234,8 +234,11 @@ def test_the_table_of_residuals(tmp_path: Path) -> None:
     assert "| CNN: adacomp-residual | 95.82 % (95.82 % – 95.82 %) | 98.10 %" in told
     assert "| -1.95 points |" in told
     # by the summary 100 bytes a dense update; the first two fifths send four times as much
-    assert "| CNN: conv, as the paper counts | 25 | 25 | 57.1 | 100 | 100 | 100 |" in told
-    assert "| CNN: on the wire | 25 |" in told
+    assert (
+        "| CNN: adacomp-residual, conv, as the paper counts | 25 | 25 | 57.1 | 100 | 100 | 100 |"
+        in told
+    )
+    assert "| CNN: adacomp-residual, on the wire | 25 |" in told
 
 
 def test_the_table_of_pulls(tmp_path: Path) -> None:

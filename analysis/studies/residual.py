@@ -71,7 +71,7 @@ def _compression(row: Row) -> Iterator[list[str]]:
     seeds = [_ratios(run) for run in row.read()]
     for kind in seeds[0]:
         parts = [median(one[kind][part] for one in seeds) for part in range(_PARTS)]
-        yield [f"{row.world}: {kind}", *map(figures, parts)]
+        yield [f"{row.world}: {row.entry}, {kind}", *map(figures, parts)]
 
 
 def _ratios(run: Run) -> dict[str, list[float]]:
