@@ -137,7 +137,9 @@ def test_every_codec_and_coding_is_timed(monkeypatch):
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     took = coding.measure(coding.flat(20_000), repeats=2)
     assert {"copy", "argpartition, encode", "encode", "decode, apply"} <= took["top"].keys()
-    assert took["codecs"].keys() == {codec.kind for codec in get_args(AnyCodec)}
+    assert took["codecs"].keys() == {codec.kind for codec in get_args(AnyCodec)} | {coding.WARMING}
+    warming, warm = took["codecs"][coding.WARMING], took["codecs"]["dgc"]
+    assert warming["bytes"] > 100 * warm["bytes"]  # a quarter, and a thousandth
     assert took["indices"].keys() == INDICES.keys()
     assert took["values"].keys() == VALUES.keys()
     assert all(value > 0 for value in took["top"].values())

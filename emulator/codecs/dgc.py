@@ -116,8 +116,9 @@ class Corrected:
 
     def _forget(self, sent: Gradient) -> None:
         """What has been sent is owed no longer, but for what its coding left of it."""
-        self._velocity[sent.indices] = 0
-        self._residual[sent.indices] -= sent.values
+        where = slice(None) if sent.indices is None else sent.indices.astype(np.intp)
+        self._velocity[where] = 0
+        self._residual[where] = self._residual[where] - sent.values
         self.velocity, self._velocity = self._velocity, self.velocity
         self.residual, self._residual = self._residual, self.residual
         self._updates += 1

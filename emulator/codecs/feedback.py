@@ -70,7 +70,8 @@ class ErrorFeedback:
         if sent.indices is None:
             owed -= sent.values
         else:
-            owed[sent.indices] -= sent.values
+            where = sent.indices.astype(np.intp)
+            owed[where] = owed.take(where) - sent.values
         self.residual = owed
         return frames
 

@@ -3,13 +3,13 @@
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, replace
 from itertools import cycle
 from typing import Any, get_args
 
 import numpy as np
 
-from emulator.codecs import AnyCodec, Codec, Place, TopK, Vector
+from emulator.codecs import DGC, AnyCodec, Codec, Place, TopK, Vector
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
@@ -21,8 +21,13 @@ from emulator.units import Fraction
 GRADIENTS = 4
 """Different ones that a codec meets in turn: of one that came again and again, an encoder with a
 memory would send ever more."""
+BEFORE = 5
+"""Updates before an encoder is looked at: DGC's warm-up is over then, if its epochs are as short."""
 STALENESS = 7
 """Updates between a pull and its push, as with eight devices."""
+WARMING = "dgc, first epoch"
+LONG = 1_000_000
+"""Updates of an epoch that does not end while it is timed."""
 _NEEDED = {"keep": Fraction(0.01), "threshold": 2.5758}
 """What codecs cannot do without: a hundredth of normal numbers, by either."""
 
@@ -41,7 +46,10 @@ def measure(layout: Layout, repeats: int) -> dict[str, dict[str, Any]]:
     gradient = gradients[0]
     return {
         "top": _top(gradient, layout, repeats),
-        "codecs": {codec.kind: _codec(codec, gradients, layout, repeats) for codec in every()},
+        "codecs": {
+            **{codec.kind: _codec(codec, gradients, layout, repeats) for codec in every()},
+            WARMING: _codec(DGC(), gradients, layout, repeats, epoch=LONG),
+        },
         "indices": {name: _sparse(Sparse(name), gradient, layout, repeats) for name in INDICES},
         "values": {
             name: _sparse(Sparse("u32", name), gradient, layout, repeats) for name in VALUES
@@ -107,9 +115,12 @@ def _tensorflow(gradient: Vector, repeats: int) -> Times:
     return best(top, min(repeats, 3))
 
 
-def _codec(codec: Codec, gradients: Sequence[Vector], layout: Layout, repeats: int) -> Times:
-    encoder, coming = codec.start(_place(layout)), cycle(gradients)
-    frames = encoder.encode(next(coming))
+def _codec(
+    codec: Codec, gradients: Sequence[Vector], layout: Layout, repeats: int, epoch: int = 1
+) -> Times:
+    encoder, coming = codec.start(replace(_place(layout), epoch=epoch)), cycle(gradients)
+    for _ in range(BEFORE):
+        frames = encoder.encode(next(coming))
     steps: Steps = {
         "encode": lambda: encoder.encode(next(coming)),
         "decode": lambda: codec.decode(frames, layout),
