@@ -22,7 +22,7 @@ GRADIENTS = 4
 """Different ones that a codec meets in turn: of one that came again and again, an encoder with a
 memory would send ever more."""
 BEFORE = 5
-"""Updates before an encoder is looked at: DGC's warm-up is over then, if its epochs are as short."""
+"""Updates before an encoder is timed: after so many epochs of one each, DGC is warm."""
 STALENESS = 7
 """Updates between a pull and its push, as with eight devices."""
 WARMING = "dgc, first epoch"
