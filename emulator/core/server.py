@@ -10,16 +10,15 @@ Whoever drives it passes `now`, and asks `deadline()` when it wants to be called
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from ..codecs.accounting import accounting
-from ..codecs.base import Codec, Gradient, Vector
+from ..codecs.base import Codec, Vector
 from ..errors import WireError
 from ..layout import Layout
 from ..pulls import Dense, Pulls
 from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
-from . import wire
+from .ledger import Arrival, Ledger
 from .messages import (
     Begin,
     Bye,
@@ -63,14 +62,6 @@ class Ended:
     detail: str = ""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class Arrival:
-    """A push, decoded and found to be honest, not yet applied."""
-
-    update: Update
-    gradient: Gradient
-
-
 class ParameterServer:
     """Holds the model, applies pushes, and answers pulls; never waits for an evaluation."""
 
@@ -91,16 +82,14 @@ class ParameterServer:
     ) -> None:
         """Without `pulls`, models travel as they are."""
         self.parameters = parameters
-        self.zero: float | None = None
         self.ended: Ended | None = None
         self.over = False
         self.layout = layout
         self._codec, self._synchronizer = codec, synchronizer
-        self._accounting = accounting(codec)
         self._pulls = pulls or Dense().start(layout)
         self._workers = frozenset(workers)
         self._evaluator = evaluator
-        self._stop, self._log, self._encrypted = stop, log, encrypted
+        self._stop, self._ledger = stop, Ledger(log, codec, layout, encrypted)
         self._gather_until = now + GATHERING
         self._missing = self._members()
         self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
@@ -110,7 +99,11 @@ class ParameterServer:
         self._evaluated: int | None = None  # version that the evaluator was sent last
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
         self._scored = -1
-        self._push_bytes = 0
+
+    @property
+    def zero(self) -> float | None:
+        """When the run began, on the driver's clock; None before."""
+        return self._ledger.zero
 
     @property
     def version(self) -> int:
@@ -155,7 +148,7 @@ class ParameterServer:
     def refuse(self, node: str, reason: str, now: float) -> None:
         """Note a message that could not be taken."""
         if self.zero is not None:
-            self._write(now, "refused", node=node, reason=reason)
+            self._ledger.write(now, "refused", node=node, reason=reason)
 
     def deadline(self) -> float | None:
         """When `tick` wants to be called, on the driver's clock; None: not before a message."""
@@ -206,17 +199,17 @@ class ParameterServer:
         self._sent(hello.node, None)  # what it computed on is gone
         self._parked.pop(hello.node, None)
         if self.zero is not None:
-            self._write(now, "hello", node=hello.node, incarnation=hello.incarnation)
+            self._ledger.write(now, "hello", node=hello.node, incarnation=hello.incarnation)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
         self._hellos[hello.node] = (now, hello.incarnation)
         self._missing.discard(hello.node)
         if self._missing:
             return []
-        self.zero = now
+        self._ledger.zero = now
         for node, (at, incarnation) in self._hellos.items():
-            self._write(at, "hello", node=node, incarnation=incarnation)
+            self._ledger.write(at, "hello", node=node, incarnation=incarnation)
         self._hellos, self._missing = {}, set()
-        self._write(now, "start", devices=len(self._workers), zero=now)
+        self._ledger.write(now, "start", devices=len(self._workers), zero=now)
         self._synchronizer.begin(now)
         begin = Begin(now)
         return [(node, begin) for node in sorted(self._members())]
@@ -230,9 +223,10 @@ class ParameterServer:
         if self.over or self.ended is None:
             return []
         self.over = True
-        self.zero = self.ended.at if self.zero is None else self.zero
+        if self.zero is None:
+            self._ledger.zero = self.ended.at
         facts = {"detail": self.ended.detail} if self.ended.detail else {}
-        self._write(self.ended.at, "stop", reason=self.ended.reason, **facts)
+        self._ledger.write(self.ended.at, "stop", reason=self.ended.reason, **facts)
         return [(node, Bye()) for node in sorted(self._members() - self._missing)]
 
     # -- pushes and scores ---------------------------------------------------------------------
@@ -261,9 +255,8 @@ class ParameterServer:
         steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
         divisors = self.parameters.apply(steps, self._weights(arrivals))
         self._pulls.changed([gradient for gradient, _ in steps], self.parameters.everywhere)
-        for number, (arrival, divisor) in enumerate(zip(arrivals, divisors, strict=True), 1):
-            self._record(arrival, before + number, before, divisor, now)
-            self._diverged.discard(arrival.update.node)
+        self._ledger.step(arrivals, divisors, before, now)
+        self._diverged.difference_update(arrival.update.node for arrival in arrivals)
         oldest = self._working.oldest
         self.parameters.forget(self.version if oldest is None else oldest)
         if self._stop.updates is not None and self.version >= self._stop.updates:
@@ -273,38 +266,10 @@ class ParameterServer:
         weights = self._synchronizer.weights
         return [weights[arrival.update.node] for arrival in arrivals] if weights else None
 
-    def _record(
-        self, arrival: Arrival, version: int, before: int, divisor: float, now: float
-    ) -> None:
-        update, count = arrival.update, self._codec.count(arrival.update.frames)
-        pushed = wire.pushed(update, count, encrypted=self._encrypted)
-        self._push_bytes += pushed.total
-        self._write(
-            now,
-            "update",
-            node=update.node,
-            version=version,
-            updates=version,
-            staleness=before - update.version,
-            divisor=divisor,
-            loss=update.loss,
-            compute=update.compute,
-            entries=len(arrival.gradient.values),
-            values=pushed.values,
-            indices=pushed.indices,
-            headers=pushed.headers,
-            framing=pushed.framing,
-            **self._paper(arrival.gradient),
-        )
-
-    def _paper(self, gradient: Gradient) -> dict[str, Any]:
-        """What the codec's paper would have counted."""
-        return {"paper": self._accounting(gradient, self.layout)} if self._accounting else {}
-
     def _doubt(self, node: str, now: float) -> None:
         """One worker may be wrong, or lie; when most of them say so the model is lost."""
         self._diverged.add(node)
-        self._write(now, "diverged", node=node, version=self.version)
+        self._ledger.write(now, "diverged", node=node, version=self.version)
         if 2 * len(self._diverged) > len(self._workers):
             self._end("diverged", now, "most workers' gradients are not finite")
 
@@ -313,15 +278,7 @@ class ParameterServer:
             raise WireError(f"{score.node} is not the evaluator")
         self._expect(score.node, score.version)
         self._scored = score.version
-        self._write(
-            now,
-            "evaluation",
-            version=score.version,
-            updates=score.version,
-            accuracy=score.accuracy,
-            loss=score.loss,
-            push_bytes=self._push_bytes,
-        )
+        self._ledger.score(score, now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)
 
@@ -352,8 +309,7 @@ class ParameterServer:
         if pull.node != self._evaluator:
             self._synchronizer.sent(pull.node)
         model = self._model(pull)
-        size = wire.size(model, encrypted=self._encrypted)
-        self._write(now, "pull", node=pull.node, version=self.version, bytes=size)
+        self._ledger.pull(pull.node, model, now)
         return model
 
     def _model(self, pull: Pull) -> Model | Patch:
@@ -372,6 +328,3 @@ class ParameterServer:
             self._working.end(node)
         else:
             self._working.begin(node, version)
-
-    def _write(self, now: float, what: str, **facts: object) -> None:
-        self._log.write(now - (self.zero or 0.0), what, **facts)

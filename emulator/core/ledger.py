@@ -1,0 +1,87 @@
+"""What a parameter server puts on record: every update, pull and score, and their bytes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..codecs.accounting import accounting
+from ..codecs.base import Codec, Gradient
+from ..layout import Layout
+from ..runlog import RunLog
+from . import wire
+from .messages import Model, Patch, Score, Update
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Arrival:
+    """A push, decoded and found to be honest, not yet applied."""
+
+    update: Update
+    gradient: Gradient
+
+
+class Ledger:
+    """Writes the run's log; its times count from `zero`, once that is known."""
+
+    def __init__(self, log: RunLog, codec: Codec, layout: Layout, encrypted: bool) -> None:
+        self.zero: float | None = None
+        """When all had said hello, on the driver's clock."""
+        self._log, self._codec, self._layout = log, codec, layout
+        self._encrypted = encrypted
+        self._accounting = accounting(codec)
+        self._push_bytes = 0
+
+    def write(self, now: float, what: str, **facts: object) -> None:
+        self._log.write(now - (self.zero or 0.0), what, **facts)
+
+    def step(
+        self, arrivals: Sequence[Arrival], divisors: Sequence[float], before: int, now: float
+    ) -> None:
+        """The updates of one step, which was taken at version `before`."""
+        for version, (arrival, divisor) in enumerate(
+            zip(arrivals, divisors, strict=True), before + 1
+        ):
+            self._update(arrival, version, before, divisor, now)
+
+    def _update(
+        self, arrival: Arrival, version: int, before: int, divisor: float, now: float
+    ) -> None:
+        update, count = arrival.update, self._codec.count(arrival.update.frames)
+        pushed = wire.pushed(update, count, encrypted=self._encrypted)
+        self._push_bytes += pushed.total
+        self.write(
+            now,
+            "update",
+            node=update.node,
+            version=version,
+            updates=version,
+            staleness=before - update.version,
+            divisor=divisor,
+            loss=update.loss,
+            compute=update.compute,
+            entries=len(arrival.gradient.values),
+            values=pushed.values,
+            indices=pushed.indices,
+            headers=pushed.headers,
+            framing=pushed.framing,
+            **self._paper(arrival.gradient),
+        )
+
+    def _paper(self, gradient: Gradient) -> dict[str, Any]:
+        """What the codec's paper would have counted."""
+        return {"paper": self._accounting(gradient, self._layout)} if self._accounting else {}
+
+    def pull(self, node: str, model: Model | Patch, now: float) -> None:
+        size = wire.size(model, encrypted=self._encrypted)
+        self.write(now, "pull", node=node, version=model.version, bytes=size)
+
+    def score(self, score: Score, now: float) -> None:
+        self.write(
+            now,
+            "evaluation",
+            version=score.version,
+            updates=score.version,
+            accuracy=score.accuracy,
+            loss=score.loss,
+            push_bytes=self._push_bytes,
+        )
