@@ -146,9 +146,8 @@ class Packer:
             some, owed = gradient[block], self._owed[block]
             np.add(self.residual[block], some, out=owed)
             most = maxima[first : first + each]
-            np.maximum.reduceat(owed, starts[: most.size], out=most)
-            least = np.minimum.reduceat(owed, starts[: most.size])
-            np.maximum(most, np.negative(least, out=least), out=most)
+            magnitudes = np.abs(owed, out=self._scratch[: owed.size])
+            np.maximum.reduceat(magnitudes, starts[: most.size], out=most)
             flags.append(bits.packed(self._reaching(owed, some, most, length)))
         return np.float32(maxima.mean(dtype=np.float64)), flags
 
