@@ -3,6 +3,7 @@
 import gc
 import time
 import tracemalloc
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,9 +11,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 
 from emulator.runlog import read
+from emulator.runtimes.virtual.pool import Pool
 from emulator.runtimes.virtual.runtime import VirtualRuntime
 from emulator.runtimes.virtual.session import play
 from emulator.scenario import Scenario, loads
@@ -192,8 +195,6 @@ def test_tensorflows_gradients_do_not_depend_on_the_cores(tmp_path: Path, algori
 
 
 def test_a_pool_does_all_in_order_and_with_one_tool_each() -> None:
-    from emulator.runtimes.virtual.pool import Pool
-
     pool = Pool([0, 1, 2])
     busy: set[int] = set()
 
@@ -209,4 +210,17 @@ def test_a_pool_does_all_in_order_and_with_one_tool_each() -> None:
     failing = pool.submit(lambda tool: 1 // (tool * 0))
     with pytest.raises(ZeroDivisionError):
         failing.result()
+    pool.close()
+
+
+def test_a_job_that_is_done_holds_no_model() -> None:
+    """Two hundred devices' results wait for their turn; their models would fill a cache."""
+    pool = Pool([0])
+    model = np.zeros(1000, np.float32)
+    gone = weakref.ref(model)
+    job = pool.submit(lambda tool, model=model: float(model.sum()))
+    del model
+    assert gone() is not None
+    assert job.result() == 0
+    assert gone() is None
     pool.close()

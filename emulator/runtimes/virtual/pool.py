@@ -14,15 +14,16 @@ from typing import Any, Generic, TypeVar
 Tool = TypeVar("Tool")
 Result = TypeVar("Result")
 
-AHEAD = 16
-"""Jobs for each tool that wait at most: what they hold, models for the most part, is memory."""
+AHEAD = 4
+"""Jobs for each tool that wait at most: the models that they hold should stay in a cache."""
 
 
 class Job(Generic[Result]):
     """Something that is done, or will be."""
 
     def __init__(self, pool: "Pool[Any]", work: Callable[[Any], Result]) -> None:
-        self._pool, self._work = pool, work
+        self._pool = pool
+        self._work: Callable[[Any], Result] | None = work
         self._future: Future[Result] = Future()
 
     def result(self) -> Result:
@@ -36,8 +37,12 @@ class Job(Generic[Result]):
         return self._future.result()
 
     def do(self, tool: Any) -> None:
+        """Once: what the work holds on to, a model for the most part, is let go of with it."""
+        work, self._work = self._work, None
+        if work is None:
+            raise RuntimeError("it is done already")
         try:
-            self._future.set_result(self._work(tool))
+            self._future.set_result(work(tool))
         except BaseException as error:
             self._future.set_exception(error)
 
