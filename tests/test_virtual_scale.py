@@ -214,7 +214,7 @@ def test_a_pool_does_all_in_order_and_with_one_tool_each() -> None:
 
 
 def test_a_job_that_is_done_holds_no_model() -> None:
-    """Two hundred devices' results wait for their turn; their models would fill a cache."""
+    """Two hundred devices' results wait for their turn; their models would be memory."""
     pool = Pool([0])
     model = np.zeros(1000, np.float32)
     gone = weakref.ref(model)

@@ -15,9 +15,8 @@ QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
 STEADY = 0.2
 """By how much a step's time may change while the containers run: a virtual machine's neighbours can
 make that a half, from one minute to the next. Virtual time reckons with the mean."""
-SPARE = 0.5
-"""Mean load of the host, as a share of its cores, up to which a device that wants one finds one: of
-two, one. With more, devices wait for cores and for caches, which virtual time knows nothing of."""
+SPARE = 0.6
+"""Mean load of the host, as a share of its cores, up to which a device that wants one finds one."""
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ Tool = TypeVar("Tool")
 Result = TypeVar("Result")
 
 AHEAD = 4
-"""Jobs for each tool that wait at most: the models that they hold should stay in a cache."""
+"""Jobs for each tool that wait at most: what they hold, models for the most part, is memory."""
 
 
 class Job(Generic[Result]):
