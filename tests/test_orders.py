@@ -146,6 +146,13 @@ def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
         assert (node.seed, node.user) == (7, 65534)
 
 
+def test_what_is_sent_fits_the_links_that_it_passes() -> None:
+    made = orders(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
+    assert str(made.server().network.shape[0]) == "ip link set dev eth0 gso_max_segs 14"
+    slow = orders(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
+    assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, "x").network.shape)
+
+
 def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
     network = orders(replace(HELD, cut="none")).device(FAR, "x").network
     assert (network.sever, network.mend) == ([], [])
@@ -228,6 +235,14 @@ def test_a_container_word_for_word() -> None:
     }
 
 
+def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
+    shares = {
+        node: spec.container(replace(WANTED, node=node)).get("cpu_shares", 1024)
+        for node in (SERVER, EVALUATOR, "near")
+    }
+    assert shares[SERVER] >= 32 * shares["near"] >= 1024 * shares[EVALUATOR]
+
+
 def test_no_profile_no_limits() -> None:
     kwargs = spec.container(replace(WANTED, cpu=None, memory=None))
     assert {"nano_cpus", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
@@ -246,7 +261,8 @@ def test_compose_has_every_node_of_its_scenario() -> None:
 
 @pytest.mark.parametrize("name", ["server", "evaluator", "device-0", "device-1"])
 def test_compose_makes_the_same_containers(name: str) -> None:
-    service, ours = COMPOSE["services"][name], spec.container(WANTED)
+    service, ours = COMPOSE["services"][name], spec.container(replace(WANTED, node=name))
+    assert service.get("cpu_shares") == ours.get("cpu_shares")
     for key in ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "stdin_open"):
         assert service[key] == ours[key]
     assert service["tmpfs"] == [f"{path}:{how}" for path, how in ours["tmpfs"].items()]

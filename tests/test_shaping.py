@@ -80,6 +80,7 @@ UP = "tc qdisc add dev eth0 parent 504e:1 handle 504f: tbf rate 1000000bit burst
         (
             Link(up=Side(Rate(5e7))),
             WITHOUT_NETEM,
+            "ip link set dev eth0 gso_max_segs 9\n"
             "tc qdisc add dev eth0 root handle 504e: tbf rate 50000000bit burst 14014 "
             "limit 1562500\n",
         ),
@@ -110,6 +111,23 @@ def test_a_link_in_tc_words(link: Link, backend: Backend, expected: str) -> None
     assert _text(tc.shape(link, backend)) == expected
 
 
+@pytest.mark.parametrize(
+    ("rates", "segments"),
+    [([], None), ([8e6], None), ([1e9], None), ([200e6, 8e6, 50e6], 9), ([200e6], 34)],
+    ids=["unrated", "too slow", "any fits", "the shortest that is not too slow", "one"],
+)
+def test_superpackets_are_as_long_as_the_buckets_beyond(
+    rates: list[float], segments: int | None
+) -> None:
+    beyond = [Side(Rate(rate)) for rate in rates] + [Side(delay=Seconds(0.01))]
+    lossy = Side(Rate(20e6), loss=Fraction(0.01))  # cuts them into frames in any case
+    commands = access.shape(Link(), WITHOUT_NETEM, beyond=[*beyond, lossy])
+    expected = "" if segments is None else f"ip link set dev eth0 gso_max_segs {segments}\n"
+    assert _text(commands) == expected
+    again = access.mend(Link(), replace(IN_KERNEL, cut="netem"), beyond=[*beyond, lossy])
+    assert _text(again).endswith(expected or "65535\n")
+
+
 def test_clearing_takes_only_what_is_ours_and_may_find_nothing() -> None:
     commands = access.clear()
     assert all(command.lenient for command in commands)
@@ -125,7 +143,7 @@ def test_clearing_takes_only_what_is_ours_and_may_find_nothing() -> None:
 
 @given(st.floats(49e3, 1e9))
 def test_rates_are_plain_bits_and_buffers_have_room_for_tcp(rate: float) -> None:
-    line = str(tc.shape(Link(up=Side(Rate(rate))), WITHOUT_NETEM)[0])
+    line = str(tc.shape(Link(up=Side(Rate(rate))), WITHOUT_NETEM)[-1])
     assert f" rate {round(rate)}bit " in line
     assert tc.burst(Rate(rate)) >= tc.ETHERNET
     assert tc.queue(Rate(rate)) >= max(16 * tc.ETHERNET, rate / 8 * 0.2)

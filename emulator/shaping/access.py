@@ -1,5 +1,6 @@
 """All that can be done to a node's access link, as commands to be run where the node lives."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from ..link import Link, Side
@@ -11,13 +12,16 @@ from .command import Command
 _DEAD = Link(up=Side(loss=Fraction(1)), down=Side(loss=Fraction(1)))
 
 
-def shape(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
+def shape(
+    link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+) -> list[Command]:
     """Make `device`, unshaped so far, the near end of `link`.
 
-    Where the backend's delay is `receiver`, that part is left to `Hold` at the far end.
+    `beyond` are the sides at the far ends that what is sent here passes: packets are made to fit
+    them. Where the backend's delay is `receiver`, that part is left to `Hold` at the far end.
     """
     lose = nft.lose(link, device) if backend.loss == "nftables" else []
-    return tc.shape(link, backend, device) + lose
+    return tc.shape(link, backend, device, beyond) + lose
 
 
 def clear(device: str = "eth0") -> list[Command]:
@@ -35,8 +39,10 @@ def sever(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
     return clear(device) + tc.shape(_DEAD, replace(backend, loss="netem"), device)
 
 
-def mend(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
+def mend(
+    link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+) -> list[Command]:
     """Undo `sever`, if it was done: the link is as it was shaped."""
     if backend.cut != "netem":
         return nft.mend()
-    return clear(device) + shape(link, backend, device)
+    return clear(device) + shape(link, backend, device, beyond)

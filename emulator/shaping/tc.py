@@ -14,11 +14,15 @@ A level that a side does not need is left out. Things that are easy to get wrong
 * Packets longer than a tbf's burst are cut, which on a fast link lets whole superpackets
   through. To lose frames one by one they must be cut there too: so a lossy side has a peak
   rate, which nobody feels, with room for one frame.
+* A tbf that cuts a superpacket cuts it into single frames, each with a timer, an interrupt and a
+  wake-up of its own. On a host full of devices that is most of what a network costs. So senders
+  make none that is longer than a bucket, but for those of slow links, which have few frames.
 * Only IPv4 is redirected, and only IPv4 enters the classes of a lossy uplink: an ARP request
   that got lost would silence a node for a second, and its WAN has no ARP to lose.
 """
 
 import math
+from collections.abc import Iterable
 
 from ..link import Link, Side
 from ..units import Rate, Seconds
@@ -43,16 +47,23 @@ SHORTEST_QUEUE = 16
 UNRATED_QUEUE = 10_000
 """Packets; more than TCP's windows let under way."""
 UNFELT = "100gbit"
+ANY_SEGMENTS = 65535
+FEW_SEGMENTS = 4
+"""A bucket of fewer frames would make everyone's superpackets short for the sake of a slow link."""
 
 
-def shape(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
+def shape(
+    link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+) -> list[Command]:
     """What makes `device` the near end of `link`, on a device that has no shape yet.
 
-    Loss is netem's alone here; nft must pick where the backend says so.
+    `beyond` are the sides that what is sent here passes at the far ends. Loss is netem's alone
+    here; nft must pick where the backend says so.
     """
     commands = []
-    if _cuts_superpackets(link.up, backend):
-        commands.append(f"ip link set dev {device} gso_max_segs 1")
+    most = _segments(link.up, beyond, backend)
+    if most < ANY_SEGMENTS:
+        commands.append(f"ip link set dev {device} gso_max_segs {most}")
     commands += _tree(link.up, backend, device, lossy=link.up.loss > 0)
     incoming = _tree(link.down, backend, _ifb(device), lossy=False)
     if incoming:
@@ -66,7 +77,7 @@ def clear(device: str = "eth0") -> list[Command]:
         f"tc qdisc del dev {device} root handle {HANDLE:x}:",
         f"tc qdisc del dev {device} ingress",
         f"ip link del dev {_ifb(device)} type ifb",
-        f"ip link set dev {device} gso_max_segs 65535",
+        f"ip link set dev {device} gso_max_segs {ANY_SEGMENTS}",
     ]
     return [Command.of(line, lenient=True) for line in lines]
 
@@ -170,9 +181,13 @@ def _places(side: Side) -> int:
     return math.ceil((way + queue(side.rate)) / ETHERNET)
 
 
-def _cuts_superpackets(up: Side, backend: Backend) -> bool:
-    """Whether TCP must send frame by frame: to lose them one by one, or because htb cannot cut."""
-    return up.loss > 0 or (up.rate is not None and backend.rate == "htb")
+def _segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
+    """Frames that TCP may hand down as one packet."""
+    if up.loss > 0 or (up.rate is not None and backend.rate == "htb"):
+        return 1  # to lose them one by one, or because htb cannot cut
+    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.loss]
+    fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
+    return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 
 
 def _ifb(device: str) -> str:

@@ -1,7 +1,7 @@
 """A scenario as what each container is told. Pure: no file is written, no engine asked."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ... import kinds
@@ -62,7 +62,8 @@ class Orders:
             else None,
             holds=self._holds(),
         )
-        return self._node(SERVER, part, scenario.server.link)
+        beyond = [device.link.down for device in scenario.nodes]
+        return self._node(SERVER, part, scenario.server.link, beyond)
 
     def device(self, device: Device, address: str) -> Node:
         training = self.scenario.training
@@ -76,18 +77,24 @@ class Orders:
             pull=kinds.plain(training.pull),
             hazards=list(device.hazards),
         )
-        return self._node(device.name, part, device.link)
+        return self._node(device.name, part, device.link, [self.scenario.server.link.down])
 
     def evaluator(self, address: str) -> Node:
         connection = self._connection(EVALUATOR, address, Link())
         return self._node(EVALUATOR, Evaluator(connection, self.scenario.evaluate.every), Link())
 
-    def _node(self, name: str, part: Worker | Evaluator | Server, link: Link) -> Node:
+    def _node(
+        self,
+        name: str,
+        part: Worker | Evaluator | Server,
+        link: Link,
+        beyond: Iterable[Side] = (),
+    ) -> Node:
         cuts = self.backend.cut != "none"
         network = Network(
-            shape=access.shape(link, self.backend),
+            shape=access.shape(link, self.backend, beyond=beyond),
             sever=access.sever(link, self.backend) if cuts else [],
-            mend=access.mend(link, self.backend) if cuts else [],
+            mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
         )
         return Node(name, self.scenario.seed, self.user, part, network)
 

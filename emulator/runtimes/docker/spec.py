@@ -5,12 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from ...node import config
+from ...roles import EVALUATOR, SERVER
 
 CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
 """What the supervisor needs: to shape links, and to run, pause and kill a child of lesser rights.
 The child, and so all that parses a peer's bytes, has none of them."""
 
 PROCESSES = 64
+
+SHARES = {SERVER: 65536, EVALUATOR: 2}
+"""Of a core that several want at once; a device has 1024, the engine's default. Neither the server
+nor the evaluator is on a device: devices should not notice what the one costs, nor wait for the
+other, which takes a core for as long as a test set is."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,8 @@ def container(wanted: Container) -> dict[str, Any]:
         "stdin_open": True,  # its lifeline
         "auto_remove": True,
     }
+    if wanted.node in SHARES:
+        kwargs["cpu_shares"] = SHARES[wanted.node]
     if wanted.cpu is not None:
         kwargs["nano_cpus"] = round(wanted.cpu * 1e9)
     if wanted.memory is not None:
