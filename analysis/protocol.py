@@ -17,6 +17,11 @@ _LEARNERS = {
     "numpy": "gradients by NumPy",
     "none": "no gradients, but messages of the sizes to be expected, so that nothing is learnt",
 }
+_WORK = {
+    "step": "a step takes",
+    "boot": "a boot takes",
+    "serve": "an update takes the server",
+}
 _LINKS = {
     "modelled": "links as TCP uses them (slow start, loss, back-off after a cut)",
     "ideal": "ideal links, without what TCP makes of them",
@@ -61,12 +66,11 @@ def virtual(run: Run) -> str:
     if not run.virtual:
         return ""
     assumed = told if isinstance(told, dict) else {}
-    laws = [
-        f"a {what} takes {_part(assumed[what])}" for what in ("step", "boot") if what in assumed
-    ]
+    laws = [f"{words} {_part(assumed[what])}" for what, words in _WORK.items() if what in assumed]
+    works = " and ".join([", ".join(laws[:-1]), laws[-1]] if laws[1:] else laws)
     facts = [
         _LEARNERS.get(str(assumed.get("learner")), "gradients by an unknown learner"),
-        *([" and ".join(laws) + " on a whole core"] if laws else []),
+        *([f"{works} on a whole core"] if works else []),
         _LINKS.get(run.manifest.get("tcp"), "links of an unknown kind"),
     ]
     return f" Played in virtual time: {'; '.join(facts)}."

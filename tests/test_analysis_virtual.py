@@ -50,6 +50,10 @@ def test_rows_that_virtual_time_does_not_play_are_left_out(tmp_path: Path) -> No
             "gradients by TensorFlow; a step takes 13ms and a boot takes 1s on a whole core; "
             "links as TCP uses them",
         ),
+        (
+            {"step": {"fixed": "9ms"}, "boot": {"fixed": "1s"}, "serve": {"fixed": "2ms"}},
+            "a step takes 9ms, a boot takes 1s and an update takes the server 2ms on a whole core",
+        ),
         ({"learner": "numpy"}, "gradients by NumPy; links as TCP uses them"),
         (
             {"step": {"normal": ["10ms", "1ms"]}},

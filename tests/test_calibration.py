@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,6 +26,7 @@ from emulator.codecs import AnyCodec, Dense, TopK
 from emulator.errors import HostError
 from emulator.laws import Fixed, LogNormal
 from emulator.scenario import dump, loads
+from emulator.scenario.model import Virtual
 from emulator.units import Fraction, Seconds
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +40,7 @@ FOUND = Calibration(
     codec="topk 1%",
     step=LogNormal((Seconds(0.00406), 0.0712)),
     boot=Fixed(Seconds(0.412)),
+    serve=Fixed(Seconds(0.00182)),
 )
 
 
@@ -114,6 +117,8 @@ DAMAGED = {
     "nothing": "null",
     "a key short": json.dumps({k: v for k, v in PLAIN.items() if k != "boot"}),
     "a key too many": json.dumps({**PLAIN, "kernel": "6"}),
+    "no time of the server's": json.dumps({k: v for k, v in PLAIN.items() if k != "serve"}),
+    "a server that takes no time": json.dumps({**PLAIN, "serve": {"fixed": 0.0}}),
     "another law": json.dumps({**PLAIN, "step": {"fixed": 1.0}}),
     "a time of zero": json.dumps({**PLAIN, "step": {"lognormal": [0.0, 0.1]}}),
     "not a number": json.dumps({**PLAIN, "boot": {"fixed": float("nan")}}),
@@ -164,11 +169,23 @@ def test_a_codec_in_a_few_words(codec: AnyCodec, feedback: bool, words: str) -> 
 def test_the_laws_stand_in_a_scenario_as_people_write_them() -> None:
     text = (ROOT / "scenarios" / "quickstart.yaml").read_text()
     scenario = loads(text, folder=ROOT / "scenarios")
-    virtual = scenario.virtual.model_copy(update={"step": FOUND.step, "boot": FOUND.boot})
+    assert scenario.virtual.open
+    virtual = scenario.virtual.filled(step=FOUND.step, boot=FOUND.boot, serve=FOUND.serve)
+    assert not virtual.open
     written = dump(scenario.model_copy(update={"virtual": virtual}))
     assert "lognormal: [4.06ms, 0.0712]" in written
     assert "fixed: 412ms" in written
+    assert "fixed: 1.82ms" in written
     assert loads(written).virtual == virtual
+
+
+def test_a_server_of_this_host_does_not_serve_devices_of_none() -> None:
+    laws = {"step": FOUND.step, "boot": FOUND.boot, "serve": FOUND.serve}
+    second = Fixed(Seconds(1.0))
+    assert Virtual(step=second).filled(**laws) == Virtual(step=second, boot=FOUND.boot)
+    assert Virtual(boot=second).filled(**laws).serve == FOUND.serve
+    assert Virtual(serve=second).filled(**laws).serve == second
+    assert Virtual(step=second, serve=second).filled(**laws).serve == second
 
 
 # -- what is measured ------------------------------------------------------------------------------
@@ -248,8 +265,56 @@ def test_a_worker_is_measured(
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
     assert 5e-5 < found.step.lognormal[0] < 0.05 < found.boot.fixed < 20
     assert 1e-3 <= found.step.lognormal[1] < 2
+    assert 2e-5 < found.serve.fixed < 0.05
     assert told == ["graphs", "calibrating digits-mlp, batch 32: a few seconds"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_worker_is_measured_while_other_things_happen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+    monkeypatch.setattr(measuring, "SELDOM", 0.01)
+    monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
+    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+        wait_for(lambda: len(meter.steps) >= measuring.FEW)
+    found = meter.refined(FOUND)
+    assert 5e-5 < found.step.lognormal[0] < 0.05
+    assert 2e-5 < found.serve.fixed < 0.05
+    assert found.boot == FOUND.boot
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_other_things_may_be_too_short_to_measure_by(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+        pass
+    assert meter.refined(FOUND) == FOUND
+
+
+def test_other_things_are_not_kept_from_failing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
+    looked, check = threading.Event(), measuring._check
+
+    def looking(*what: Any) -> None:
+        try:
+            check(*what)
+        finally:
+            looked.set()
+
+    monkeypatch.setattr(measuring, "_check", looking)
+    with (
+        pytest.raises(HostError, match=r"\(failed\):\nno such library"),
+        measuring.alongside("digits-mlp", 10, CODEC),
+    ):
+        assert looked.wait(20)
 
 
 def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,6 +401,7 @@ def test_the_command_measures_anew_and_keeps(asked: list[Any]) -> None:
         "mnist-cnn, batch 10, topk 1%, on here (Some Processor)",
         "step  4.06ms of a core, sigma 0.0712",
         "boot  412ms of a core",
+        "serve 1.82ms of a core",
         str(stored()[0].file),
     ):
         assert words in out, words

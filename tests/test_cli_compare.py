@@ -1,6 +1,8 @@
 """`emulate report` and `compare`: one run, several, and one on both runtimes."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +61,7 @@ def test_what_cannot_be_compared(
 def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
     from emulator import calibration
+    from emulator.calibration import measuring
     from emulator.cli import play
     from emulator.runtimes.docker import session
 
@@ -67,10 +70,16 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str
 
     def measure(*what: object, **more: object) -> calibration.Calibration:
         step = laws.LogNormal((Seconds(next(said["steps"])), 0.1))
-        boot = laws.Fixed(Seconds(0.5))
-        return calibration.Calibration("a", "b", "2026-01-01", "m", 1, "dense", step, boot)
+        boot, serve = laws.Fixed(Seconds(0.5)), laws.Fixed(Seconds(0.002))
+        return calibration.Calibration("a", "b", "2026-01-01", "m", 1, "dense", step, boot, serve)
 
+    @contextmanager
+    def alongside(*what: object, **more: object) -> Iterator[measuring.Meter]:
+        yield measuring.Meter(serving=said["served"], readings=said["read"])
+
+    said["served"] = said["read"] = []
     monkeypatch.setattr(calibration, "measure", measure)
+    monkeypatch.setattr(calibration, "alongside", alongside)
 
     def player(on: str) -> Any:
         folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / f"1-{on}")
@@ -103,7 +112,21 @@ def test_a_scenario_is_played_on_both_runtimes(
     assert found["virtual"].endswith("runs/pair/1-virtual")
     assert {row["difference"] for row in found["agreement"]} <= {0.0, None}
     assert (found["step_before_s"], found["step_after_s"]) == (0.02, 0.04)
+    assert found["step_meanwhile_s"] == pytest.approx(0.03)
     assert "Agreement" in Path("drawn/compare.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.usefixtures("few_figures")
+def test_virtual_time_reckons_with_the_host_as_the_containers_had_it(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    ticks = [0.01 * reading for reading in range(20)]
+    both_runtimes.update(read=ticks, served=[tick / 4 for tick in ticks])
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()), "--json")
+    assert told.json["step_meanwhile_s"] == 0.01
+    assert both_runtimes["virtual"].step.lognormal[0] == 0.01
+    assert both_runtimes["virtual"].serve.fixed == 0.0025
+    assert both_runtimes["virtual"].boot.fixed == 0.5
 
 
 def test_what_is_missing_is_said_before_anything_is_played(

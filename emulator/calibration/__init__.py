@@ -7,7 +7,7 @@ whole core takes. Containers find out by running; virtual time takes it from her
 from collections.abc import Callable
 
 from ..codecs import AnyCodec
-from .measuring import measure
+from .measuring import alongside, measure
 from .record import Calibration, described, find, here, store, stored
 
 
@@ -31,4 +31,4 @@ def calibrated(
     return found
 
 
-__all__ = ["Calibration", "calibrated", "measure", "store", "stored"]
+__all__ = ["Calibration", "alongside", "calibrated", "measure", "store", "stored"]

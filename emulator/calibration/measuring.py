@@ -13,8 +13,9 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
@@ -51,6 +52,9 @@ WARM = 5
 REST = 0.05
 """Seconds without work before each step: a device waits for its link, and others use the caches.
 A step takes a fifth longer then than right after another."""
+
+SELDOM = 0.2
+"""Seconds without work before each step of one that is only to feel how busy the host is."""
 
 STEPS = 30
 """Steps of each that count, if they do not take longer than `SPAN`."""
@@ -104,10 +108,8 @@ def measure(
     tell("graphs")
     graph = exported(model)
     tell(f"calibrating {model}, batch {batch_size}: a few seconds")
-    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
-        shard.write(Path(folder), _noise(about.task, batch_size))
-        bench = _Bench(about, batch_size, codec, error_feedback, graph, Path(folder))
-        meters = [bench.play() for _ in range(WORKERS)]
+    with _bench(about, batch_size, codec, error_feedback, graph) as bench:
+        meters = [bench.play(Meter()) for _ in range(WORKERS)]
     host, processor = here()
     return Calibration(
         host=host,
@@ -119,7 +121,35 @@ def measure(
         step=law([step for meter in meters for step in meter.steps]),
         # what comes in between, as a cold page cache, can only add
         boot=Fixed(Seconds(rounded(min(meter.readings[0] for meter in meters)))),
+        serve=median([time for meter in meters for time in meter.served]),
     )
+
+
+@contextmanager
+def alongside(
+    model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
+) -> Iterator["Meter"]:
+    """Measure while something else goes on here: a step now and then, some 5 % of a core.
+
+    What runs meanwhile costs a step caches and interrupts, and a virtual machine changes its speed.
+    The meter is complete when the context ends. A HostError if the worker did not last so long.
+    """
+    about, meter, graph = models.find(model), Meter(SELDOM, endless=True), exported(model)
+    with (
+        _bench(about, batch_size, codec, error_feedback, graph) as bench,
+        ThreadPoolExecutor(1) as beside,
+    ):
+        played = beside.submit(bench.play, meter)
+        try:
+            yield meter
+        finally:
+            meter.stop()
+        played.result()
+
+
+def median(times: list[float]) -> Fixed:
+    """The law that it is always their median."""
+    return Fixed(Seconds(rounded(float(np.median(times)))))
 
 
 def law(steps: list[float]) -> LogNormal:
@@ -132,16 +162,32 @@ def law(steps: list[float]) -> LogNormal:
 
 @dataclass
 class Meter:
-    """Reads a process's CPU clock at its hello and at each of its updates."""
+    """Reads a worker's CPU clock, and that of the server's thread, at its hello and its updates."""
 
-    process: int
+    rest: float = REST
+    """Seconds without work before each step."""
+    endless: bool = False
+    """Whether only `stop` ends it, from another thread; otherwise `STEPS` do."""
+    process: int = 0
     readings: list[float] = field(default_factory=list)
+    serving: list[float] = field(default_factory=list)
     _until: float = math.inf
+    _stopped: bool = False
+
+    def stop(self) -> None:
+        self._stopped = True
+
+    def refined(self, found: Calibration) -> Calibration:
+        """With what was read here of a step and of the server, if it is enough to tell."""
+        if len(self.steps) < FEW:
+            return found
+        return replace(found, step=law(self.steps), serve=median(self.served))
 
     def note(self, record: Record) -> None:
         if record["what"] in ("start", "update"):
             self.readings.append(cpu_time(self.process))
-            time.sleep(REST)
+            self.serving.append(time.thread_time())
+            time.sleep(self.rest)
         if len(self.readings) == 1 + WARM:
             self._until = time.monotonic() + SPAN
 
@@ -151,7 +197,14 @@ class Meter:
         return [float(step) for step in np.diff(self.readings[1 + WARM :])]
 
     @property
+    def served(self) -> list[float]:
+        """CPU time of the thread that is the server, from each update to the next."""
+        return [float(time) for time in np.diff(self.serving[1 + WARM :])]
+
+    @property
     def full(self) -> bool:
+        if self.endless:
+            return self._stopped
         enough = FEW if time.monotonic() > self._until else STEPS
         return len(self.steps) >= enough
 
@@ -159,6 +212,15 @@ class Meter:
 def cpu_time(process: int) -> float:
     """Seconds that all threads of the process have used since it began, to the nanosecond."""
     return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid(3) makes its number
+
+
+@contextmanager
+def _bench(
+    model: models.Model, batch_size: int, codec: AnyCodec, error_feedback: bool, graph: Path
+) -> Iterator["_Bench"]:
+    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
+        shard.write(Path(folder), _noise(model.task, batch_size))
+        yield _Bench(model, batch_size, codec, error_feedback, graph, Path(folder))
 
 
 def _noise(task: Task, batch_size: int) -> Examples:
@@ -179,7 +241,7 @@ class _Bench:
     graph: Path
     folder: Path
 
-    def play(self) -> Meter:
+    def play(self, meter: Meter) -> Meter:
         guests, secrets = issue([_NODE], encrypt=False)
         heartbeat, size = Heartbeat(), self.model.layout.size
         part = config.Server(
@@ -201,7 +263,7 @@ class _Bench:
             )
             config.write(config.Node(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):
-                meter = Meter(process.pid)
+                meter.process = process.pid
                 node = config.Node("server", 0, os.getuid(), part)
                 log = RunLog(io.BytesIO(), meter.note)
                 server = serving.build(node, part, log, time.monotonic())

@@ -37,6 +37,8 @@ class Calibration:
     """CPU time from one model to the next: take it in, find the gradient, encode it, send it."""
     boot: Fixed
     """CPU time from the start of a worker's process to its hello."""
+    serve: Fixed
+    """CPU time of the server from one update to the next: take it in, apply it, send the model."""
 
     @property
     def median(self) -> float:
@@ -47,13 +49,17 @@ class Calibration:
         """What lies between this one and a later one: the mean of each figure."""
         (one, sigma), (other, spread) = self.step.lognormal, later.step.lognormal
         step = LogNormal((Seconds((one + other) / 2), (sigma + spread) / 2))
-        boot = Fixed(Seconds((self.boot.fixed + later.boot.fixed) / 2))
-        return replace(later, step=step, boot=boot)
+        return replace(
+            later,
+            step=step,
+            boot=Fixed(Seconds((self.boot.fixed + later.boot.fixed) / 2)),
+            serve=Fixed(Seconds((self.serve.fixed + later.serve.fixed) / 2)),
+        )
 
     def plain(self) -> dict[str, Any]:
         """As JSON holds it, times in seconds; `read` is its inverse."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {**values, "step": laws.plain(self.step), "boot": laws.plain(self.boot)}
+        return {**values, **{name: laws.plain(values[name]) for name in ("step", "boot", "serve")}}
 
     @property
     def file(self) -> Path:
@@ -64,14 +70,16 @@ class Calibration:
 def read(plain: Any) -> Calibration:
     """A ValueError says that these are not a calibration."""
     try:
-        (median, sigma), boot = plain["step"]["lognormal"], plain["boot"]["fixed"]
+        (median, sigma) = plain["step"]["lognormal"]
         step = LogNormal((Seconds(median), float(sigma)))
-        found = Calibration(**{**plain, "step": step, "boot": Fixed(Seconds(boot))})
+        single = {name: Fixed(Seconds(plain[name]["fixed"])) for name in ("boot", "serve")}
+        found = Calibration(**{**plain, "step": step, **single})
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a calibration: {error}") from error
     words = (found.host, found.processor, found.date, found.model, found.codec)
     sound = all(isinstance(word, str) for word in words) and isinstance(found.batch_size, int)
-    if not sound or not 0 < found.boot.fixed < math.inf:
+    times = (found.boot.fixed, found.serve.fixed)
+    if not sound or not all(0 < time < math.inf for time in times):
         raise ValueError("not a calibration")
     return found
 

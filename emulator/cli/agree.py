@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from .play import EXIT_CODES, ON, watched
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
+    from ..calibration.measuring import Meter
     from ..scenario import Scenario
 
 UNSTEADY = 0.1
@@ -23,22 +25,27 @@ def agree(
 ) -> None:
     """Both runs stay in `runs`; the process ends with the exit code of the first that failed.
 
-    What a step takes is measured before and after the containers' run, and virtual time reckons
-    with what lies between.
+    What a step takes is measured before and after the containers' run, to see whether the host
+    holds its speed, and meanwhile, on the host that they make busy: virtual time reckons with that.
     """
     from ..runtimes.docker.session import require
     from ..scenario import load
 
     scenario = load(file, overrides)
     require()
-    open_laws = scenario.virtual.step is None or scenario.virtual.boot is None
-    before = _calibrate(scenario) if open_laws else None
-    folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}
+    before = _calibrate(scenario) if scenario.virtual.open else None
+    with _alongside(scenario) if before else nullcontext() as meter:
+        folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}
     speed: dict[str, float] = {}
-    if before is not None:
+    if before and meter:
         after = _calibrate(scenario)
-        speed = {"step_before_s": before.median, "step_after_s": after.median}
-        scenario = _at(scenario, before.meanwhile(after))
+        found = meter.refined(before.meanwhile(after))
+        speed = {
+            "step_before_s": before.median,
+            "step_meanwhile_s": found.median,
+            "step_after_s": after.median,
+        }
+        scenario = _at(scenario, found)
         _warn(before.median, after.median)
     folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
     _tell(folders, speed, out, as_json=as_json)
@@ -67,11 +74,22 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
     )
 
 
+def _alongside(scenario: "Scenario") -> AbstractContextManager["Meter"]:
+    from ..calibration import alongside
+
+    training = scenario.training
+    return alongside(
+        training.model,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+
+
 def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
     """The scenario with the laws that it leaves open as this host had them."""
-    virtual = scenario.virtual
-    laws = {"step": virtual.step or speed.step, "boot": virtual.boot or speed.boot}
-    return scenario.model_copy(update={"virtual": virtual.model_copy(update=laws)})
+    virtual = scenario.virtual.filled(step=speed.step, boot=speed.boot, serve=speed.serve)
+    return scenario.model_copy(update={"virtual": virtual})
 
 
 def _warn(before: float, after: float) -> None:

@@ -129,7 +129,10 @@ def _print(found: "Calibration", place: Path, shares: dict[str, float]) -> None:
     out.print(
         f"step  {median} of a core, sigma {sigma:g}: model in, gradient, encoding, update out"
     )
-    out.print(f"boot  {found.boot.fixed} of a core: from the start of a worker to its hello\n")
+    out.print(f"boot  {found.boot.fixed} of a core: from the start of a worker to its hello")
+    out.print(
+        f"serve {found.serve.fixed} of a core: what an update and its model take the server\n"
+    )
     rows = table(
         "device",
         "cpu",

@@ -7,7 +7,7 @@ than one key to see.
 
 import re
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -16,6 +16,7 @@ from ..codecs import AnyCodec
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
 from ..faults import FAULTS, Aimed, scheduled
+from ..laws import Law
 from ..link import Link
 from ..local import Local
 from ..models import MODELS
@@ -141,8 +142,22 @@ class Virtual(Part):
     """Time from a model to its update on a whole core; without it, as calibrated on this host."""
     boot: AnyLaw | None = None
     """Time that a worker takes to start on a whole core; without it, as calibrated on this host."""
+    serve: AnyLaw | None = None
+    """Time that an update takes the server, which has one core, until it answers again; without it,
+    as calibrated on this host, or none at all where `step` is given."""
     tcp: bool = True
     """Whether links behave as TCP does: slow start, loss, back-off after a cut; or ideally."""
+
+    @property
+    def open(self) -> bool:
+        """Whether something must be calibrated."""
+        return self.step is None or self.boot is None
+
+    def filled(self, *, step: Law, boot: Law, serve: Law) -> Self:
+        """With these laws in place of those that it leaves open."""
+        serves = serve if self.step is None else None  # a given step is perhaps of no host at all
+        laws = {"step": self.step or step, "boot": self.boot or boot, "serve": self.serve or serves}
+        return self.model_copy(update=laws)
 
 
 AnyAimed = Annotated[

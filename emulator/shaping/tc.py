@@ -61,7 +61,7 @@ def shape(
     here; nft must pick where the backend says so.
     """
     commands = []
-    most = _segments(link.up, beyond, backend)
+    most = segments(link.up, beyond, backend)
     if most < ANY_SEGMENTS:
         commands.append(f"ip link set dev {device} gso_max_segs {most}")
     commands += _tree(link.up, backend, device, lossy=link.up.loss > 0)
@@ -159,6 +159,15 @@ def _pass() -> str:
     return f"rate 32gbit burst 1048576 cburst 1048576 quantum {SUPERPACKET}"
 
 
+def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
+    """Frames that TCP may hand down as one packet, where it passes these sides."""
+    if up.loss > 0 or (up.rate is not None and backend.rate == "htb"):
+        return 1  # to lose them one by one, or because htb cannot cut
+    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.loss]
+    fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
+    return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
+
+
 def burst(rate: Rate) -> int:
     """Bytes that an idle link lets through at once: one frame, and what the slack makes up."""
     return ETHERNET + math.ceil(rate / 8 * SLACK)
@@ -179,15 +188,6 @@ def _places(side: Side) -> int:
         return UNRATED_QUEUE
     way = side.rate / 8 * (side.delay + 4 * side.jitter)
     return math.ceil((way + queue(side.rate)) / ETHERNET)
-
-
-def _segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
-    """Frames that TCP may hand down as one packet."""
-    if up.loss > 0 or (up.rate is not None and backend.rate == "htb"):
-        return 1  # to lose them one by one, or because htb cannot cut
-    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.loss]
-    fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
-    return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 
 
 def _ifb(device: str) -> str:

@@ -59,7 +59,7 @@ def test_without_faults(both):
 
 
 def test_with_faults(both):
-    difference, _, virtual = both(QUICKSTART, "--set", "stop.updates=1500")
+    difference, _, virtual = both(QUICKSTART, "--set", "stop.updates=1500", times=2)
     assert difference["faults"] == 0 and len(virtual.records("kill")) == 1
     for quantity in ("updates_per_second", "push_bytes_per_update", "pull_bytes"):
         assert abs(difference[quantity]) < 0.15, quantity

@@ -1,22 +1,23 @@
 """What it costs a device's processor to receive a model, beside the wait for it.
 
-A slow link hands over a few frames at a time, and a process wakes up for each handful. That
-takes from a CPU quota, so the step that follows may find little of it left.
+A link hands over a few frames at a time, and a process wakes up for each handful. That takes from a
+CPU quota, so the step that follows may find little of it left.
 """
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...link import FRAME, Side
-from ...shaping.tc import ETHERNET, burst
+from ...shaping.backend import Backend
+from ...shaping.tc import ETHERNET, SUPERPACKET, burst, segments
 
-WAKE = 100e-6
-"""Seconds of a core for each burst that comes in, and `EACH` for each frame of it.
+WAKE = 33e-6
+"""Seconds of a core for each packet that comes in, and `EACH` for each frame of it.
 
-Fitted to what containers' cgroups counted (docs/calibration.md): 7, 13 and 53 ms for a model of
-1.7 MB that came at 200, 50 and 8 mbit. Where nothing shapes the link it is a part of the
-calibrated step."""
+Fitted to what containers' cgroups counted (docs/calibration.md). Where nothing shapes the link it
+is a part of the calibrated step."""
 
-EACH = 2e-6
+EACH = 2.5e-6
 
 
 class Reception(NamedTuple):
@@ -28,10 +29,16 @@ class Reception(NamedTuple):
     """Seconds over which that is spread."""
 
 
-def reception(side: Side) -> Reception | None:
-    """On this side of a link; None where it is not rated."""
+def packet(sender: Side, receivers: Iterable[Side]) -> int:
+    """Bytes of the packets that who is on `sender` sends to all of `receivers`."""
+    return min(SUPERPACKET, ETHERNET * segments(sender, receivers, Backend(rate="tbf")))
+
+
+def reception(side: Side, packet: int) -> Reception | None:
+    """On this side of a link, when such packets come; None where it is not rated."""
     if side.rate is None:
         return None
+    whole = packet <= burst(side.rate) and not side.loss
     frames = FRAME / ETHERNET
-    work = frames * (EACH + WAKE * ETHERNET / burst(side.rate))
+    work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
     return Reception(work, 8 * FRAME / side.rate)

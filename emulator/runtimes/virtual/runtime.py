@@ -10,7 +10,7 @@ from ...actions import Action, Strikes, Verb
 from ...codecs.base import Encoder, Vector
 from ...core import wire
 from ...core.evaluator import evaluator
-from ...core.messages import Message, Model, Patch, Pull, Request
+from ...core.messages import Message, Model, Patch, Pull, Request, Update
 from ...core.server import ParameterServer, Replies
 from ...core.worker import worker
 from ...errors import WireError
@@ -25,13 +25,14 @@ from ...scenario import Scenario
 from ...scenario.patience import patience, slowest
 from ...transport.heartbeat import Heartbeat
 from .alarms import Alarms
+from .core import Core
 from .heap import Heap
 from .learning import Learning
 from .meter import Meter
 from .network import lay
 from .node import Node
 from .quota import Quota
-from .reception import reception
+from .reception import packet, reception
 
 SLICE = 500
 """Events between two looks at the real clock."""
@@ -71,6 +72,7 @@ class VirtualRuntime:
         self.seed = scenario.seed
         self.step: Law = step
         self._boot_law: Law = boot
+        self._core = Core(scenario.virtual.serve, scenario.seed)
         self._scenario, self.server, self._learning = scenario, server, learning
         self._encoder, self._log, self._view = encoder, log, view
         self._chores = chores
@@ -149,8 +151,9 @@ class VirtualRuntime:
 
     def _populate(self, scenario: Scenario) -> None:
         devices = iter(scenario.nodes)
+        sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
         for index, (group, ways) in enumerate(zip(scenario.devices, self.ways, strict=True)):
-            received = reception(group.link.down)
+            received = reception(group.link.down, sent)
             for number in range(len(group.names)):
                 device = next(devices)
                 node = Node(self, device.name, ways, number)
@@ -196,6 +199,8 @@ class VirtualRuntime:
 
     def _serve(self, message: Request) -> None:
         now = self.heap.now
+        if isinstance(message, Update):
+            self._core.take(now)
         try:
             replies = self.server.receive(message, now)
         except WireError as error:
@@ -205,19 +210,28 @@ class VirtualRuntime:
         self._arm()
 
     def _send(self, replies: Replies) -> None:
+        now = self.heap.now
+        free = self._core.free(now)
         for name, reply in replies:
             node, size = self._nodes[name], wire.size(reply, encrypted=self._encrypted)
             if node.ways is None:
                 self._evaluated[1] += size
-                self.heap.at(self.heap.now, node.hear, 0, reply)
+                self.heap.at(free, node.hear, 0, reply)
             elif self._out_of_reach(node):
-                self.server.refuse(name, f"{_called(reply)} not sent: out of reach", self.heap.now)
+                self.server.refuse(name, f"{_called(reply)} not sent: out of reach", now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
                 if isinstance(reply, Model | Patch):
                     # no step comes between an answer and its way, so it is of this very version
                     foreseen: Any = node.pupil.foresee(self.server.pulled())
                     reply = Model(reply.ticket, reply.version, foreseen)
-                node.ways.down.send(node.number, size, node.hear, node.incarnation, reply, size)
+                if free > now:
+                    self.heap.at(free, self._answer, node, node.incarnation, reply, size)
+                else:
+                    self._answer(node, node.incarnation, reply, size)
+
+    def _answer(self, node: Node, incarnation: int, reply: Message, size: int) -> None:
+        if incarnation == node.incarnation:
+            node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
 
     def _out_of_reach(self, node: Node) -> bool:
         """Whether it has been cut off for so long that its connection is given up."""

@@ -53,7 +53,7 @@ def resolve(scenario: Scenario, view: View) -> Scenario:
     if scenario.virtual.learner == "none" and scenario.stop.accuracy is not None:
         raise ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
     virtual, training = scenario.virtual, scenario.training
-    if virtual.step is None or virtual.boot is None:
+    if virtual.open:
         found = calibrated(
             training.model,
             training.batch_size,
@@ -61,8 +61,7 @@ def resolve(scenario: Scenario, view: View) -> Scenario:
             view.progress,
             error_feedback=training.error_feedback,
         )
-        laws = {"step": virtual.step or found.step, "boot": virtual.boot or found.boot}
-        virtual = virtual.model_copy(update=laws)
+        virtual = virtual.filled(step=found.step, boot=found.boot, serve=found.serve)
     return scenario.model_copy(update={"virtual": virtual})
 
 
