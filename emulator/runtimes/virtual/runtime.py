@@ -25,12 +25,12 @@ from ...scenario import Scenario
 from ...scenario.patience import patience, slowest
 from ...transport.heartbeat import Heartbeat
 from .alarms import Alarms
-from .core import Core
 from .heap import Heap
 from .learning import Learning
 from .meter import Meter
 from .network import lay
 from .node import Node
+from .processor import Processor
 from .quota import Quota
 from .reception import packet, reception
 
@@ -72,7 +72,7 @@ class VirtualRuntime:
         self.seed = scenario.seed
         self.step: Law = step
         self._boot_law: Law = boot
-        self._core = Core(scenario.virtual.serve, scenario.seed)
+        self._processor = Processor(scenario.virtual.serve, scenario.seed)
         self._scenario, self.server, self._learning = scenario, server, learning
         self._encoder, self._log, self._view = encoder, log, view
         self._chores = chores
@@ -200,7 +200,7 @@ class VirtualRuntime:
     def _serve(self, message: Request) -> None:
         now = self.heap.now
         if isinstance(message, Update):
-            self._core.take(now)
+            self._processor.take(now)
         try:
             replies = self.server.receive(message, now)
         except WireError as error:
@@ -211,7 +211,7 @@ class VirtualRuntime:
 
     def _send(self, replies: Replies) -> None:
         now = self.heap.now
-        free = self._core.free(now)
+        free = self._processor.free(now)
         for name, reply in replies:
             node, size = self._nodes[name], wire.size(reply, encrypted=self._encrypted)
             if node.ways is None:

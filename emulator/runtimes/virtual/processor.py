@@ -5,7 +5,7 @@ from random import Random
 from ...laws import Law
 
 
-class Core:
+class Processor:
     """The server's. An update changes the model when it comes; answers wait until it is through."""
 
     __slots__ = ("_dice", "_free", "_law")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from emulator.laws import Fixed, Uniform
 from emulator.runlog import read
-from emulator.runtimes.virtual.core import Core
+from emulator.runtimes.virtual.processor import Processor
 from emulator.units import Seconds
 
 from .virtual_world import played
@@ -27,26 +27,26 @@ devices: [{name: device, count: COUNT}]
 
 @given(st.lists(st.floats(0, 0.01), min_size=1, max_size=50))
 def test_updates_are_served_one_after_the_other(gaps: list[float]) -> None:
-    core, now, through = Core(Fixed(Seconds(0.004)), seed=1), 0.0, 0.0
+    processor, now, through = Processor(Fixed(Seconds(0.004)), seed=1), 0.0, 0.0
     for gap in gaps:
         now += gap
-        core.take(now)
+        processor.take(now)
         through = max(now, through) + 0.004
-        assert core.free(now) == pytest.approx(through)
-    assert core.free(through + 1) == through + 1
+        assert processor.free(now) == pytest.approx(through)
+    assert processor.free(through + 1) == through + 1
 
 
 def test_without_a_law_it_takes_no_time() -> None:
-    core = Core(None, seed=1)
-    core.take(3.0)
-    assert core.free(3.0) == 3.0
+    processor = Processor(None, seed=1)
+    processor.take(3.0)
+    assert processor.free(3.0) == 3.0
 
 
 def test_a_law_is_drawn_from_by_the_seed() -> None:
     def drawn(seed: int) -> float:
-        core = Core(Uniform((Seconds(0.001), Seconds(0.01))), seed)
-        core.take(0.0)
-        return core.free(0.0)
+        processor = Processor(Uniform((Seconds(0.001), Seconds(0.01))), seed)
+        processor.take(0.0)
+        return processor.free(0.0)
 
     assert drawn(1) == drawn(1) != drawn(2)
     assert 0.001 <= drawn(1) <= 0.01
