@@ -248,13 +248,18 @@ device.GraphLearner = lambda folder: NumpyLearner(layout)
 """
 
 
+@pytest.fixture
+def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but TensorFlow: NumPy finds the gradients here."""
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+
+
+@pytest.mark.usefixtures("by_numpy")
 @pytest.mark.parametrize("codec, feedback", [(CODEC, False), (Dense(), False), (CODEC, True)])
 def test_a_worker_is_measured(
     codec: AnyCodec, feedback: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All but TensorFlow: NumPy finds the gradients here."""
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
     monkeypatch.setattr(measuring, "WORKERS", 1)
     monkeypatch.setattr(measuring, "REST", 0.0)
     monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
@@ -270,11 +275,10 @@ def test_a_worker_is_measured(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("by_numpy")
 def test_a_worker_is_measured_while_other_things_happen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
     monkeypatch.setattr(measuring, "SELDOM", 0.01)
     monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
     with measuring.alongside("digits-mlp", 32, CODEC) as meter:
@@ -286,11 +290,8 @@ def test_a_worker_is_measured_while_other_things_happen(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_other_things_may_be_too_short_to_measure_by(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+@pytest.mark.usefixtures("by_numpy")
+def test_other_things_may_be_too_short_to_measure_by() -> None:
     with measuring.alongside("digits-mlp", 32, CODEC) as meter:
         pass
     assert meter.refined(FOUND) == FOUND
