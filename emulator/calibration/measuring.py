@@ -129,7 +129,7 @@ def measure(
 def alongside(
     model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
 ) -> Iterator["Meter"]:
-    """Measure while something else goes on here: a step now and then, some 5 % of a core.
+    """Measure while something else goes on here: a step now and then, less than five a second.
 
     What runs meanwhile costs a step caches and interrupts, and a virtual machine changes its speed.
     The meter is complete when the context ends. A HostError if the worker did not last so long.
