@@ -83,6 +83,7 @@ def virtual(point):
         "seconds": 2.4,
         "gradient_seconds": 0.004,
         "bound_seconds": 3.0,
+        "bare": 1.1,
         "share_of_heap_links_and_server": 0.15,
     }
     return {
@@ -100,7 +101,8 @@ def test_virtual_time_is_set_beside_its_gradients():
     page = table.page({"host": found(0.0)["host"], "virtual": virtual(POINT)})
     assert row(page, "their gradients alone, s of one core") == ["4.0"]
     assert row(page, "their gradients alone, s on all cores") == ["2.0"]
-    assert row(page, "as gradients alone") == ["1.20"]
+    assert row(page, "times gradients alone") == ["1.20"]
+    assert row(page, "encoding and steps with them, nothing else") == ["1.10"]
     assert row(page, "server's link: own") == ["5.0"]
 
 

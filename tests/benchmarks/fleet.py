@@ -19,7 +19,7 @@ from emulator.runtimes.virtual.heap import Heap
 from emulator.runtimes.virtual.session import play
 from emulator.scenario import loads
 
-from . import gradient
+from . import bare, gradient
 
 FLEETS = (1_000, 10_000, 100_000, 1_000_000)
 RATED = "server.link={up: {rate: 10gbit}, down: {rate: 10gbit}}"
@@ -96,17 +96,27 @@ def large() -> dict[str, float]:
 
 
 def training(updates: int) -> dict[str, float]:
-    """A real training, between two looks at what gradients alone take on all cores."""
+    """A real training, between two looks at what gradients alone take on all cores.
+
+    `bare`: as many times as gradients alone would take their encoding and the server's steps with
+    them, if that were all.
+    """
     cores = len(os.sched_getaffinity(0))
     before = _apart("gradients", cores)
     found = _apart("trained", updates)
     after = _apart("gradients", cores)
     rate = (before["a_second"] + after["a_second"]) / 2
-    return {**found, "gradient_seconds": cores / rate, "bound_seconds": 1.5 * updates / rate}
+    seconds = {"gradient_seconds": cores / rate, "bound_seconds": 1.5 * updates / rate}
+    return {**found, **seconds, **_apart("least", cores, found["devices"])}
 
 
 def gradients(processes: int) -> dict[str, float]:
     return {"a_second": gradient.rate(processes, 3.0)}
+
+
+def least(processes: int, devices: int) -> dict[str, float]:
+    took = bare.measure(processes, devices, rounds=40)
+    return {"bare": took["update"] / took["gradient"]}
 
 
 def trained(updates: int) -> dict[str, float]:

@@ -127,7 +127,8 @@ def _virtual(found: dict[str, Any]) -> list[str]:
         _row("  their gradients alone, s of one core", f"{gradients:.1f}"),
         _row("  their gradients alone, s on all cores", f"{alone:.1f}"),
         _row("  the run, s", f"{training['seconds']:.1f}"),
-        _row("  as gradients alone", f"{training['seconds'] / alone:.2f}"),
+        _row("  times gradients alone", f"{training['seconds'] / alone:.2f}"),
+        _row("  encoding and steps with them, nothing else", f"{training['bare']:.2f}"),
         _row(
             "  heap, links and server: share of all cores",
             f"{training['share_of_heap_links_and_server']:.0%}",
