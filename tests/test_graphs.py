@@ -4,8 +4,10 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,10 +16,12 @@ from emulator import models
 from emulator.datasets import shard
 from emulator.datasets.examples import Examples
 from emulator.layout import Variable
+from emulator.learners.batches import Batches
 from emulator.learners.capi import TensorFlowError
 from emulator.learners.device import DeviceEvaluator, DeviceLearner
 from emulator.learners.export import exported
 from emulator.learners.graph import EVALUATION, GRADIENT, GraphEvaluator, GraphLearner, read_layout
+from emulator.learners.session import Session
 from emulator.models import MODELS, Model
 
 pytestmark = pytest.mark.tensorflow
@@ -164,6 +168,25 @@ def test_a_device_learns_and_is_evaluated(tmp_path: Path) -> None:
     after = evaluator.evaluate(theta)
     assert before[0] < 0.5 < 1.0 == after[0]
     assert after[1] < 0.1 < before[1]
+
+
+def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(tmp_path: Path) -> None:
+    model, rng = models.find("digits-mlp"), np.random.default_rng(0)
+    images, labels = rng.integers(0, 17, (40, 8, 8), np.uint8), rng.integers(0, 10, 40, np.uint8)
+    examples = Examples(images, labels, 16)
+    shard.write(tmp_path, examples)
+    run, shapes = Session.run, []
+
+    def seen(session: Session, *values: np.ndarray) -> list[np.ndarray]:
+        shapes.append([value.shape for value in values])
+        return run(session, *values)
+
+    with patch.object(Session, "run", seen):
+        learner = DeviceLearner(exported(model.name), tmp_path, batch_size=16, stream="a")
+    assert shapes == [[(model.layout.size,), (16, 64), (16,)]]
+    theta, bare = model.initial(0), GraphLearner(exported(model.name))
+    for batch in islice(Batches(examples, 16, "a"), 5):
+        assert np.array_equal(learner.gradient(theta)[0], bare.gradient(theta, *batch)[0])
 
 
 def test_a_gradient_outlives_the_next_one_and_the_session() -> None:

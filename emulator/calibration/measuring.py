@@ -47,7 +47,7 @@ WORKERS = 3
 """Workers one after the other: much hangs on how a single one starts and where its memory lies."""
 
 WARM = 5
-"""Steps of each that do not count: TensorFlow prepares its graph in the first."""
+"""Steps of each that do not count: the memory that the later ones use again is new to them."""
 
 REST = 0.05
 """Seconds without work before each step: a device waits for its link, and others use the caches.

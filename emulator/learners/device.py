@@ -23,10 +23,12 @@ class DeviceLearner:
         self, graph: Path, data: Path, *, batch_size: int, stream: str, local: Local = _ONE
     ) -> None:
         """Both folders are only read. `stream` names the draws that order the batches; `local` says
-        how many of them a gradient is the sum of."""
+        how many of them a gradient is the sum of. Takes as long as a gradient or several: what
+        TensorFlow prepares in its first one is ready then."""
         self._examples, self._local = shard.read(data), local
         self._batches = Batches(self._examples, batch_size, stream)
         self._graph = GraphLearner(graph)
+        self._graph.prepare(*self._examples.batch(slice(batch_size)))
 
     @property
     def per_epoch(self) -> int:

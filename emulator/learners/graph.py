@@ -32,6 +32,10 @@ class GraphLearner:
         gradient, loss = self._graph.run(theta, x, y)
         return gradient, float(loss)
 
+    def prepare(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
+        """Have TensorFlow prepare its graph for such a batch, or the first gradient would wait."""
+        self._graph.run(np.zeros(self._graph.size, np.float32), x, y)
+
     def close(self) -> None:
         self._graph.close()
 
@@ -61,14 +65,14 @@ def read_layout(folder: Path) -> Layout:
 class _Graph:
     def __init__(self, folder: Path, file: str, outputs: str) -> None:
         about = _about(folder)
-        self._size = Layout.read(about["layout"]).size
+        self.size = Layout.read(about["layout"]).size
         self._session = Session((folder / file).read_bytes(), about["inputs"], about[outputs])
         self.close = self._session.close
 
     def run(self, theta: Vector, x: Array, y: Array) -> list[Array]:
         # TensorFlow holds no placeholder to its shape, and would take the head of a longer one
-        if theta.shape != (self._size,):
-            raise ValueError(f"theta has shape {theta.shape}, the model {self._size} parameters")
+        if theta.shape != (self.size,):
+            raise ValueError(f"theta has shape {theta.shape}, the model {self.size} parameters")
         return self._session.run(theta, x, y)
 
 
