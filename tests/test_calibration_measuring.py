@@ -80,6 +80,7 @@ from emulator.learners import device, graph
 from emulator.learners.numpy import NumpyLearner
 layout = models.find("digits-mlp").layout
 graph.read_layout = lambda folder: layout
+NumpyLearner.prepare = lambda learner, x, y: None
 device.GraphLearner = lambda folder: NumpyLearner(layout)
 """
 
@@ -92,7 +93,14 @@ def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("by_numpy")
-@pytest.mark.parametrize("codec, feedback", [(CODEC, False), (Dense(), False), (CODEC, True)])
+@pytest.mark.parametrize(
+    "codec, feedback",
+    [
+        (CODEC, True),
+        pytest.param(CODEC, False, marks=pytest.mark.slow),
+        pytest.param(Dense(), False, marks=pytest.mark.slow),
+    ],
+)
 def test_a_worker_is_measured(
     codec: AnyCodec, feedback: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -116,6 +116,7 @@ def looking() -> Iterator[Look]:
         yield look
 
 
+@pytest.mark.slow
 def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
     """All of it: its story, its lines, its gradient at the barrier, the server's books."""
     found = []
