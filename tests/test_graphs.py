@@ -18,7 +18,7 @@ from emulator.datasets.examples import Examples
 from emulator.layout import Variable
 from emulator.learners.batches import Batches
 from emulator.learners.capi import TensorFlowError
-from emulator.learners.device import DeviceEvaluator, DeviceLearner
+from emulator.learners.device import FEW, DeviceEvaluator, DeviceLearner
 from emulator.learners.export import exported
 from emulator.learners.graph import EVALUATION, GRADIENT, GraphEvaluator, GraphLearner, read_layout
 from emulator.learners.session import Session
@@ -170,7 +170,10 @@ def test_a_device_learns_and_is_evaluated(tmp_path: Path) -> None:
     assert after[1] < 0.1 < before[1]
 
 
-def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size, prepared", [(16, 16), (40, FEW)])
+def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(
+    size: int, prepared: int, tmp_path: Path
+) -> None:
     model, rng = models.find("digits-mlp"), np.random.default_rng(0)
     images, labels = rng.integers(0, 17, (40, 8, 8), np.uint8), rng.integers(0, 10, 40, np.uint8)
     examples = Examples(images, labels, 16)
@@ -182,10 +185,10 @@ def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(tmp_path: P
         return run(session, *values)
 
     with patch.object(Session, "run", seen):
-        learner = DeviceLearner(exported(model.name), tmp_path, batch_size=16, stream="a")
-    assert shapes == [[(model.layout.size,), (16, 64), (16,)]]
+        learner = DeviceLearner(exported(model.name), tmp_path, batch_size=size, stream="a")
+    assert shapes == [[(model.layout.size,), (prepared, 64), (prepared,)]]
     theta, bare = model.initial(0), GraphLearner(exported(model.name))
-    for batch in islice(Batches(examples, 16, "a"), 5):
+    for batch in islice(Batches(examples, size, "a"), 5):
         assert np.array_equal(learner.gradient(theta)[0], bare.gradient(theta, *batch)[0])
 
 

@@ -12,6 +12,10 @@ from .local import descend, draw, per_epoch
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and more memory."""
 
+FEW = 32
+"""Examples that TensorFlow's graph is prepared with, at most: a device that has no memory for its
+batch says hello all the same, and the run goes on without it."""
+
 _ONE = Local(rate=1.0)
 """One step, in whose gradient the rate has no part."""
 
@@ -28,7 +32,7 @@ class DeviceLearner:
         self._examples, self._local = shard.read(data), local
         self._batches = Batches(self._examples, batch_size, stream)
         self._graph = GraphLearner(graph)
-        self._graph.prepare(*self._examples.batch(slice(batch_size)))
+        self._graph.prepare(*self._examples.batch(slice(min(batch_size, FEW))))
 
     @property
     def per_epoch(self) -> int:
