@@ -225,6 +225,7 @@ def test_a_container_word_for_word() -> None:
             {"Type": "bind", "Target": "/output", "Source": "/w/out", "ReadOnly": False},
         ],
         "pids_limit": 64,
+        "sysctls": {"net.ipv4.tcp_orphan_retries": "1"},
         "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
@@ -263,7 +264,8 @@ def test_compose_has_every_node_of_its_scenario() -> None:
 def test_compose_makes_the_same_containers(name: str) -> None:
     service, ours = COMPOSE["services"][name], spec.container(replace(WANTED, node=name))
     assert service.get("cpu_shares") == ours.get("cpu_shares")
-    for key in ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "stdin_open"):
+    alike = ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "sysctls")
+    for key in (*alike, "stdin_open"):
         assert service[key] == ours[key]
     assert service["tmpfs"] == [f"{path}:{how}" for path, how in ours["tmpfs"].items()]
     targets = {volume.split(":")[1]: volume.endswith(":ro") for volume in service["volumes"]}

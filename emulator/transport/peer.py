@@ -12,6 +12,9 @@ from .heartbeat import Heartbeat
 from .secrets import KeyPair, Secret, Token
 from .sockets import prepare
 
+LONGEST_TTL = 65_535
+"""Milliseconds. Whoever hears of more (libzmq 4.3.5) keeps 16 bits of it, and hangs up too soon."""
+
 
 class Peer:
     """Speaks for `node` to the server at `address`. Reconnects by itself after a cut."""
@@ -22,7 +25,8 @@ class Peer:
         self._socket.setsockopt(zmq.IDENTITY, node.encode())
         self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
-        prepare(self._socket, heartbeat)
+        prepare(self._socket)
+        _beat(self._socket, heartbeat)
         _prove(self._socket, secret)
         self._socket.connect(address)
 
@@ -61,6 +65,14 @@ class Peer:
     def flush(self, seconds: float) -> None:
         """Close, but let what is queued leave for up to `seconds`."""
         self._context.destroy(linger=round(seconds * 1000))
+
+
+def _beat(socket: "zmq.Socket[bytes]", heartbeat: Heartbeat) -> None:
+    """Ping the server, who answers, and tell it how long to wait for the next sign of life."""
+    milliseconds = round(heartbeat.timeout * 1000)
+    socket.setsockopt(zmq.HEARTBEAT_IVL, round(heartbeat.interval * 1000))
+    socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, milliseconds)
+    socket.setsockopt(zmq.HEARTBEAT_TTL, milliseconds if milliseconds <= LONGEST_TTL else 0)
 
 
 def _prove(socket: "zmq.Socket[bytes]", secret: Secret) -> None:

@@ -1,5 +1,6 @@
 """The server's end of the wire: one ROUTER socket that admits only those on its list."""
 
+import math
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -36,7 +37,8 @@ class Router:
         self._socket.setsockopt(zmq.MAXMSGSIZE, largest)
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         self._socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
-        prepare(self._socket, heartbeat)
+        prepare(self._socket)
+        _probe(self._socket, heartbeat)
         _require(self._socket, guests)
         self._socket.bind(address)
 
@@ -107,6 +109,18 @@ class Router:
         self._socket.close(linger=round(linger * 1000))
         self._guard.stop()
         self._context.destroy(linger=round(linger * 1000))
+
+
+def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
+    """Have the kernel look after who is silent; nodes ping, the server only answers.
+
+    libzmq 4.3.5 aborts the process (`!_io_error`) where a heartbeat of its own falls due on a
+    connection that was handed over, then spoke again and broke.
+    """
+    socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, math.ceil(heartbeat.timeout))
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, math.ceil(heartbeat.interval))
+    socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
 
 
 def _user(frame: zmq.Frame) -> str:
