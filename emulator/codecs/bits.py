@@ -8,8 +8,8 @@ Bytes = NDArray[np.uint8]
 Positions = NDArray[np.uint32]
 
 _WORD = np.dtype("<u4")
-_SHIFT = 5
-_LAST = np.uint32((1 << _SHIFT) - 1)
+_SHIFT = np.uint32(5)
+_LAST = np.uint32(31)
 _ONE = np.uint32(1)
 _DENSE = 0.75
 """Share of words with any flag from which on it is quicker to look at each flag."""

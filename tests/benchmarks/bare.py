@@ -10,7 +10,7 @@ import numpy as np
 
 from emulator import datasets, models
 from emulator.algorithms import ALGORITHMS
-from emulator.codecs.base import Vector
+from emulator.codecs.base import Frames, Vector
 from emulator.codecs.told import read
 from emulator.core.parameters import Parameters
 from emulator.learners.export import exported
@@ -68,17 +68,19 @@ def _works(devices: int) -> dict[str, Callable[[], Any]]:
     learner, dice = GraphLearner(exported(MODEL)), np.random.default_rng(1)
     state = Parameters(model.initial(1), RATE, algorithm.modulation.start(layout))
     initial = state.snapshot()
-    waiting = deque([(state.snapshot(), state.version)] * devices)
 
     def find(theta: Vector) -> Vector:
         return learner.gradient(theta, *examples.batch(dice.integers(len(examples), size=BATCH)))[0]
 
+    def foresee() -> tuple[Frames, int]:  # at once, as a run does: the model is in the caches still
+        return codec.encode(find(state.snapshot()), layout), state.version
+
+    waiting = deque([foresee()] * devices)
+
     def update() -> None:
-        theta, version = waiting.popleft()
-        gradient = find(theta)
-        frames = codec.encode(gradient, layout)
+        frames, version = waiting.popleft()
         state.apply([(read(frames, codec, layout), version)])
-        waiting.append((state.snapshot(), state.version))
+        waiting.append(foresee())
         state.forget(waiting[0][1])
 
     return {"gradient": lambda: find(initial), "update": update}
