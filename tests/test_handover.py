@@ -114,6 +114,18 @@ def test_what_a_replaced_connection_still_says_harms_nobody(server):
     assert not pipe.poll()
 
 
+def test_the_slowest_link_there_is():
+    """A timeout of days, which no option of the kernel's can hold."""
+    guests, secrets = issue(["a"], encrypt=False)
+    patient = Heartbeat.fit(86_400.0)
+    with (
+        Router("tcp://127.0.0.1:*", guests, patient, largest=100_000) as router,
+        Peer("a", router.address, secrets["a"], patient) as peer,
+    ):
+        peer.send(Hello("a", 0))
+        assert router.poll(5.0) and router.receive()
+
+
 def test_a_long_timeout_is_kept():
     """A connection on a very slow link, which takes minutes for a frame, is not given up early."""
     guests, secrets = issue(["a"], encrypt=False)

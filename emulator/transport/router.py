@@ -16,6 +16,9 @@ from .sockets import prepare
 
 DOMAIN = "emulate"
 
+LONGEST_IDLE = 32_767
+"""Seconds. Linux takes no more, and with an option refused libzmq lets nobody in."""
+
 
 class Received(NamedTuple):
     """A message from `node`, whom the allow-list vouches for; or why it was refused."""
@@ -118,7 +121,7 @@ def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
     connection that was handed over, then spoke again and broke.
     """
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
-    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, math.ceil(heartbeat.timeout))
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))
     socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, math.ceil(heartbeat.interval))
     socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
 
