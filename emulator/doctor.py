@@ -72,7 +72,7 @@ def _image(client: Any) -> list[Finding]:
         found = image.require(client)
     except EmulatorError as error:
         return [Finding("image", False, str(error))]
-    made = Finding("image", True, f"{image.NAME} {found.id[:19]}, made of this code")
+    made = Finding("image", True, f"{image.name()} {found.id[:19]}, made of this code")
     try:
         return [made, Finding("shaping", True, service(probing.probe(client, found.id)))]
     except EmulatorError as error:

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shutil
 import subprocess
 import tarfile
 from importlib.metadata import version
@@ -38,24 +39,41 @@ def package(tmp_path: Path) -> Path:
 
 
 class Engine:
-    """Answers as the Docker client does, for at most one image; keeps what it was sent."""
+    """Answers as the Docker client does, for the images that it has; keeps what it was sent."""
 
-    def __init__(self, labels: dict[str, str] | None = None, said: Any = ()) -> None:
-        self.found = labels is not None and SimpleNamespace(id="sha256:0", labels=labels)
+    def __init__(self, images: dict[str, dict[str, str]] | None = None, said: Any = ()) -> None:
+        self.found = {
+            name: SimpleNamespace(id=f"sha256:{number}", labels=labels, tags=[name])
+            for number, (name, labels) in enumerate((images or {}).items())
+        }
         self.said = said
         self.images = self.api = self
 
     def get(self, name: str) -> Any:
-        if not self.found:
+        if name not in self.found:
             raise ImageNotFound(name)
-        return self.found
+        return self.found[name]
 
     def build(self, **asked: Any) -> Any:
         self.asked = asked
         with tarfile.open(fileobj=io.BytesIO(asked["fileobj"].read())) as sent:
             self.sent = {entry.name: entry for entry in sent}
-        self.found = SimpleNamespace(id="sha256:1", labels=asked["labels"])
+        name, number = asked["tag"], len(self.found)
+        self.found[name] = SimpleNamespace(
+            id=f"sha256:{number}", labels=asked["labels"], tags=[name]
+        )
         return iter(self.said)
+
+    def tag(self, name: str, other: str) -> None:
+        self.found[other] = self.found[name]
+
+    def list(self, filters: dict[str, list[str]]) -> Any:
+        wanted = dict(label.split("=", 1) for label in filters["label"])
+        images = {image.id: image for image in self.found.values()}
+        return [found for found in images.values() if found.labels.items() >= wanted.items()]
+
+    def remove(self, name: str) -> None:
+        del self.found[name]
 
 
 # -- whose code is in it
@@ -119,27 +137,28 @@ def _labels(package: Path) -> dict[str, str]:
 
 
 def test_require_takes_the_image_of_this_code(package: Path) -> None:
-    assert image.require(Engine(_labels(package)), package).id == "sha256:0"
+    engine = Engine({image.name(package): _labels(package)})
+    assert image.require(engine, package).id == "sha256:0"
 
 
 @pytest.mark.parametrize("label", ["emulate.version", "emulate.source", "emulate.libraries"])
 def test_require_refuses_an_image_of_other_code(package: Path, label: str) -> None:
     for labels in (_labels(package) | {label: "other"}, {}):
         with pytest.raises(HostError, match=r"run `make images`"):
-            image.require(Engine(labels), package)
+            image.require(Engine({image.name(package): labels}), package)
 
 
 def test_require_refuses_an_engine_without_it(package: Path) -> None:
-    with pytest.raises(HostError, match=r"no image emulate/node: run `make images`"):
+    with pytest.raises(HostError, match=r"no image emulate/node:\w+, .*run `make images`"):
         image.require(Engine(), package)
 
 
 def test_an_installed_package_is_held_to_its_version(tmp_path: Path) -> None:
     (tmp_path / "emulator").mkdir()
     installed = {"emulate.version": version("edge-emulate")}
-    assert image.require(Engine(installed), tmp_path / "emulator")
+    assert image.require(Engine({"emulate/node": installed}), tmp_path / "emulator")
     with pytest.raises(HostError, match="other code"):
-        image.require(Engine({"emulate.version": "0"}), tmp_path / "emulator")
+        image.require(Engine({"emulate/node": {"emulate.version": "0"}}), tmp_path / "emulator")
     with pytest.raises(HostError, match="checkout"):
         image.provide(Engine(), tmp_path / "emulator")
 
@@ -149,8 +168,35 @@ def test_nothing_is_built_twice(package: Path, monkeypatch: pytest.MonkeyPatch) 
     engine = Engine()
     assert image.provide(engine, package)
     assert engine.asked["buildargs"] == {"BASE": "emulate/libraries:x"}
-    assert image.require(engine, package).id == "sha256:1"
+    assert image.require(engine, package).id == "sha256:0"
     assert not image.provide(engine, package)
+
+
+def test_two_checkouts_have_an_image_each(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "provide", lambda client, recipe: "emulate/libraries:x")
+    other = Path(shutil.copytree(tmp_path, tmp_path / "other")) / "emulator"
+    _edit(other)
+    engine = Engine()
+    assert image.provide(engine, package)
+    assert image.provide(engine, other)
+    assert image.require(engine, package).id != image.require(engine, other).id
+    assert engine.get("emulate/node") is engine.get(image.name(other))
+    assert not image.provide(engine, package)
+    assert engine.get("emulate/node") is engine.get(image.name(package))
+
+
+def test_a_checkout_that_was_edited_leaves_no_older_image(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(libraries, "provide", lambda client, recipe: "emulate/libraries:x")
+    engine, before = Engine(), image.name(package)
+    image.provide(engine, package)
+    _edit(package)
+    image.provide(engine, package)
+    assert before not in engine.found
+    assert image.require(engine, package)
 
 
 # -- what is sent to the engine

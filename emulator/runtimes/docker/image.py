@@ -1,4 +1,8 @@
-"""The node image: what every role runs from, and whether the engine's copy is made of this code."""
+"""The node image, from which every role runs, named by a digest of the code that made it.
+
+Two checkouts that share an engine have an image each. `emulate/node` without a tag is the image
+that was built last, for Compose and for a package that is installed away from its Dockerfile.
+"""
 
 import contextlib
 import sys
@@ -20,6 +24,9 @@ NAME = "emulate/node"
 
 _PACKAGE = Path(__file__).parents[2]
 _SOURCE, _VERSION, _LIBRARIES = "emulate.source", "emulate.version", "emulate.libraries"
+_CHECKOUT = "emulate.checkout"
+_MARK = 12
+"""Hexadecimal digits of the digest in an image's tag."""
 
 
 @dataclass(frozen=True)
@@ -42,48 +49,62 @@ def digest(package: Path) -> str:
     return total.hexdigest()
 
 
-def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
-    """The engine's node image; a HostError if it has none or one that was made of other code.
+def name(package: Path = _PACKAGE) -> str:
+    """Return the image's name: tagged by digest in a checkout, `NAME` for an installed package."""
+    if not _recipe(package).is_dir():
+        return NAME
+    made_of = "\0".join(f"{label}={value}" for label, value in sorted(_labels(package).items()))
+    return f"{NAME}:{sha256(made_of.encode()).hexdigest()[:_MARK]}"
 
-    A package installed away from its Dockerfile is held to its version only.
+
+def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
+    """Return the engine's node image for `package`.
+
+    Raises HostError if the engine has none, or if its labels tell of other code. A package that
+    is installed away from its Dockerfile is held to its version only.
     """
-    image = _find(client)
+    wanted = name(package)
+    image = _find(client, wanted)
     if image is None:
-        raise HostError(f"the engine has no image {NAME}: run `make images`")
+        raise HostError(f"the engine has no image {wanted}, made of this code: run `make images`")
     for label, expected in _labels(package).items():
         if image.labels.get(label) != expected:
             raise HostError(
-                f"the image {NAME} was made of other code than this, run `make images`: its "
+                f"the image {wanted} was made of other code than this, run `make images`: its "
                 f"{label} is {image.labels.get(label, 'missing')[:12]}, expected {expected[:12]}"
             )
     return image
 
 
 def provide(client: DockerClient, package: Path = _PACKAGE) -> bool:
-    """Build whatever the node image lacks, and say whether that was anything."""
+    """Build whatever the node image lacks, and return whether anything was missing."""
     if not _recipe(package).is_dir():
         raise HostError(f"images are built from a checkout, and {package.parent} is none")
-    previous = _find(client)
-    labels = _labels(package)
-    if previous and previous.labels.items() >= labels.items():
-        return False
-    build(
-        client,
-        NAME,
-        _context(package),
-        base=libraries.provide(client, _recipe(package)),
-        labels=labels,
-    )
-    if previous:
-        # Other runs may still use it: then it stays, nameless, until the engine is pruned.
-        with contextlib.suppress(APIError):
-            client.images.remove(previous.id)
-    return True
+    wanted, labels, checkout = name(package), _labels(package), {_CHECKOUT: str(package.parent)}
+    found = _find(client, wanted)
+    missing = found is None or not found.labels.items() >= labels.items()
+    if missing:
+        base = libraries.provide(client, _recipe(package))
+        build(client, wanted, _context(package), base=base, labels=labels | checkout)
+        _forget_older(client, wanted, checkout)
+    client.api.tag(wanted, NAME)
+    return missing
 
 
-def _find(client: DockerClient) -> NodeImage | None:
+def _forget_older(client: DockerClient, wanted: str, checkout: dict[str, str]) -> None:
+    """Remove the tags that earlier states of the same checkout left."""
+    labels = [f"{label}={value}" for label, value in checkout.items()]
+    for image in client.images.list(filters={"label": labels}):
+        for tag in image.tags:
+            if tag.startswith(f"{NAME}:") and tag != wanted:
+                # A run that still uses the image keeps it, until the engine is pruned.
+                with contextlib.suppress(APIError):
+                    client.images.remove(tag)
+
+
+def _find(client: DockerClient, wanted: str) -> NodeImage | None:
     try:
-        image = client.images.get(NAME)
+        image = client.images.get(wanted)
     except ImageNotFound:
         return None
     return NodeImage(str(image.id), image.labels)
@@ -114,7 +135,7 @@ def main() -> None:
         sys.exit(f"images: the Docker engine does not answer as expected: {error}")
     except EmulatorError as error:
         sys.exit(f"images: {error}")
-    print(f"images: {NAME} {done} ({time.monotonic() - started:.1f} s)")
+    print(f"images: {name()} {done} ({time.monotonic() - started:.1f} s)")
 
 
 if __name__ == "__main__":
