@@ -268,6 +268,16 @@ def test_tallies_wrap_without_harm() -> None:
     assert list(past.since(past.oldest, once)) == [70_001 - past.oldest, 1]
 
 
+def test_no_version_that_a_history_answers_for_reads_as_fresh() -> None:
+    """Tallies are 16 bits wide: 65,536 updates behind would read as none."""
+    past = History(SIZE)
+    mine = ascending(3)
+    for now in range(1, (1 << 16) + 2 * 1024):
+        past.record(mine)
+        if now - past.oldest >= 1 << 16 or now % 1024 < 2:
+            assert list(past.since(past.oldest, mine)) == [now - past.oldest]
+
+
 def test_a_dense_gradient_asks_about_every_parameter() -> None:
     with narrow(entries=8, updates=4):
         past = History(4)

@@ -26,8 +26,9 @@ _LEAST = 1 << 12
 """Entries that a segment holds at least, however small the model."""
 _UPDATES = 1 << 10
 """Updates that a segment holds at most, however small they are."""
-_REACH = (1 << 16) - _UPDATES
-"""Updates that a history reaches back at most: tallies are 16 bits wide, and wrap."""
+_REACH = (1 << 16) - 1 - _UPDATES
+"""Updates that the closed segments reach back at most. Tallies are 16 bits wide, and wrap: with the
+`_UPDATES` of the open segment a history answers for 65,535 updates at most."""
 _NOTHING: Indices = np.empty(0, np.uint32)
 
 
