@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -234,6 +235,13 @@ def test_randomness_has_a_name(path: Path) -> None:
             assert node.attr == "Generator" or part(path) == "streams", f"line {node.lineno}"
         if isinstance(node, ast.Call) and ast.unparse(node.func) in ("Random", "random.Random"):
             assert node.args, f"line {node.lineno}: unseeded"
+
+
+@BY_PATH
+def test_what_people_wrote_is_printed_as_it_is(path: Path) -> None:
+    """`tables.console` makes the only console: it reads no markup in names and values."""
+    if part(path) in ("cli", "studies") and path.name != "tables.py":
+        assert not re.search(r"\bConsole\(", path.read_text())
 
 
 def test_the_analysis_knows_runs_and_nothing_of_us() -> None:

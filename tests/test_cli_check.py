@@ -24,6 +24,21 @@ def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path) -> None
         assert words in told.out, words
 
 
+def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path) -> None:
+    file = scenario(
+        tmp_path,
+        ("profile: phone", 'profile: {name: "[red]n :pizza:", cpu: 5%}'),
+        (
+            "up: {rate: 1mbit}}}",
+            "up: {rate: 1mbit}}, failures: [{name: '[b]ug', faults: [{kind: crash, every: 1h}]}]}",
+        ),
+    )
+    told = emulate("check", file)
+    assert told.code == 0
+    assert "[red]n :pizza:" in told.out
+    assert "[b]ug" in told.out
+
+
 def test_a_good_file_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
     told = emulate("check", "--json", scenario(tmp_path), "--set", "devices[0].count=4")
     assert told.code == 0

@@ -77,6 +77,22 @@ def test_other_commands_are_not_confused(
     assert emulate("logs", point).code == 0
 
 
+def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    from emulator.cli.sweep import _print
+
+    facts = {"final_accuracy": 0.5, "updates_to_97": None, "bytes_to_97": None}
+    axis = "devices[0].failures"
+    rows = [
+        {axis: value, "outcome": "success", **facts}
+        for value in ("[flaky-home]", "[overheating-pi]")
+    ]
+    _print([Finished(row[axis], Path(), row) for row in rows], [axis])
+    told = capsys.readouterr().out
+    assert axis in told
+    assert "[flaky-home]" in told
+    assert "[overheating-pi]" in told
+
+
 def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, file: Path) -> None:
     told = emulate("sweep", file, "--over", "training.learning_rate=0.1,-1")
     assert told.code == 2

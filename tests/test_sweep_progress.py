@@ -1,11 +1,12 @@
 """How far a sweep is."""
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from emulator.cli.sweeping import PlainView, span
+from emulator.cli.sweeping import LiveView, PlainView, span
 from emulator.sweep import Finished, Standing
 
 from .made_up_sweeps import Watching, file, made_up, played, rates
@@ -41,6 +42,19 @@ def test_plain_lines_for_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
         "1 of 6 points finished, about 2 min left; devices[0].count=2,seed=1: 20 of 40 updates",
         "1/6  devices[0].count=2,seed=1: 50.00% after 40 updates, failed (diverged)",
     ]
+
+
+def test_the_panel_shows_labels_as_they_are_written() -> None:
+    from rich.console import Console
+
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with LiveView(console) as view:
+        view.progress("2 points into [lab]/sweeps")
+        view._live.refresh()
+        view.standing(Standing(2, 0, (("devices[0].failures=[flaky-home]", "no update yet"),)))
+    assert "2 points into [lab]/sweeps ..." in out.getvalue()
+    assert "devices[0].failures=[flaky-home]" in out.getvalue()
 
 
 @pytest.mark.parametrize(

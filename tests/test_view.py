@@ -256,3 +256,12 @@ def test_the_panel_on_a_terminal() -> None:
     shown = out.getvalue()
     for words in ("flaky", "1 (down: a)", "91.11%", "1 of 100", "1.0 kB", "start a at 25 s"):
         assert words in shown
+
+
+def test_the_panel_shows_what_people_wrote_as_they_wrote_it() -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with LiveView(progress(), console, "[red]flaky :pizza:") as view:
+        view.progress("shards into [lab]/runs")
+    assert "[red]flaky :pizza:" in out.getvalue()
+    assert "shards into [lab]/runs ..." in out.getvalue()

@@ -115,6 +115,8 @@ def _plain(found: "Calibration", place: Path, shares: dict[str, float]) -> dict[
 
 
 def _print(found: "Calibration", place: Path, shares: dict[str, float]) -> None:
+    from rich.text import Text
+
     from ..units import Share
     from .tables import console, table
 
@@ -124,7 +126,9 @@ def _print(found: "Calibration", place: Path, shares: dict[str, float]) -> None:
     (median, sigma), out = found.step.lognormal, console()
     processor = f"{found.host} ({found.processor})"
     out.print(
-        f"[bold]{found.model}[/bold], batch {found.batch_size}, {found.codec}, on {processor}"
+        Text(found.model, "bold"),
+        f", batch {found.batch_size}, {found.codec}, on {processor}",
+        sep="",
     )
     out.print(
         f"step  {median} of a core, sigma {sigma:g}: model in, gradient, encoding, update out"

@@ -92,14 +92,11 @@ def player(on: str) -> Any:
 
 
 def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
-    from rich.console import Console
-
+    from .tables import console
     from .view import LiveView, PlainView
 
-    console = Console(stderr=to_stderr)
-    if console.is_terminal:
-        return LiveView(progress, console, name)
-    return PlainView(progress, console)
+    out = console(stderr=to_stderr)
+    return LiveView(progress, out, name) if out.is_terminal else PlainView(progress, out)
 
 
 def _tell(folder: Path, summary: dict[str, Any]) -> None:

@@ -98,12 +98,11 @@ def sweep(
 
 
 def _view(*, to_stderr: bool) -> Any:
-    from rich.console import Console
-
     from .sweeping import LiveView, PlainView
+    from .tables import console
 
-    console = Console(stderr=to_stderr)
-    return LiveView(console) if console.is_terminal else PlainView(console)
+    out = console(stderr=to_stderr)
+    return LiveView(out) if out.is_terminal else PlainView(out)
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:

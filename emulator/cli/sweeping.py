@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from ..sweep import Finished, Standing
@@ -78,10 +79,10 @@ class LiveView:
 
     def _draw(self) -> Panel:
         if self._now is None:
-            return Panel(f"{self._step} ...", title="sweep", title_align="left")
+            return Panel(Text(f"{self._step} ..."), title="sweep", title_align="left")
         grid = Table.grid(padding=(0, 3))
         for label, far in self._now.playing[:SHOWN]:
-            grid.add_row(label, far)
+            grid.add_row(Text(label), far)
         if (more := len(self._now.playing) - SHOWN) > 0:
             grid.add_row(f"and {more} more", "")
         return Panel(grid, title=count(self._now), title_align="left")

@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ..host import Host
 from ..scenario import Scenario
@@ -20,9 +21,15 @@ WIDE = 160
 """Columns where no terminal sets a bound: a file, a pipe."""
 
 
-def console() -> Console:
-    found = Console(highlight=False)
-    return found if found.is_terminal else Console(highlight=False, width=WIDE)
+def console(*, stderr: bool = False) -> Console:
+    """Return a console that prints every text as it is written.
+
+    Names and values of a scenario may hold `[red]` or `:pizza:`, which rich would read as a style
+    and as an emoji. A text of ours that has a style is a `Text`.
+    """
+    literal: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    found = Console(stderr=stderr, **literal)
+    return found if found.is_terminal else Console(stderr=stderr, width=WIDE, **literal)
 
 
 def table(*columns: str, title: str | None = None) -> Table:
@@ -43,7 +50,7 @@ def print_world(
 ) -> None:
     """The resolved world as `emulate check` shows it."""
     out = console()
-    out.print(f"[bold]{world.name}[/bold]", *_training(scenario, world), sep="\n")
+    out.print(Text(world.name, "bold"), *_training(scenario, world), sep="\n")
     out.print(f"server: {world.server}\n")
     alike = list(_together(world.devices))
     out.print(_rows(f"{len(world.devices)} devices", alike), _more(alike))
@@ -54,10 +61,9 @@ def print_world(
         out.print(_rows(title, world.hazards), _more(world.hazards))
     out.print(_demand(wanted, host), "")
     for one in short:
-        colour = "red" if one.fatal else "yellow"
-        out.print(f"[{colour}]{one.severity}[/{colour}] {one}")
+        out.print(Text(one.severity, "red" if one.fatal else "yellow"), str(one))
     if not short:
-        out.print("[green]ok[/green] this host can carry it")
+        out.print(Text("ok", "green"), "this host can carry it")
 
 
 def _training(scenario: Scenario, world: World) -> Iterable[str]:

@@ -8,6 +8,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
+from rich.text import Text
 
 from ..runlog import Record
 from .progress import Progress, amount, span
@@ -171,7 +172,7 @@ class LiveView:
     def _draw(self) -> Panel:
         progress = self._progress
         if self._step:
-            return Panel(f"{self._step} ...", title=self._title, title_align="left")
+            return Panel(Text(f"{self._step} ..."), title=Text(self._title), title_align="left")
         accuracy = "not yet" if progress.accuracy is None else f"{progress.accuracy:.2%}"
         grid = Table.grid(padding=(0, 3))
         now, updates = f"{progress.now:.0f} s", f"{progress.updates}"
@@ -183,7 +184,7 @@ class LiveView:
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
         if pace := self._pace.words(progress.share):
             grid.add_row("progress", pace)
-        return Panel(grid, title=self._title, title_align="left")
+        return Panel(grid, title=Text(self._title), title_align="left")
 
     def __enter__(self) -> "LiveView":
         self._live.start()

@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from ..cancel import Canceled, canceling
 from ..cli.sweeping import LiveView, PlainView
+from ..cli.tables import console
 from ..errors import EmulatorError
 from ..host import Host
 from . import STUDIES, play
@@ -34,10 +34,10 @@ def main(name: str, out: Path | None, cores: int | None) -> None:
     """
     study = STUDIES[name]
     out = out or Path("runs/studies") / name
-    console = Console(stderr=True)
+    terminal = console(stderr=True)
     try:
         with (
-            LiveView(console) if console.is_terminal else PlainView(console, every=120) as view,
+            LiveView(terminal) if terminal.is_terminal else PlainView(terminal, every=120) as view,
             canceling(),
         ):
             view.progress(f"{study.about}: into {out}")
