@@ -7,6 +7,7 @@ from contextlib import contextmanager
 REASONS = {
     signal.SIGINT: "canceled",
     signal.SIGTERM: "canceled",
+    signal.SIGHUP: "canceled",  # the terminal was closed
     signal.SIGUSR1: "stopped",  # by `emulate stop`
 }
 
@@ -20,7 +21,7 @@ def canceling() -> Iterator[list[str]]:
     """Raise Canceled at the first of these signals; yields where the reason will be.
 
     Later ones are ignored: taking the world down takes seconds, and what an impatient end
-    would leave behind takes a person longer.
+    would leave behind takes a person longer. SIGHUP stays ignored if it was, as under `nohup`.
     """
     reason: list[str] = []
 
@@ -29,7 +30,10 @@ def canceling() -> Iterator[list[str]]:
             reason.append(REASONS[signal.Signals(number)])
             raise Canceled
 
-    before = {number: signal.signal(number, cancel) for number in REASONS}
+    heard = set(REASONS)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        heard.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, cancel) for number in heard}
     try:
         yield reason
     finally:

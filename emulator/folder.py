@@ -3,10 +3,12 @@
 import os
 import secrets
 import shutil
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from . import lock
 from .errors import EmulatorError, HostError
 from .spelling import meant
 
@@ -48,12 +50,9 @@ class RunFolder:
     def discard_work(self) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
 
-    def take(self) -> None:
-        """Say that this process conducts the run, until `leave`."""
-        (self.path / _CONDUCTOR).write_text(str(os.getpid()))
-
-    def leave(self) -> None:
-        (self.path / _CONDUCTOR).unlink(missing_ok=True)
+    def taken(self) -> AbstractContextManager[None]:
+        """Hold the folder: until the block or this process ends, `conductor` returns it."""
+        return lock.held(self.path / _CONDUCTOR)
 
 
 def create(scenario: str, runs: Path = RUNS) -> RunFolder:
@@ -81,13 +80,11 @@ def _point(link: Path, target: str) -> None:
 
 
 def conductor(folder: Path) -> int | None:
-    """The process that conducts the run in `folder`, if it lives."""
+    """Return the process that conducts the run in `folder`; None if none does."""
     try:
-        pid = int((folder / _CONDUCTOR).read_text())
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (OSError, ValueError):
+        return lock.holder(folder / _CONDUCTOR)
+    except OSError:
         return None
-    return pid if b"emulate" in command else None  # else its number is another's by now
 
 
 def folders(runs: Path = RUNS) -> list[Path]:

@@ -64,13 +64,12 @@ class Session:
 
     @contextmanager
     def _taken(self) -> Iterator[list[str]]:
-        try:
-            with canceling() as reason:
-                self.folder.take()  # whoever signals us from now on is understood
+        with canceling() as reason, self.folder.taken():
+            # from now on others know whom to signal, and the signals are understood
+            try:
                 yield reason
-        finally:
-            self.folder.discard_work()
-            self.folder.leave()
+            finally:
+                self.folder.discard_work()
 
     def describe(self, host: Host, packages: Iterable[str], **facts: Any) -> None:
         """Write what is known before anything happens: the scenario, the timeline, the manifest.

@@ -25,6 +25,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "task": set(),
     "streams": set(),
     "cache": set(),
+    "lock": {"errors"},
     "runlog": set(),
     "local": set(),
     "roles": set(),
@@ -71,7 +72,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     },
     # a run's folder
     "tail": {"runlog"},
-    "folder": {"errors", "spelling"},
+    "folder": {"errors", "lock", "spelling"},
     "results": {"folder", "runlog"},
     "summary": {"roles", "runlog"},
     "host": set(),

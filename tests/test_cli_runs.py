@@ -3,13 +3,15 @@
 import re
 import subprocess
 import sys
-import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pytest
 
-from emulator.folder import conductor as find_conductor
+from emulator.folder import RunFolder
 
 from .two_runs import runs, synthetic
 from .typed_commands import Emulate, emulate
@@ -74,25 +76,35 @@ def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> N
     assert "is not running (`emulate clean`" in told.err
 
 
-def conducts(process: "subprocess.Popen[bytes]", folder: Path) -> None:
-    """Wait until the process is known for what it is: its command line takes a moment."""
-    (folder / "conductor.pid").write_text(str(process.pid))
-    until = time.monotonic() + 10
-    while find_conductor(folder) is None and time.monotonic() < until:
-        time.sleep(0.01)
+@contextmanager
+def conducting(folder: Path, does: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that holds the `folder`, and says so, while it `does` things to it."""
+    command = [sys.executable, "-c", CONDUCTOR.format(does=indent(does, "    ")), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"taken\n"
+        yield process
+        process.kill()
 
 
 CONDUCTOR = """
-import pathlib, signal, sys
+import pathlib, shutil, signal, sys, time
+from emulator.folder import RunFolder
 folder = pathlib.Path(sys.argv[1])
-def stop(number, frame):
-    text = (folder / "summary.json.later").read_text().replace("success", "stopped")
-    (folder / "summary.json").write_text(text)
-    (folder / "conductor.pid").unlink()
-    sys.exit()
-signal.signal(signal.SIGUSR1, stop)
-(folder / "ready").touch()
+with RunFolder(folder, "abc123").taken():
+    signal.signal(signal.SIGUSR1, lambda number, frame: None)
+    print("taken", flush=True)
+{does}
+"""
+STOPS = """
 signal.pause()
+text = (folder / "summary.json.later").read_text().replace("success", "stopped")
+(folder / "summary.json").write_text(text)
+"""
+ENDS = """
+time.sleep(0.7)
+(folder / "whole").rename(folder / "run.jsonl")
+shutil.rmtree(folder / "server")
 """
 
 
@@ -101,12 +113,7 @@ def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
     (folder / "summary.json").rename(folder / "summary.json.later")
     (folder / "server").mkdir()
     (folder / "run.jsonl").rename(folder / "server" / "run.jsonl")
-    command = [sys.executable, "-c", CONDUCTOR, str(folder), "emulate"]
-    with subprocess.Popen(command) as conductor:
-        conducts(conductor, folder)
-        until = time.monotonic() + 10
-        while not (folder / "ready").exists() and time.monotonic() < until:
-            time.sleep(0.01)
+    with conducting(folder, STOPS) as conductor:
         assert emulate("list", "--json").json[-1]["outcome"] == "running"
         assert "after 400 updates" in emulate("logs", "synthetic").out
         told = emulate("report", "synthetic")
@@ -118,6 +125,18 @@ def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
     assert told.out.endswith("outcome      stopped\n")
 
 
+def test_a_stranger_is_not_stopped(emulate: Emulate, runs: Path) -> None:
+    """A dead run's number is another process's by now, and that one may be called like us."""
+    idle = ["sh", "-c", "read end", "emulate"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as stranger:
+        (runs / "synthetic" / "latest" / "conductor.pid").write_text(str(stranger.pid))
+        told = emulate("stop", "synthetic")
+        assert stranger.poll() is None
+        stranger.kill()
+    assert told.code == 1
+    assert "is not running (`emulate clean`" in told.err
+
+
 def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     """Also over the moment at which the server's log becomes part of the whole one."""
     folder = (runs / "synthetic" / "latest").resolve()
@@ -126,12 +145,7 @@ def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     (folder / "server").mkdir()
     (folder / "server" / "run.jsonl").write_text("".join(whole[:50]))
     (folder / "whole").write_text("".join(whole))
-    ends = (
-        "import pathlib, shutil, sys, time; f = pathlib.Path(sys.argv[1]); time.sleep(0.7); "
-        "(f / 'whole').rename(f / 'run.jsonl'); shutil.rmtree(f / 'server')"
-    )
-    with subprocess.Popen([sys.executable, "-c", ends, str(folder), "emulate"]) as conductor:
-        conducts(conductor, folder)
+    with conducting(folder, ENDS):
         told = emulate("logs", "-f", "synthetic")
     assert told.out == emulate("logs", "synthetic").out
 
@@ -170,15 +184,12 @@ def test_living_runs_are_spared(
     from emulator.runtimes.docker import border, sweep
 
     engine = Engine(tmp_path)
-    idle = ["sh", "-c", "read end", "emulate"]
-    with subprocess.Popen(idle, stdin=subprocess.PIPE) as conductor:
-        conducts(conductor, tmp_path)
-        monkeypatch.setattr(border, "connect", lambda: None)
-        monkeypatch.setattr(sweep, "owners", lambda client: engine.owned)
-        monkeypatch.setattr(sweep, "sweep", engine.sweep)
+    monkeypatch.setattr(border, "connect", lambda: None)
+    monkeypatch.setattr(sweep, "owners", lambda client: engine.owned)
+    monkeypatch.setattr(sweep, "sweep", engine.sweep)
+    with RunFolder(tmp_path, "live01").taken():
         told = emulate("clean", *words)
         counted = emulate("clean", "--json", *words).json
-        conductor.kill()
     assert told.code == 0
     assert engine.swept == swept * 2
     assert f"removed {2 * len(swept)} containers, {len(swept)} networks, 0 volumes" in told.out

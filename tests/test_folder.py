@@ -1,14 +1,17 @@
 """A run's folder: made at once or not at all, and found by any name it has."""
 
+import errno
 import os
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from emulator import folder
+from emulator import folder, lock
 from emulator.errors import EmulatorError, HostError
 
 
@@ -91,18 +94,51 @@ def test_runs_in_the_order_in_which_they_began(tmp_path: Path) -> None:
 # -- who conducts it -------------------------------------------------------------------------------
 
 
+CONDUCTOR = """
+import pathlib, sys, time
+from emulator.folder import RunFolder
+with RunFolder(pathlib.Path(sys.argv[1]), "abc123").taken():
+    print("taken", flush=True)
+    time.sleep(60)
+"""
+
+
+@contextmanager
+def conducted(path: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that conducts the run in `path`; killed in the end."""
+    command = [sys.executable, "-c", CONDUCTOR, str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"taken\n"
+        yield process
+        process.kill()
+
+
 def test_a_conductor_is_known_while_it_lives(tmp_path: Path) -> None:
     path = made(tmp_path)
     assert folder.conductor(path) is None
-    sleeper = "import time; time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", sleeper, "emulate", "run"]) as other:
-        (path / "conductor.pid").write_text(str(other.pid))
-        until = time.monotonic() + 10
-        while folder.conductor(path) is None and time.monotonic() < until:
-            time.sleep(0.01)  # a new process has no command line for a moment
+    with conducted(path) as other:
         assert folder.conductor(path) == other.pid
         other.kill()
         other.wait()
+        assert (path / "conductor.pid").exists()
+        assert folder.conductor(path) is None
+
+
+def test_a_stranger_with_the_number_of_a_dead_conductor(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with subprocess.Popen(["sh", "-c", "read end", "emulate"], stdin=subprocess.PIPE) as stranger:
+        (path / "conductor.pid").write_text(str(stranger.pid))
+        time.sleep(0.2)  # a new process has no command line for a moment
+        assert folder.conductor(path) is None
+        stranger.kill()
+
+
+def test_a_folder_keeps_its_conductor_where_it_is_moved(tmp_path: Path) -> None:
+    path = made(tmp_path)
+    with conducted(path) as other:
+        moved = path.rename(path.with_name("20250101T120000Z-moved"))
+        assert folder.conductor(moved) == other.pid
         assert folder.conductor(path) is None
 
 
@@ -115,8 +151,24 @@ def test_a_number_that_is_no_conductors(tmp_path: Path, pid: str) -> None:
 
 def test_taken_and_left(tmp_path: Path) -> None:
     one = folder.create("flaky", tmp_path)
-    one.take()
-    assert (one.path / "conductor.pid").read_text() == str(os.getpid())
-    one.leave()
-    one.leave()
+    with one.taken():
+        assert folder.conductor(one.path) == os.getpid()
+    assert folder.conductor(one.path) is None
     assert not (one.path / "conductor.pid").exists()
+
+
+def test_where_no_lock_can_be_written(tmp_path: Path) -> None:
+    words = r"cannot write the lock .*nowhere: No such file"
+    with pytest.raises(HostError, match=words), lock.held(tmp_path / "not" / "nowhere"):
+        raise AssertionError("unreachable")
+
+
+def test_where_files_have_no_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*anything: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(lock.fcntl, "flock", refuse)
+    words = r"the file system of .*/lock has no locks: Function not"
+    with pytest.raises(HostError, match=words), lock.held(tmp_path / "lock"):
+        raise AssertionError("unreachable")
+    assert not (tmp_path / "lock").exists()

@@ -48,17 +48,18 @@ def finisher(seen: list[Ending | None]) -> Callable[[Ending | None], dict[str, A
 
 def test_a_run_that_comes_to_its_own_end(session: Session) -> None:
     seen: list[Ending | None] = []
-    taken: list[bool] = []
-    conducted = session.folder.path / "conductor.pid"
-    found = session.play(lambda: taken.append(conducted.exists()), finisher(seen))
-    assert found == (session.folder.path, {"updates": 3})
-    assert (seen, taken) == ([None], [True])
-    assert not conducted.exists()
+    taken: list[int | None] = []
+    path = session.folder.path
+    found = session.play(lambda: taken.append(conductor(path)), finisher(seen))
+    assert found == (path, {"updates": 3})
+    assert (seen, taken) == ([None], [os.getpid()])
+    assert conductor(path) is None
     assert not session.folder.work.exists()
 
 
 @pytest.mark.parametrize(
-    "number, reason", [(signal.SIGINT, "canceled"), (signal.SIGUSR1, "stopped")]
+    "number, reason",
+    [(signal.SIGINT, "canceled"), (signal.SIGHUP, "canceled"), (signal.SIGUSR1, "stopped")],
 )
 def test_a_run_that_someone_ends(session: Session, number: int, reason: str) -> None:
     seen: list[Ending | None] = []
@@ -66,6 +67,18 @@ def test_a_run_that_someone_ends(session: Session, number: int, reason: str) -> 
     _, summary = session.play(lambda: os.kill(os.getpid(), number), finisher(seen))
     assert (seen, summary) == ([Ending(reason)], {"updates": 3})
     assert signal.getsignal(number) is before
+
+
+def test_a_run_that_no_closed_terminal_shall_end(session: Session) -> None:
+    """`nohup emulate run` has the signal ignored; so it stays."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    seen: list[Ending | None] = []
+    try:
+        session.play(lambda: os.kill(os.getpid(), signal.SIGHUP), finisher(seen))
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    assert seen == [None]
 
 
 def test_a_run_that_goes_wrong(session: Session) -> None:

@@ -46,9 +46,9 @@ def run(
     In containers it takes as long as it lasts. In virtual time it takes as long as its gradients
     do, repeats to the byte, and carries fleets that no host could.
 
-    Ctrl-C ends it, keeps what there is and leaves no container behind. The exit code is 0 if the
-    stop condition was reached or `emulate stop` ended it, 130 if it was interrupted, 2 if the
-    file is wrong and 1 for all else.
+    Ctrl-C ends it, keeps what there is and leaves no container behind; so does closing its
+    terminal, but under nohup. The exit code is 0 if the stop condition was reached or `emulate
+    stop` ended it, 130 if it was interrupted, 2 if the file is wrong and 1 for all else.
 
     \b
     emulate run scenarios/quickstart.yaml
