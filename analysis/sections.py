@@ -70,12 +70,16 @@ def facts(run: Run) -> list[Row]:
 
 
 def ended_by(run: Run) -> str:
-    """What stopped the run and when, as its last record says; empty without one."""
+    """Return what stopped the run, when and why; empty without a `stop` record.
+
+    The reason is that of the record; where the record has no detail, the summary's is taken.
+    """
     stop = run.records("stop")
     if stop.empty:
         return ""
-    reason, detail = stop[["reason", "detail"]].iloc[-1]
-    told = f": {detail}" if isinstance(detail, str) and detail else ""
+    reason, recorded = stop[["reason", "detail"]].iloc[-1]
+    detail = recorded if isinstance(recorded, str) else run.summary.get("detail")
+    told = f": {detail}" if detail else ""
     return f"{reason} at {seconds(float(stop['at'].iloc[-1]))}{told}"
 
 

@@ -20,6 +20,9 @@ SATURATED = 0.95
 OUTCOMES = {"updates": "success", "accuracy": "success", "time": "success", "stopped": "stopped"}
 OUTCOMES["canceled"] = "canceled"
 
+UNTRAINED = "no update was applied, so the model is still the first one"
+"""Detail of a run that reached its stop condition without a single update."""
+
 
 def summarise(
     records: Iterable[Record],
@@ -44,7 +47,7 @@ def summarise(
     sums = _Sums()
     for record in records:
         sums.take(record)
-    stop = sums.stop
+    stop, (outcome, detail) = sums.stop, _ended(sums)
     push = {**sums.push, "total": sum(sums.push.values())}
     dense = sums.updates * dense_push
     return {
@@ -52,9 +55,9 @@ def summarise(
         "algorithm": algorithm,
         "runtime": runtime,
         "seed": seed,
-        "outcome": OUTCOMES.get(stop["reason"], "failed"),
+        "outcome": outcome,
         "stop": stop["reason"],
-        "detail": stop.get("detail", ""),
+        "detail": detail,
         "duration_s": stop["at"],
         "devices": devices,
         "updates": sums.updates,
@@ -128,6 +131,14 @@ class _Sums:
                 self.exits.append(record)
             case "stop":
                 self.stop = record
+
+
+def _ended(sums: _Sums) -> tuple[str, str]:
+    """Return the outcome and its detail: a run that applied no update is no success."""
+    outcome = OUTCOMES.get(sums.stop["reason"], "failed")
+    if outcome == "success" and not sums.updates:
+        return "failed", UNTRAINED
+    return outcome, sums.stop.get("detail", "")
 
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:

@@ -77,6 +77,14 @@ def test_a_run_without_a_single_update_still_has_a_report(tmp_path: Path, outcom
     assert "nothing was recorded" in text
 
 
+def test_a_run_that_learnt_nothing_says_so(tmp_path: Path) -> None:
+    """The `stop` record has no detail: the summary has."""
+    stop = {"at": 60.0, "what": "stop", "reason": "time"}
+    summary = {"outcome": "failed", "stop": "time", "detail": "no update was applied"}
+    text = text_of(report(written(tmp_path, [stop], summary=summary).folder))
+    assert "Ended by time at 60 s: no update was applied" in text
+
+
 def test_a_summary_alone_is_enough_for_a_report(tmp_path: Path) -> None:
     (tmp_path / "summary.json").write_text('{"outcome": "failed", "scenario": "lonely"}')
     text = text_of(report(tmp_path))

@@ -118,6 +118,8 @@ def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> Non
     def records() -> Iterator[Record]:
         yield {"at": 0, "what": "start", "devices": 2}
         yield {"at": 10.0, "what": "kill", "node": "home-0", "planned": 10.0}
+        sizes = dict.fromkeys(("values", "indices", "headers", "framing"), 1)
+        yield {"at": 11.0, "what": "update", "node": "home-1", **sizes}
         yield {"at": 12.0, "what": "stop", "reason": "updates"}
 
     summary = session.conclude(records())

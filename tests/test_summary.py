@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from emulator.runlog import Record
-from emulator.summary import summarise
+from emulator.summary import UNTRAINED, summarise
 
 PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
 
@@ -120,8 +120,23 @@ def test_a_run_in_which_nothing_happened() -> None:
 )
 def test_how_a_run_came_out(reason: str, outcome: str) -> None:
     end = {"at": 3.0, "what": "stop", "reason": reason, "detail": "why"}
-    found = summary([end])
+    found = summary([update(1.0, 1), end])
     assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, "why")
+
+
+@pytest.mark.parametrize(
+    "reason, outcome, detail",
+    [
+        ("time", "failed", UNTRAINED),
+        ("accuracy", "failed", UNTRAINED),
+        ("stopped", "stopped", ""),
+        ("canceled", "canceled", ""),
+    ],
+)
+def test_a_run_without_an_update_is_no_success(reason: str, outcome: str, detail: str) -> None:
+    end = {"at": 3.0, "what": "stop", "reason": reason}
+    found = summary([end])
+    assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, detail)
 
 
 # -- whether the host kept up ----------------------------------------------------------------------

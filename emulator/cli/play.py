@@ -48,7 +48,8 @@ def run(
 
     Ctrl-C ends it, keeps what there is and leaves no container behind; so does closing its
     terminal, but under nohup. The exit code is 0 if the stop condition was reached or `emulate
-    stop` ended it, 130 if it was interrupted, 2 if the file is wrong and 1 for all else.
+    stop` ended it, 130 if it was interrupted, 2 if the file is wrong and 1 for all else, also for
+    a run in which no update was ever applied.
 
     \b
     emulate run scenarios/quickstart.yaml
