@@ -320,6 +320,46 @@ def test_a_round_in_which_nobody_answers_makes_no_step() -> None:
     assert rounds.deadline() == 10 and picked(rounds) != first
 
 
+def test_an_update_of_an_empty_round_counts_in_the_next() -> None:
+    """No step was made, so the model that the device learns from is still the current one."""
+    rounds = LocalSGD(clients=Fraction(0.34), patience=Seconds(5)).start(frozenset("abc"))
+    rounds.begin(0.0)
+    (first,) = picked(rounds, frozenset("abc"))
+    rounds.sent(first)
+    assert rounds.tick(5) == []
+    (second,) = picked(rounds, frozenset("abc")) - {first}
+    rounds.sent(second)
+    assert rounds.arrive(first, first, 7) is None and rounds.holds(first)
+    assert rounds.arrive(second, second, 8) == [first, second]
+    with pytest.raises(WireError, match="too late"):
+        rounds.arrive(first, first, 9)
+
+
+def test_a_fleet_slower_than_patience_makes_its_steps_together() -> None:
+    rounds = LocalSGD(patience=Seconds(5)).start(ALL)
+    rounds.begin(0.0)
+    for begun in (0.0, 7.0, 14.0):
+        for node in picked(rounds, ALL):
+            rounds.sent(node)
+        assert rounds.tick(begun + 5) == []  # nobody has finished
+        assert arrive(rounds, *NODES, now=begun + 7) == NODES
+
+
+def test_of_a_slow_fleet_the_dead_hold_up_one_round_only() -> None:
+    rounds = LocalSGD(patience=Seconds(5)).start(ALL)
+    rounds.begin(0.0)
+    for node in NODES:
+        rounds.sent(node)
+    assert rounds.tick(5) == []
+    for node in "abc":  # d died with the model
+        assert rounds.arrive(node, node, 7) is None
+    assert rounds.tick(10) == ["a", "b", "c"]
+    for node in "abc":
+        rounds.sent(node)
+    assert rounds.tick(15) == []
+    assert arrive(rounds, *"abc", now=17) == ["a", "b", "c"]
+
+
 def test_who_fails_is_not_waited_for_and_gets_no_model_until_the_next_round() -> None:
     rounds = LocalSGD().start(frozenset("abc"))
     rounds.begin(0.0)

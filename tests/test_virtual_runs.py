@@ -139,6 +139,22 @@ def test_local_training_takes_its_time_and_fewer_bytes(tmp_path: Path) -> None:
         assert len({record["at"] for record in updates}) == len(updates) / 5
 
 
+def test_an_epoch_longer_than_patience_teaches_all_the_same(tmp_path: Path) -> None:
+    """Rounds end empty, so the model that the devices learn from is still the current one."""
+    folder, summary, _ = played(
+        tmp_path,
+        "faults=[]",
+        "stop={time: 1min}",
+        "virtual={learner: none, step: 30ms, boot: 50ms}",
+        "training.algorithm=",
+        "training.codec=dense",
+        "training.synchronization={kind: fedavg, clients: 100%, patience: 1s}",
+    )
+    assert summary["updates"] > 15 and summary["outcome"] == "success"
+    late = {record["node"] for record in happened(folder, "refused")}
+    assert late <= {"adsl-0", "adsl-1", "adsl-2"}  # the slower ones: fiber has made steps meanwhile
+
+
 def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
     first, _, _ = played(tmp_path, text=flaky)
     again, _, _ = played(tmp_path, text=flaky, cores=2)
@@ -277,6 +293,7 @@ def test_sparse_traffic_is_about_as_large_as_the_real_thing(tmp_path: Path, plai
     [
         (["stop={accuracy: 40%, updates: 500}"], ("success", "accuracy"), ""),
         (["stop={time: 2s}"], ("success", "time"), ""),
+        (["stop={time: 1ms}"], ("failed", "time"), "no update was applied"),
         (["training.learning_rate=1e30"], ("failed", "diverged"), "most workers'"),
         (
             ["faults=[{kind: crash, nodes: [adsl, fiber], at: 1s}]"],

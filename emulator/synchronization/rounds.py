@@ -1,7 +1,8 @@
 """Rounds: some devices are drawn, train alone for a while, and their mean is the next model.
 
-Who is not drawn gets no model. A device that comes too late for its round is refused, since what
-it learnt was learnt from a model that is gone.
+A device that is not drawn gets no model. The update of a device that comes too late for its round
+is refused, as the device learnt from a model that is gone. A round without any update makes no
+step: its model stays current, and an update of it counts in the next round.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +24,8 @@ class Rounds(Generic[A]):
     """Whom the round is for, who of them has the model, and whose update is in.
 
     After `patience` the round ends without those that are missing. They are drawn as before, but
-    in addition and waited for no more, until they send an update in time.
+    in addition and waited for no more, until they send an update in time; unless too few others
+    are left: then the round waits for all devices that still train on the current model.
     """
 
     def __init__(
@@ -42,7 +44,7 @@ class Rounds(Generic[A]):
         self._given_up: set[str] = set()
         self._deadline: float | None = None
         self._arrivals: dict[str, A] = {}
-        self._training: set[str] = set()  # they have this round's model
+        self._training: set[str] = set()  # they train on the current model
         self._draw()
 
     def begin(self, now: float) -> None:
@@ -83,7 +85,8 @@ class Rounds(Generic[A]):
     def _next(self, now: float) -> list[A]:
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
-        self._training.clear()
+        if arrivals:  # else there is no step, and the model stays current
+            self._training.clear()
         self.turn += 1
         self._draw()
         self._deadline = now + self._patience
@@ -101,3 +104,5 @@ class Rounds(Generic[A]):
             self._drawn.add(node)
             if node not in self._given_up:
                 self._awaited.add(node)
+        if len(self._awaited) < self._clients:
+            self._awaited |= self._training
