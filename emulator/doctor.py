@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from . import datasets
+from . import datasets, installed
 from .errors import EmulatorError
 from .host import Host
 
@@ -33,14 +33,24 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Everything, also where the first thing is missing already."""
-    return [_host(Host.here()), *(_data(name) for name in datasets.DATASETS), *_engine()]
+    data = (_data(name) for name in datasets.DATASETS)
+    return [_host(Host.here()), _tensorflow(), *data, *_engine()]
 
 
 def _host(host: Host) -> Finding:
-    memory = f"{host.available / 2**30:.1f} of {host.memory / 2**30:.1f} GiB of memory free"
+    memory = f"{host.memory / 2**30:.1f} GiB of memory"
+    if host.available < host.memory:  # else the system does not say what of it is free
+        memory = f"{host.available / 2**30:.1f} of {memory} free"
     found = f"{host.cores} cores, {memory}, kernel {host.kernel}"
     enough = host.available >= LEAST_MEMORY
     return Finding("host", enough, found, "" if enough else "free some memory: 2 GiB are needed")
+
+
+def _tensorflow() -> Finding:
+    found = installed.tensorflow()
+    if found is None:
+        return Finding("tensorflow", False, "not installed", installed.remedy())
+    return Finding("tensorflow", True, f"{found[1].version} ({found[0]})")
 
 
 def _data(name: str) -> Finding:
@@ -61,7 +71,7 @@ def _engine() -> list[Finding]:
         with border.refusals("looking at the engine"):
             version, left = client.version()["Version"], sweep.leftovers(client)
     except EmulatorError as error:
-        return [Finding("engine", False, str(error))]
+        return [Finding("engine", False, str(error), optional=not border.supported())]
     return [Finding("engine", True, f"Docker {version}"), *_image(client), _leftovers(left)]
 
 

@@ -21,17 +21,17 @@ class Host:
     memory: int
     """Bytes."""
     available: int
-    """Bytes that are free or can be freed."""
+    """Bytes that are free or can be freed; all of `memory` where the system does not say."""
     kernel: str
 
     @classmethod
     def here(cls) -> "Host":
-        memory = _meminfo()
+        memory, available = _memory()
         return cls(
             name=platform.node(),
-            cores=len(os.sched_getaffinity(0)),
-            memory=memory.get("MemTotal", 0),
-            available=memory.get("MemAvailable", 0),
+            cores=cores(),
+            memory=memory,
+            available=available,
             kernel=platform.release(),
         )
 
@@ -39,9 +39,22 @@ class Host:
         return {"name": self.name, "cores": self.cores, "memory": self.memory}
 
 
-def _meminfo() -> dict[str, int]:
-    lines = (line.split() for line in MEMORY.read_text().splitlines())
-    return {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+def cores() -> int:
+    """Return the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _memory() -> tuple[int, int]:
+    """Return the bytes of memory installed, and those available."""
+    try:
+        lines = [line.split() for line in MEMORY.read_text().splitlines()]
+    except OSError:  # no Linux: POSIX knows the memory, and nobody what of it is free
+        installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return installed, installed
+    found = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+    return found["MemTotal"], found["MemAvailable"]
 
 
 class Load:

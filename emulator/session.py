@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from .cancel import Canceled, canceling
 from .core import wire
 from .folder import RunFolder
 from .host import Host
+from .installed import versions
 from .results import write_json
 from .runlog import Record
 from .scenario import Scenario, Timed, dump
@@ -90,8 +90,8 @@ class Session:
             "runtime": self.runtime,
             "started": f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}",
             "versions": {
-                "emulate": version("edge-emulate"),
-                **{package: version(package) for package in packages},
+                "emulate": versions(["edge-emulate"])["edge-emulate"],
+                **versions(packages),
             },
             "host": host.plain(),
         }

@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "datasets": {"cache", "errors", "spelling", "streams", "task"},
     "learners": {
         *{"cache", "codecs", "datasets", "errors", "layout", "local", "models", "streams"},
-        "task",
+        *{"installed", "task"},
     },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
@@ -76,11 +76,12 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "results": {"folder", "runlog"},
     "summary": {"roles", "runlog"},
     "host": set(),
+    "installed": set(),
     # those who make it happen
     "cancel": set(),
     "session": {
         *{"cancel", "core", "folder", "host", "models", "results", "runlog", "scenario"},
-        "summary",
+        *{"installed", "summary"},
     },
     "deal": {"datasets", "errors", "scenario"},
     "run": {"actions", "cancel", "runlog", "scenario"},
@@ -106,11 +107,11 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},
         *{"kinds", "laws", "layout", "learners", "link", "models", "node", "roles", "scenario"},
         *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
-        *{"pulls", "tail", "transport"},
+        *{"installed", "pulls", "tail", "transport"},
     },
     "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
     "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},
-    "doctor": {"datasets", "errors", "host", "runtimes", "shaping"},
+    "doctor": {"datasets", "errors", "host", "installed", "runtimes", "shaping"},
     "cli": {
         *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
         *{"algorithms", "calibration", "cancel", "codecs", "models", "scenario", "sweep", "tail"},

@@ -7,15 +7,15 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from emulator.calibration import measuring
+from emulator.calibration import cpu_clock, measuring
 from emulator.calibration.record import described, rounded
 from emulator.codecs import AnyCodec, Dense
 from emulator.errors import HostError
@@ -38,25 +38,51 @@ def test_the_law_is_that_of_the_middle_half() -> None:
 
 
 def test_a_processs_cpu_time_is_its_own() -> None:
-    assert measuring.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
-    code = "sum(range(10**7)); import sys; print(flush=True); sys.stdin.read()"
-    command = [sys.executable, "-c", code]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as busy:
+    assert cpu_clock.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
+    with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
         assert busy.stdout
-        busy.stdout.readline()
-        assert 0.05 < measuring.cpu_time(busy.pid) < 5.0
+        busy.stdout.read(1)
+        clock = cpu_clock.clock(busy)
+        assert 0.05 < clock() < 5.0
         time.sleep(0.2)  # in which it waits
-        rested = measuring.cpu_time(busy.pid)
+        rested = clock()
         time.sleep(0.2)
-        assert measuring.cpu_time(busy.pid) < rested + 0.05
+        assert clock() < rested + 0.05
+
+
+def test_a_process_tells_its_cpu_time_where_no_clock_does() -> None:
+    with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
+        assert busy.stdout
+        busy.stdout.read(1)
+        told, found = cpu_clock.asked(busy), cpu_clock.cpu_time(busy.pid)
+        assert 0.05 < told <= found < told + 0.05
+
+
+def test_a_process_that_is_gone_tells_no_time() -> None:
+    with child("os._exit(0)") as gone:
+        gone.wait()
+        with pytest.raises(HostError, match="the worker that was to be measured ended"):
+            cpu_clock.asked(gone)
+
+
+@contextmanager
+def child(code: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that runs `code`, and then waits for the end of its standard input."""
+    command = [sys.executable, "-c", f"{cpu_clock.CHILD}\n{code}\ntime.sleep(60)"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
     cold = [0.5, 0.7, *[0.71] * (measuring.WARM - 1)]
-    clock = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
-    monkeypatch.setattr(measuring, "cpu_time", lambda process: next(clock))
+    times = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
     monkeypatch.setattr(measuring, "REST", 0.0)
-    meter = measuring.Meter(0)
+    meter = measuring.Meter(0, clock=lambda: next(times))
     meter.note({"what": "hello"})
     meter.note({"what": "start"})
     while not meter.full:

@@ -17,7 +17,7 @@ def test_the_doctor_says_what_is_missing_and_how_to_get_it(emulate: Emulate) -> 
     assert "note data       digits is not here" in told.out
     assert "MISS engine     no Docker engine answers" in told.out
     rows = emulate("doctor", "--json").json
-    assert {row["what"] for row in rows} == {"host", "data", "engine"}
+    assert {row["what"] for row in rows} == {"host", "tensorflow", "data", "engine"}
     assert all(row.keys() == {"what", "ok", "found", "remedy", "optional"} for row in rows)
 
 

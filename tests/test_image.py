@@ -4,6 +4,7 @@ import io
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 from importlib.metadata import version
 from pathlib import Path
@@ -19,6 +20,7 @@ from emulator.runtimes.docker import image, libraries
 from emulator.runtimes.docker.build import build
 
 ROOT = Path(__file__).parents[1]
+TENSORFLOW = libraries._tensorflow()[1]
 
 
 @pytest.fixture
@@ -122,7 +124,31 @@ def test_libraries_are_named_after_what_they_are_made_of(package: Path, name: st
     before = libraries.tag(recipe)
     (recipe / name).write_text("other")
     assert libraries.tag(recipe) != before
-    assert version("tensorflow-cpu") in before
+    assert f":{TENSORFLOW.version}-" in before
+
+
+def test_libraries_are_of_the_platforms_tensorflow(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On ARM: another package, which `importlib` finds, other wheels, and another image."""
+    recipe, fetched = package.parent / "images/node", tmp_path / "fetched"
+    ours = libraries.tag(recipe)
+    about = tmp_path / "site" / f"tensorflow-{TENSORFLOW.version}.dist-info"
+    about.mkdir(parents=True)
+    (about / "METADATA").write_text(f"Name: tensorflow\nVersion: {TENSORFLOW.version}\n")
+    monkeypatch.setattr(libraries.platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(libraries.subprocess, "run", lambda command, **_: _said(fetched, command))
+    with monkeypatch.context() as there:
+        there.setattr(sys, "path", [str(tmp_path / "site")])
+        theirs = libraries.tag(recipe)
+    assert theirs != ours
+    libraries._download(recipe / "requirements.txt", tmp_path)
+    assert "--platform=manylinux_2_28_aarch64" in fetched.read_text().split("\n")
+
+
+def _said(into: Path, command: list[str]) -> "subprocess.CompletedProcess[str]":
+    into.write_text("\n".join(command))
+    return subprocess.CompletedProcess(command, 0, "", "")
 
 
 # -- an engine with the right image, the wrong one, none
@@ -288,4 +314,4 @@ print(library.TF_Version().decode())
         )
     finally:
         client.close()
-    assert said.decode().strip() == version("tensorflow-cpu")
+    assert said.decode().strip() == TENSORFLOW.version

@@ -10,6 +10,7 @@ import pytest
 
 from emulator.datasets.examples import Examples
 from emulator.errors import HostError
+from emulator.installed import remedy
 from emulator.learners import capi, export
 from emulator.learners.batches import Batches
 from emulator.learners.line import Line
@@ -90,7 +91,7 @@ def test_a_missing_library_is_said_with_its_remedy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("EMULATE_TENSORFLOW", str(tmp_path))
-    with pytest.raises(HostError, match=rf"so\.2 is not in {tmp_path}: pip install tensorflow-cpu"):
+    with pytest.raises(HostError, match=rf"so\.2 is not in {tmp_path}: {remedy()}"):
         capi.folder()
     (tmp_path / capi.LIBRARY).write_bytes(b"no library")
     assert capi.folder() == tmp_path

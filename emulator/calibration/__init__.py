@@ -7,6 +7,7 @@ whole core takes. Containers find out by running; virtual time takes it from her
 from collections.abc import Callable
 
 from ..codecs import AnyCodec
+from ..errors import HostError
 from .measuring import alongside, measure
 from .record import Calibration, described, find, here, store, stored
 
@@ -26,7 +27,11 @@ def calibrated(
     known = find(*here(), model, batch_size, described(codec, error_feedback))
     if known is not None:
         return known
-    found = measure(model, batch_size, codec, tell, error_feedback=error_feedback)
+    try:
+        found = measure(model, batch_size, codec, tell, error_feedback=error_feedback)
+    except HostError as error:
+        error.add_note("with virtual.step and virtual.boot in the scenario nothing is measured")
+        raise
     store(found)
     return found
 

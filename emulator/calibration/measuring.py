@@ -41,6 +41,7 @@ from ..transport.heartbeat import Heartbeat
 from ..transport.router import Router
 from ..transport.secrets import issue
 from ..units import Seconds
+from .cpu_clock import CHILD, clock
 from .record import Calibration, described, here, rounded
 
 WORKERS = 3
@@ -79,17 +80,16 @@ ENVIRONMENT = {
 
 _NODE, _FILE = "worker", "node.json"
 
-_WORKER = f"""
-import os, sys, threading
+_WORKER = f"""{CHILD}
+import sys
 from pathlib import Path
-threading.Thread(target=lambda: os._exit(os.read(0, 1) != b""), daemon=True).start()
 from emulator.node import config, part
 data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 part.work(node, node.part, 0)
 """
 """`emulator.node.part`, with folders of this host for those of a container. As there, it ends with
-its standard input: whoever wanted it is gone."""
+its standard input."""
 
 
 def measure(
@@ -168,7 +168,8 @@ class Meter:
     """Seconds without work before each step."""
     endless: bool = False
     """Whether only `stop` ends it, from another thread; otherwise `STEPS` do."""
-    process: int = 0
+    clock: Callable[[], float] = field(default=lambda: 0.0)
+    """Reads the CPU time of the worker."""
     readings: list[float] = field(default_factory=list)
     serving: list[float] = field(default_factory=list)
     _until: float = math.inf
@@ -185,7 +186,7 @@ class Meter:
 
     def note(self, record: Record) -> None:
         if record["what"] in ("start", "update"):
-            self.readings.append(cpu_time(self.process))
+            self.readings.append(self.clock())
             self.serving.append(time.thread_time())
             time.sleep(self.rest)
         if len(self.readings) == 1 + WARM:
@@ -207,11 +208,6 @@ class Meter:
             return self._stopped
         enough = FEW if time.monotonic() > self._until else STEPS
         return len(self.steps) >= enough
-
-
-def cpu_time(process: int) -> float:
-    """Seconds that all threads of the process have used since it began, to the nanosecond."""
-    return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid(3) makes its number
 
 
 @contextmanager
@@ -263,7 +259,7 @@ class _Bench:
             )
             config.write(config.Node(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):
-                meter.process = process.pid
+                meter.clock = clock(process)
                 node = config.Node("server", 0, os.getuid(), part)
                 log = RunLog(io.BytesIO(), meter.note)
                 server = serving.build(node, part, log, time.monotonic())
@@ -279,7 +275,7 @@ class _Bench:
             subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
-                stdout=said,
+                stdout=subprocess.PIPE,
                 stderr=said,
                 env={**os.environ, **ENVIRONMENT},
             ) as process,

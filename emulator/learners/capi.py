@@ -6,6 +6,7 @@ The package costs 230 MB in every process; the bare library costs 30 MB.
 import ctypes
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from ctypes import POINTER, c_char_p, c_int, c_int64, c_size_t, c_void_p
@@ -15,7 +16,8 @@ from typing import Any
 
 from ..errors import HostError
 
-LIBRARY, FRAMEWORK = "libtensorflow_cc.so.2", "libtensorflow_framework.so.2"
+_SUFFIX = "2.dylib" if sys.platform == "darwin" else "so.2"
+LIBRARY, FRAMEWORK = f"libtensorflow_cc.{_SUFFIX}", f"libtensorflow_framework.{_SUFFIX}"
 
 
 class TensorFlowError(RuntimeError):
@@ -91,9 +93,11 @@ def folder() -> Path:
     for place in sought:
         if (place / LIBRARY).exists():
             return place
+    from ..installed import remedy  # no device needs what reads the metadata of packages
+
     places = " or ".join(map(str, sought))
     raise HostError(
-        f"{LIBRARY} is not in {places}: pip install tensorflow-cpu,"
+        f"{LIBRARY} is not in {places}: {remedy()},"
         f" or set EMULATE_TENSORFLOW to a folder that holds it and {FRAMEWORK}"
     )
 

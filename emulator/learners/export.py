@@ -5,15 +5,13 @@ import subprocess
 import sys
 import tempfile
 from hashlib import sha256
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from .. import layout, models, task
 from ..cache import cache
 from ..errors import HostError
+from ..installed import remedy, tensorflow
 from . import graph
-
-_PACKAGES = ("tensorflow-cpu", "tensorflow")
 
 
 def exported(model: str) -> Path:
@@ -33,12 +31,9 @@ def exported(model: str) -> Path:
 
 def tensorflow_version() -> str:
     """The version that is installed, found without importing it."""
-    for package in _PACKAGES:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            continue
-    raise HostError("TensorFlow is not installed: pip install tensorflow-cpu")
+    if found := tensorflow():
+        return found[1].version
+    raise HostError(f"TensorFlow is not installed: {remedy()}")
 
 
 def _digest() -> str:

@@ -1,6 +1,7 @@
 """Docker's errors, said in our words."""
 
 import os
+import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,11 @@ HOW = (
 
 def connect() -> DockerClient:
     """A client of the engine that DOCKER_HOST names, or the local one. Raises HostError."""
+    if not supported():
+        system = platform.system()
+        raise HostError(
+            f"containers need Linux, and this is {system}: play the scenario with --on virtual"
+        )
     try:
         client = docker.from_env(timeout=120, max_pool_size=32)
         client.ping()
@@ -27,6 +33,11 @@ def connect() -> DockerClient:
         where = os.environ.get("DOCKER_HOST") or DEFAULT
         raise HostError(f"no Docker engine answers at {where}: {_reason(error)}: {HOW}") from error
     return client
+
+
+def supported() -> bool:
+    """Return whether containers can be played here: they shape links as Linux does."""
+    return platform.system() == "Linux"
 
 
 def _reason(error: BaseException) -> str:

@@ -11,13 +11,14 @@ import sys
 import tempfile
 import zipfile
 from hashlib import sha256
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.metadata import Distribution
 from pathlib import Path
 
 from docker import DockerClient
 from docker.errors import ImageNotFound
 
 from ...errors import HostError
+from ...installed import remedy, tensorflow
 from .build import Context, build
 
 NAME = "emulate/libraries"
@@ -31,8 +32,9 @@ _GLIBCS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux2014"
 
 def tag(recipe: Path) -> str:
     """Name the image that the folder `recipe` and the installed TensorFlow make."""
-    version = _tensorflow().version
-    sources = [version, platform.machine()]
+    package, found = _tensorflow()
+    version = found.version
+    sources = [package, version, platform.machine()]
     sources += [(recipe / name).read_text() for name in (_DOCKERFILE, _REQUIREMENTS)]
     mark = sha256("\0".join(sources).encode()).hexdigest()[:12]
     return f"{NAME}:{version}-{mark}"
@@ -51,11 +53,10 @@ def provide(client: DockerClient, recipe: Path) -> str:
     return name
 
 
-def _tensorflow() -> Distribution:
-    try:
-        return distribution("tensorflow-cpu")
-    except PackageNotFoundError as error:
-        raise HostError("tensorflow-cpu is not installed beside the emulator") from error
+def _tensorflow() -> tuple[str, Distribution]:
+    if found := tensorflow():
+        return found
+    raise HostError(f"TensorFlow is not installed beside the emulator: {remedy()}")
 
 
 def _download(requirements: Path, into: Path) -> None:
@@ -69,7 +70,7 @@ def _download(requirements: Path, into: Path) -> None:
 
 
 def _context(recipe: Path, wheels: Path) -> Context:
-    package = Path(str(_tensorflow().locate_file("tensorflow")))
+    package = Path(str(_tensorflow()[1].locate_file("tensorflow")))
     context: dict[str, bytes | Path] = {"Dockerfile": recipe / _DOCKERFILE}
     context |= {f"tensorflow/{name}": package / name for name in _SHARED_OBJECTS}
     for wheel in sorted(wheels.glob("*.whl")):

@@ -14,7 +14,7 @@ from .image import NAME, NodeImage
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 """Containers start with the host's congestion control, and it shows on slow links."""
 
-PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow-cpu")
+PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 
 
 def facts(

@@ -1,7 +1,6 @@
 """A whole run in virtual time: no engine, no root, one process."""
 
 import gc
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +16,7 @@ from ...deal import deal
 from ...errors import ScenarioError
 from ...folder import create
 from ...host import Host
+from ...host import cores as usable
 from ...learners.export import exported
 from ...node.checkpoint import Checkpoints, save
 from ...roles import EVALUATOR
@@ -28,7 +28,7 @@ from .learning import Learning, Reader, Training, Unwrapped, tools
 from .runtime import VirtualRuntime
 from .traffic import Expected, Nobody, Unchanged
 
-PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow-cpu")
+PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
 SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
 
 
@@ -82,7 +82,7 @@ def _learners(
         graph = exported(training.model)
     try:
         make = tools(learner, model.layout, graph)
-        made = [make() for _ in range(cores or len(os.sched_getaffinity(0)))]
+        made = [make() for _ in range(cores or usable())]
     except ValueError as error:
         raise ScenarioError(f"virtual.learner: {error}") from error
     state = Parameters(
