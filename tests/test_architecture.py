@@ -123,7 +123,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "docker": {"runtimes/docker"},
     "requests": {"runtimes/docker"},
     "tensorflow": {"learners/tensorflow.py"},
-    "ctypes": {"learners"},
+    "ctypes": {"learners", "transport"},
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
     "yaml": {"scenario"},

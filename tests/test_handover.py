@@ -68,7 +68,7 @@ def serve(guests, pipe):
     with Router("tcp://127.0.0.1:*", guests, BEAT, largest=100_000) as router:
         pipe.send(int(router.address.rsplit(":", 1)[1]))
         while not pipe.poll():
-            if router.poll(0.05) and (received := router.receive()):
+            if router.poll(0.05) and (received := router.receive()) and received.message:
                 pipe.send(received.message.incarnation)
         router.send("a", Begin(1.0))
         router.close(linger=1.0)
@@ -94,12 +94,12 @@ def heard(pipe):
 def test_what_a_replaced_connection_still_says_harms_nobody(server):
     process, pipe, secret = server
     port = heard(pipe)
-    with closing(Line(port)) as line, Peer("a", line.address, secret, BEAT) as first:
+    with closing(Line(port)) as line, Peer(line.address, secret, BEAT) as first:
         first.send(Hello("a", 0))
         assert heard(pipe) == 0
         line.gate.clear()
         first.send(Hello("a", 1))  # under way when the device lost its network
-        with Peer("a", f"tcp://127.0.0.1:{port}", secret, BEAT) as second:
+        with Peer(f"tcp://127.0.0.1:{port}", secret, BEAT) as second:
             second.send(Hello("a", 2))
             assert heard(pipe) == 2
             line.gate.set()
@@ -120,7 +120,7 @@ def test_the_slowest_link_there_is():
     patient = Heartbeat.fit(86_400.0)
     with (
         Router("tcp://127.0.0.1:*", guests, patient, largest=100_000) as router,
-        Peer("a", router.address, secrets["a"], patient) as peer,
+        Peer(router.address, secrets["a"], patient) as peer,
     ):
         peer.send(Hello("a", 0))
         assert router.poll(5.0) and router.receive()
@@ -133,7 +133,7 @@ def test_a_long_timeout_is_kept():
     with (
         Router("tcp://127.0.0.1:*", guests, patient, largest=100_000) as router,
         closing(Line(int(router.address.rsplit(":", 1)[1]))) as line,
-        Peer("a", line.address, secrets["a"], patient) as peer,
+        Peer(line.address, secrets["a"], patient) as peer,
     ):
         peer.send(Hello("a", 0))
         assert router.poll(5.0) and router.receive()

@@ -53,7 +53,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
     patience = part.connection.patience
     pull = pulls.make(part.pull)
     story = worker(node.name, incarnation, encoder, layout.size, patience)
-    with _connect(node, part.connection) as peer:
+    with _connect(part.connection) as peer:
         drive.tell(
             story,
             peer,
@@ -73,7 +73,7 @@ def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     size, patience = read_layout(config.GRAPH).size, part.connection.patience
     story = evaluator(node.name, incarnation, part.every, size, patience)
-    with _connect(node, part.connection) as peer:
+    with _connect(part.connection) as peer:
         drive.tell(
             story,
             peer,
@@ -82,8 +82,8 @@ def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
         )
 
 
-def _connect(node: Node, to: Connection) -> Peer:
-    return Peer(node.name, to.address, to.secret, to.heartbeat)
+def _connect(to: Connection) -> Peer:
+    return Peer(to.address, to.secret, to.heartbeat)
 
 
 def _hold(node: Node, to: Connection, incarnation: int) -> Any:

@@ -166,6 +166,8 @@ def _receive(server: ParameterServer, router: Router, held: Mapping[str, Held]) 
     now = time.monotonic()
     if error:
         server.refuse(node, error, now)
+    elif message is None:
+        pass
     elif node in held:
         held[node].take(message, now)
     else:

@@ -17,12 +17,11 @@ LONGEST_TTL = 65_535
 
 
 class Peer:
-    """Speaks for `node` to the server at `address`. Reconnects by itself after a cut."""
+    """Speaks to the server at `address` for the node of `secret`. Reconnects by itself."""
 
-    def __init__(self, node: str, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
+    def __init__(self, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
-        self._socket.setsockopt(zmq.IDENTITY, node.encode())
         self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
         self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
         prepare(self._socket)

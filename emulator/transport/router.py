@@ -1,6 +1,12 @@
-"""The server's end of the wire: one ROUTER socket that admits only those on its list."""
+"""The server's end of the wire: one ROUTER socket that admits only those on its list.
 
+A reply goes to the connection on which the allow-list's user of that name has spoken, never by a
+name that a peer gives its connection: the socket numbers connections, and takes nobody over.
+"""
+
+import ctypes
 import math
+import secrets
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -16,12 +22,18 @@ from .sockets import prepare
 
 DOMAIN = "emulate"
 
+NUMBERED = 5
+"""Bytes of the id that libzmq gives a connection without a name: a zero, and a number of four."""
+
 LONGEST_IDLE = 32_767
 """Seconds. Linux takes no more, and with an option refused libzmq lets nobody in."""
 
 
 class Received(NamedTuple):
-    """A message from `node`, whom the allow-list vouches for; or why it was refused."""
+    """A message from `node`, whom the allow-list vouches for; or why it was refused.
+
+    With neither it came over a connection that the node has since replaced, and is lost with that.
+    """
 
     node: str
     message: Any
@@ -34,9 +46,10 @@ class Router:
     def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
         self._context = zmq.Context()
         self._guard, self._names = _admit(self._context, guests)
+        self._routes: dict[str, bytes] = {}  # node to its newest connection that has spoken
+        _number_from_anywhere()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        self._socket.setsockopt(zmq.ROUTER_HANDOVER, 1)
         self._socket.setsockopt(zmq.MAXMSGSIZE, largest)
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         self._socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
@@ -63,14 +76,29 @@ class Router:
         frames = self._parts(identity)
         node = self._names.get(_user(identity), "")
         try:
+            if not self._is_newest(node, identity.bytes):
+                return Received(node, None)
             message: Request = wire.unpack([part.buffer for part in frames])  # type: ignore[assignment]
-            if identity.bytes.decode(errors="replace") != node:
-                raise WireError(f"{node} speaks under the name {identity.bytes!r}")
             if getattr(message, "node", node) != node:
                 raise WireError(f"{node} speaks for {message.node!r}")
         except WireError as error:
             return Received(node, None, str(error))
         return Received(node, message)
+
+    def _is_newest(self, node: str, connection: bytes) -> bool:
+        """Remember `connection` as the route to `node`, unless the node has a newer one.
+
+        What was under way on an older one may come in late, and that one is dead. Raises WireError.
+        """
+        if len(connection) != NUMBERED or connection[0]:
+            raise WireError(f"{node} calls its connection {connection!r}; it must not be named")
+        known = self._routes.get(node)
+        if known is not None and known != connection:
+            ahead = int.from_bytes(connection[1:], "big") - int.from_bytes(known[1:], "big")
+            if ahead % 2**32 >= 2**31:  # numbers wrap around
+                return False
+        self._routes[node] = connection
+        return True
 
     def _parts(self, first: zmq.Frame) -> list[zmq.Frame]:
         """Read one message to its end, keeping no more frames than any message has."""
@@ -85,7 +113,10 @@ class Router:
 
     def send(self, node: str, message: Any) -> bool:
         """Queue it without copying its arrays; False if the node is out of reach."""
-        frames = [node.encode(), *wire.pack(message)]
+        route = self._routes.get(node)
+        if route is None:
+            return False
+        frames = [route, *wire.pack(message)]
         try:
             self._socket.send_multipart(frames, flags=zmq.DONTWAIT, copy=False)
         except zmq.Again:  # its queue is full
@@ -114,11 +145,20 @@ class Router:
         self._context.destroy(linger=round(linger * 1000))
 
 
+def _number_from_anywhere() -> None:
+    """Let the next ROUTER number its connections from a start that no peer can know.
+
+    libzmq 4.3.5 draws it with `rand`, which it does not seed: each process would have the same, and
+    libzmq aborts the process where a peer has named its connection as the next one is numbered.
+    """
+    ctypes.CDLL(None).srand(secrets.randbits(32))
+
+
 def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
     """Have the kernel look after who is silent; nodes ping, the server only answers.
 
     libzmq 4.3.5 aborts the process (`!_io_error`) where a heartbeat of its own falls due on a
-    connection that was handed over, then spoke again and broke.
+    connection from which it takes nothing, its queue being full, and which then broke.
     """
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
     socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))
