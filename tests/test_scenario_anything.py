@@ -3,6 +3,7 @@
 import copy
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,35 @@ def test_whatever_stands_in_a_file_it_is_a_scenario_or_a_scenario_error(
 def test_whatever_text_it_is_a_scenario_error(text: str) -> None:
     with pytest.raises(ScenarioError):
         loads(text)
+
+
+def bomb(levels: int) -> str:
+    """Lines of YAML that stand for more than ten times as many values with each level."""
+    lines = ["a0: &a0 [x, x]"]
+    for level in range(1, levels):
+        lines.append(f"a{level}: &a{level} [{', '.join([f'*a{level - 1}'] * 10)}]")
+    return "\n".join(lines)
+
+
+def test_aliases_that_multiply_are_refused_at_once(tmp_path: Path) -> None:
+    file = tmp_path / "bomb.yaml"
+    file.write_text(f"name: bomb\n{bomb(9)}\n")
+    began = time.process_time()
+    with pytest.raises(ScenarioError) as error:
+        load(file)
+    assert time.process_time() - began < 1
+    assert str(error.value) == (
+        f"{file}:7: a5: aliases repeat more than 50,000 values: write fewer, and "
+        "`count` for devices that are alike"
+    )
+
+
+def test_aliases_that_multiply_in_a_profile_or_an_override_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_text(bomb(9))
+    with pytest.raises(ScenarioError, match=r"own.yaml:6: a5: aliases repeat"):
+        loads(json.dumps({**WRITTEN, "server": {"link": "./own.yaml"}}), folder=tmp_path)
+    nested = "&a [x, x]"
+    for level in "bcdefgh":
+        nested = f"&{level} [{', '.join([nested, *[f'*{chr(ord(level) - 1)}'] * 9])}]"
+    with pytest.raises(ScenarioError, match=r"--set faults=.*: aliases repeat"):
+        loads(json.dumps(WRITTEN), [f"faults={nested}"], SCENARIOS)

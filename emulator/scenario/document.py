@@ -44,6 +44,7 @@ class Document:
     mistakes: list[Mistake] = field(default_factory=list)
     broken: set[Address] = field(default_factory=set)
     """Where a mistake was found: what follows from it is not another one."""
+    _told: set[Mistake] = field(default_factory=set)
 
     def at(self, address: Address) -> Any:
         """The value there; None where there is none."""
@@ -72,7 +73,10 @@ class Document:
 
     def graft(self, address: Address, other: "Document") -> None:
         """Put `other` there, with its marks and mistakes; what holds the place must exist."""
-        self.marks = {at: mark for at, mark in self.marks.items() if at[: len(address)] != address}
+        if isinstance(self.at(address), dict | list):  # else no mark lies inside: spare the search
+            inside = [at for at in self.marks if at[: len(address)] == address]
+            for at in inside:
+                del self.marks[at]
         self.marks |= {address + at: mark for at, mark in other.marks.items()}
         self.broken |= {address + at for at in other.broken}
         for mistake in other.mistakes:
@@ -80,5 +84,6 @@ class Document:
         self.at(address[:-1])[address[-1]] = other.data
 
     def _add(self, mistake: Mistake) -> None:
-        if mistake not in self.mistakes:  # one profile may serve many devices
+        if mistake not in self._told:  # one profile may serve many devices
+            self._told.add(mistake)
             self.mistakes.append(mistake)

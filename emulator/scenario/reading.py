@@ -36,6 +36,10 @@ class _Loader(yaml.SafeLoader):
 for _tag, _pattern, _first in CORE:
     _Loader.add_implicit_resolver(_tag, _pattern, _first)
 
+REPEATED = 50_000
+"""Values that aliases may repeat in one file: nested aliases multiply, so that a few lines would
+otherwise stand for billions of values."""
+
 _PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
 
 
@@ -63,11 +67,24 @@ def parse(text: str, name: str, *, lines: bool = True) -> Document:
         return _unreadable(Mark(name, line, ()), f"this is not YAML: {_syntax(error)}")
     except RecursionError:
         return _unreadable(Mark(name, None, ()), "is nested too deeply")
+    except _Endless as error:
+        return _unreadable(error.mark, str(error))
     return reader.document
 
 
 def _unreadable(mark: Mark, message: str) -> Document:
     return Document(None, {(): mark}, [Mistake(mark, message)], {()})
+
+
+class _Endless(Exception):
+    """The file's aliases stand for too many values."""
+
+    def __init__(self, mark: Mark) -> None:
+        super().__init__(
+            f"aliases repeat more than {REPEATED:,} values: write fewer, and `count` for devices "
+            "that are alike"
+        )
+        self.mark = mark
 
 
 class _Reader:
@@ -77,17 +94,30 @@ class _Reader:
         self._name = name
         self._lines = lines
         self._open: list[yaml.Node] = []
+        self._seen: set[int] = set()
+        self._repeated = 0
         self.document = Document(None, {(): Mark(name, 1 if lines else None, ())})
 
     def value(self, node: yaml.Node, address: Address) -> Any:
         if any(node is one for one in self._open):
             self.document.complain(address, "an anchor that holds itself has no end")
             return None
+        self._count(node, address)
         self._open.append(node)
         try:
             return self._value(node, address)
         finally:
             self._open.pop()
+
+    def _count(self, node: yaml.Node, address: Address) -> None:
+        """Raise `_Endless`, with the outermost key, once aliases have repeated too many nodes."""
+        # the document's tree keeps every node alive, so an id names one node
+        if id(node) not in self._seen:
+            self._seen.add(id(node))
+            return
+        self._repeated += 1
+        if self._repeated > REPEATED:
+            raise _Endless(self.document.mark(address[:1]))
 
     def _value(self, node: yaml.Node, address: Address) -> Any:
         kind = node.tag.removeprefix(_PREFIX)
