@@ -10,6 +10,8 @@ from .runs import Run
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time."""
+NAMED = 12
+"""Models without a score that are named one by one."""
 RECONCILED = 0.05
 """Share of the application's bytes by which the interface may differ from them."""
 
@@ -26,6 +28,7 @@ def doubts(run: Run) -> list[str]:
         *run.notes,
         *_fallen_behind(run),
         *_records(run),
+        *_evaluations(run),
         *_faults(run),
         *_links(run),
         *_sums(run),
@@ -58,6 +61,18 @@ def _records(run: Run) -> list[str]:
         for node, reason in run.records("exit")[["node", "reason"]].itertuples(index=False):
             found.append(f"{node} ended unasked: {reason}")
     return found
+
+
+def _evaluations(run: Run) -> list[str]:
+    lists = run.records("unmeasured")["versions"]
+    told = [version for one in lists if isinstance(one, list) for version in one]
+    if not told:
+        return []
+    named = ", ".join(map(str, told[:NAMED])) + (" …" if len(told) > NAMED else "")
+    return [
+        f"the evaluator did not come to {len(told)} of the models that were due to be measured: "
+        f"those after {named} updates"
+    ]
 
 
 def _faults(run: Run) -> list[str]:

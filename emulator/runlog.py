@@ -27,14 +27,19 @@ class RunLog:
 
     def write(self, at: float, what: str, **facts: Any) -> None:
         """Note that `what` happened `at` emulated seconds into the run, to the microsecond."""
-        # not round(at, 6): that goes by way of decimal digits, which takes four times as long
-        record = {"at": round(at * 1e6) / 1e6, "what": what, **facts}
+        record = {"at": microseconds(at), "what": what, **facts}
         self._sink.write(line(record))
         if self._listener is not None:
             self._listener(record)
 
     def flush(self) -> None:
         self._sink.flush()
+
+
+def microseconds(at: float) -> float:
+    """Round a time in seconds as the log does."""
+    # not round(at, 6): that goes by way of decimal digits, which takes four times as long
+    return round(at * 1e6) / 1e6
 
 
 def line(record: Record) -> bytes:

@@ -17,6 +17,9 @@ TIMELY = 0.5
 SATURATED = 0.95
 """Share of the host's cores above which devices no longer get what their quotas promise."""
 
+NAMED = 100
+"""Versions without a score that the summary names; the log has all of them."""
+
 OUTCOMES = {"updates": "success", "accuracy": "success", "time": "success", "stopped": "stopped"}
 OUTCOMES["canceled"] = "canceled"
 
@@ -66,6 +69,7 @@ def summarise(
         "push_bytes": push,
         "pull_bytes": sums.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
+        "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
         **_paper(sums, parameters or {}),
@@ -92,6 +96,8 @@ class _Sums:
     pulled_to_evaluate: int = 0
     accuracy: float | None = None
     best: float | None = None
+    unmeasured: list[int] = field(default_factory=list)
+    """Versions that were due and have no score."""
     rx: int = 0
     tx: int = 0
     faults: int = 0
@@ -122,6 +128,8 @@ class _Sums:
             case "evaluation":
                 self.accuracy = accuracy = record["accuracy"]
                 self.best = accuracy if self.best is None else max(self.best, accuracy)
+            case "unmeasured":
+                self.unmeasured = record["versions"]
             case "kill" | "sever" | "boot" | "mend" as verb:
                 self.faults += verb in BEGINNINGS
                 self.late = max(self.late, record["at"] - record["planned"])

@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from emulator.codecs import Dense, Plain
-from emulator.core.messages import Hello, Pull, Update
+from emulator.core.messages import Hello, Pull, Score, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.layout import Layout, Variable
@@ -28,6 +28,7 @@ class World:
         modulator = options.pop("modulation", Constant()).start(LAYOUT)
         options.setdefault("stop", Stop(updates=1000))
         options.setdefault("evaluator", "evaluator")
+        options.setdefault("every", 200)
         self.server = ParameterServer(
             Parameters(np.zeros(40, np.float32), 0.5, modulator),
             layout=LAYOUT,
@@ -60,6 +61,9 @@ class World:
         gradient = np.roll(np.arange(40, dtype=np.float32) / 3, 7 * shift)
         frames = Plain(self.codec, LAYOUT).encode(gradient)
         return self.server.receive(Update(node, version, 0.5, 0.01, frames), 110.0)
+
+    def score(self, version, now, accuracy=0.5):
+        return self.server.receive(Score("evaluator", version, accuracy, 1.0), now)
 
     def round(self, node, now=110.0):
         (reply,) = self.pull(node, now)

@@ -10,7 +10,7 @@ import pytest
 
 from analysis import FIGURES, drawing, page, read
 from analysis.compare import compare, compare_html, readable, rows
-from analysis.doubts import kept_up
+from analysis.doubts import doubts, kept_up
 from analysis.figures import (
     accuracy_updates,
     device_traffic,
@@ -97,6 +97,15 @@ def test_a_run_that_did_not_keep_up_is_marked(tmp_path: Path) -> None:
     assert kept_up(read(tmp_path)) is False
     text = text_of(report(tmp_path))
     assert "the host did not keep up" in text and "all cores were busy" in text
+
+
+def test_models_that_were_not_measured_are_named(tmp_path: Path) -> None:
+    left_out = {"at": 40.0, "what": "unmeasured", "versions": [400, 800]}
+    run = written(tmp_path, [left_out, {"at": 40.0, "what": "stop", "reason": "updates"}])
+    assert doubts(run) == [
+        "the evaluator did not come to 2 of the models that were due to be measured: "
+        "those after 400, 800 updates"
+    ]
 
 
 def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from textwrap import indent
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from emulator.folder import RunFolder
+from emulator.results import write_log
 
 from .two_runs import runs, synthetic
 from .typed_commands import Emulate, emulate
@@ -148,6 +150,36 @@ def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     with conducting(folder, ENDS):
         told = emulate("logs", "-f", "synthetic")
     assert told.out == emulate("logs", "synthetic").out
+
+
+def test_scores_that_come_late_are_followed_too(
+    emulate: Emulate, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the server's log they stand where they came in, in the whole one where they belong."""
+    folder = (runs / "synthetic" / "latest").resolve()
+    early, late = (
+        {"what": "evaluation", "accuracy": 0.5, "updates": n, "push_bytes": n, **facts}
+        for n, facts in ((0, {"at": 0.0, "scored": 2.0}), (1, {"at": 1.0, "scored": 9.0}))
+    )
+    stop = {"at": 3.0, "what": "stop", "reason": "updates"}
+    between = {"at": 1.5, "what": "sever", "node": "a", "fault": "partition", "planned": 1.5}
+    write_log(folder / "run.jsonl", [early, late, between, stop])
+    whole, server = folder / "run.jsonl", folder / "server" / "run.jsonl"
+    later = whole.rename(folder / "later")
+    server.parent.mkdir()
+    write_log(server, [between, early])
+    looks = iter([1, None])
+
+    def playing(path: Path) -> int | None:
+        if (pid := next(looks)) is None:
+            later.rename(whole)
+        return pid
+
+    module = import_module("emulator.cli.logs")  # its name in the package is the command's
+    monkeypatch.setattr(module, "conductor", playing)
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    told = [line.split()[0] for line in emulate("logs", "-f", "synthetic").out.splitlines()]
+    assert told == ["1.50", "0.00", "1.00", "3.00"]
 
 
 class Engine:

@@ -85,6 +85,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "synchronization": {"kind": "asynchronous"},
         "workers": ["near", "far"],
         "evaluator": "evaluator",
+        "every": 50,
         "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
         "checkpoint": 30.0,
         "holds": {
@@ -121,9 +122,8 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
     }
 
 
-def test_the_evaluator_is_told_when_to_measure() -> None:
+def test_the_evaluator_is_told_whom_to_ask() -> None:
     node = orders().evaluator("10.0.0.2")
-    assert plain(node)["every"] == 50
     assert plain(node)["connection"]["secret"]["name"] == "evaluator"
     assert node.network.shape == []
 

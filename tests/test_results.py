@@ -32,6 +32,15 @@ def test_two_authors_one_log(folder: RunFolder) -> None:
     assert not folder.server.exists()
 
 
+def test_a_score_that_came_late_stands_where_it_is_booked(folder: RunFolder) -> None:
+    late = {"at": 4.0, "what": "evaluation", "scored": 8.5}
+    own = [*SERVER[:2], {"at": 6.0, "what": "update"}, late, SERVER[2]]
+    results.write_log(folder.server / "run.jsonl", own)
+    results.gather(folder, folder.server, DEVICES)
+    times = [record["at"] for record in runlog.read(folder.records)]
+    assert times == [-0.5, 0, 3.0, 4.0, 6.0, 9.0, 10.0]
+
+
 @pytest.mark.parametrize(
     "left, kept",
     [

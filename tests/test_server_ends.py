@@ -17,7 +17,7 @@ def test_the_last_model_is_measured_before_the_end():
     assert world.server.ended.reason == "updates" and not world.server.over
     assert world.pull("a") == []  # nobody trains any more
     world.server.receive(Score("evaluator", 0, 0.1, 1.0), 111.0)
-    ((node, model),) = world.pull("evaluator", after=200)
+    ((node, model),) = world.pull("evaluator", after=1)
     assert node == "evaluator" and model.version == 2
     replies = world.server.receive(Score("evaluator", 2, 0.7, 1.0), 112.0)
     assert {type(reply) for _, reply in replies} == {Bye} and len(replies) == 4
@@ -38,17 +38,19 @@ def test_an_evaluator_that_is_gone_does_not_keep_the_run_alive():
     ("stop", "reason"), [(Stop(time=30.0), "time"), (Stop(accuracy=0.9), "accuracy")]
 )
 def test_other_ways_to_end(stop, reason):
-    world = World(stop=stop)
+    world = World(stop=stop, every=1)
     world.begin(now=105.0)
     world.pull("evaluator")
     if reason == "time":
         assert world.server.deadline() == 135.0
         world.server.tick(135.0)
+        world.score(0, 136.0)
     else:
-        world.server.receive(Score("evaluator", 0, 0.89, 0.1), 110.0)
+        world.score(0, 110.0, accuracy=0.89)
         assert world.server.ended is None
-        world.pull("evaluator")
-    world.server.receive(Score("evaluator", 0, 0.9, 0.1), 136.0)
+        world.round("a")
+        world.pull("evaluator", after=1)
+        world.score(1, 136.0, accuracy=0.9)
     assert world.server.over
     assert world.said("stop")[0]["reason"] == reason
 

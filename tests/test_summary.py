@@ -35,6 +35,7 @@ RECORDS: list[Record] = [
     {"at": 7.0, "what": "evaluation", "accuracy": 0.9},
     act(7.5, "sever", planned=7.5),
     {"at": 8.0, "what": "evaluation", "accuracy": 0.8},
+    {"at": 9.0, "what": "unmeasured", "versions": [4, 6]},
     {"at": 9.0, "what": "stop", "reason": "updates"},
     {"at": 9.4, "what": "traffic", "node": "server", "rx": 400, "tx": 3000},
 ]
@@ -79,6 +80,7 @@ def test_every_number() -> None:
         "push_bytes": {"values": 80, "indices": 30, "headers": 60, "framing": 30, "total": 200},
         "pull_bytes": 2000,
         "evaluation_pull_bytes": 1000,
+        "unmeasured": {"count": 2, "versions": [4, 6]},
         "dense_push_bytes": 8000,
         "compression_ratio": 40.0,
         "server_rx_bytes": 400,

@@ -167,6 +167,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
         synchronizer=Asynchronous().start(frozenset("ab")),
         workers="ab",
         evaluator="evaluator",
+        every=100,
         stop=Stop(updates=300, time=30.0),
         log=RunLog(sink),
         now=time.monotonic(),
@@ -186,7 +187,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
 
     def judge():
         with peer(router, secrets[1]["evaluator"]) as member:
-            drive.tell(evaluator("evaluator", 0, 100, 1000, 5.0), member, evaluator=Judge())
+            drive.tell(evaluator("evaluator", 0, 1000, 5.0), member, evaluator=Judge())
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
     threads.append(threading.Thread(target=judge))
@@ -202,7 +203,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
     assert {record["node"] for record in updates} == {"a", "b"}
     losses = [record["loss"] for record in updates]
     assert np.mean(losses[-20:]) < 0.5 * np.mean(losses[:20])
-    assert [r["version"] for r in records if r["what"] == "evaluation"][-1] == 300
+    assert {r["version"] for r in records if r["what"] == "evaluation"} == {0, 100, 200, 300}
     assert records[-1]["what"] == "stop" and records[-1]["reason"] == "updates"
     pulled = sum(r["bytes"] for r in records if r["what"] == "pull" and r["node"] != "evaluator")
     whole = 301 * (4 * line.layout.size)

@@ -37,10 +37,17 @@ def test_it_counts_what_is_pushed() -> None:
     one = progress()
     for number in range(1, 11):
         one.take(update(number / 10, number))
-    one.take({"at": 1.0, "what": "evaluation", "accuracy": 0.5})
+    one.take({"at": 1.0, "what": "evaluation", "updates": 10, "accuracy": 0.5})
     one.take({"at": 1.0, "what": "refused", "node": "a", "reason": "lies"})
     one.beat(1.0)
     assert (one.updates, one.pushed, one.accuracy, one.refused) == (10, 10_000, 0.5, 1)
+
+
+def test_its_accuracy_is_that_of_the_newest_model() -> None:
+    one = progress()
+    one.take({"at": 9.0, "what": "evaluation", "updates": 900, "accuracy": 0.9})
+    one.take({"at": 4.0, "what": "evaluation", "updates": 400, "accuracy": 0.5, "scored": 9.5})
+    assert one.accuracy == 0.9
 
 
 def test_it_knows_its_speed_of_late() -> None:
@@ -127,6 +134,15 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
         (
             {"at": 12.35, **EVALUATION},
             "12.35 s  accuracy 91.11% after 600 updates, 557.7 kB pushed",
+        ),
+        (
+            {"at": 12.35, "scored": 14.1, **EVALUATION},
+            "12.35 s  accuracy 91.11% after 600 updates, 557.7 kB pushed, scored at 14.10 s",
+        ),
+        (
+            {"at": 9, "what": "unmeasured", "versions": list(range(200, 2200, 200))},
+            "9.00 s  due, but not measured: the models after 200, 400, 600, 800, 1000, 1200, "
+            "1400, 1600 … updates",
         ),
         (act(15.03, "kill", "a", 15.0), "15.03 s  kill a (crash, planned for 15.00 s)"),
         ({"at": 24.4, "what": "stop", "reason": "updates"}, "24.40 s  stop: updates"),

@@ -1,5 +1,6 @@
 """What happened in a run, and what its nodes printed: afterwards, or as it comes."""
 
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -64,22 +65,42 @@ def _printed(path: Path, node: str) -> Look:
 def _happened(path: Path) -> Look:
     from .view import describe
 
-    server, whole = Tail(path / "server" / "run.jsonl"), path / "run.jsonl"
-    latest: list[Record] = []
-    """Those told last, all of one moment."""
+    server, whole, told = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Told()
 
     def look() -> Iterator[str]:
-        nonlocal latest
-        for record in _new(server, whole, latest):
-            latest = [one for one in latest if one["at"] == record["at"]] + [record]
+        # the server's own log becomes part of the whole one, and is gone
+        records = filter(told.lacks, read(whole)) if whole.is_file() else server.read()
+        for record in list(records):
+            told.note(record)
             yield describe(record)
 
     return look
 
 
-def _new(server: Tail, whole: Path, told: list[Record]) -> list[Record]:
-    if not whole.is_file():
-        return list(server.read())
-    # the server's own log is part of it, and gone
-    since = told[-1]["at"] if told else float("-inf")
-    return [one for one in read(whole) if one["at"] >= since and one not in told]
+class _Told:
+    """Which records were told already, as far as is needed to go on in another file."""
+
+    def __init__(self) -> None:
+        self._since = -math.inf
+        self._latest: list[Record] = []
+        self._ended = False
+
+    def note(self, record: Record) -> None:
+        known = _known(record)
+        if known > self._since:
+            self._since, self._latest = known, []
+        if known == self._since:
+            self._latest.append(record)
+        self._ended |= record["what"] == "stop"
+
+    def lacks(self, record: Record) -> bool:
+        """Whether the record is still to be told."""
+        if record["what"] in ("unmeasured", "stop"):  # written last, at a moment that is past
+            return not self._ended
+        known = _known(record)
+        return known > self._since or (known == self._since and record not in self._latest)
+
+
+def _known(record: Record) -> float:
+    """Return when the record was written: a score is booked at an earlier moment than that."""
+    return float(record["scored"] if "scored" in record else record["at"])

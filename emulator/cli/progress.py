@@ -27,6 +27,8 @@ class Progress:
     now: float = 0.0
     updates: int = 0
     accuracy: float | None = None
+    measured: int = -1
+    """Updates in the newest model that has been measured."""
     pushed: int = 0
     off: set[str] = field(default_factory=set)
     severed: set[str] = field(default_factory=set)
@@ -41,8 +43,8 @@ class Progress:
                 self.updates = record["updates"]
                 self.pushed += record["values"] + record["indices"]
                 self.pushed += record["headers"] + record["framing"]
-            case "evaluation":
-                self.accuracy = record["accuracy"]
+            case "evaluation" if record["updates"] > self.measured:
+                self.accuracy, self.measured = record["accuracy"], record["updates"]
             case "kill" | "exit":
                 self.off.add(record["node"])
             case "boot":

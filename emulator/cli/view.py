@@ -1,7 +1,7 @@
 """A run as a person watches it: one live panel on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from heapq import nsmallest
 
 from rich.console import Console
@@ -14,12 +14,18 @@ from ..runlog import Record
 from .progress import Progress, amount, span
 
 TOLD = frozenset(
-    ("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "refused", "stop")
+    (
+        *("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "unmeasured", "refused"),
+        "stop",
+    )
 )
 """Records that are worth a line."""
 
 MOST = 20
 """Lines that are told in a second: virtual time may pass through a day's faults in one."""
+
+NAMED = 8
+"""Versions that a line names."""
 
 Clock = Callable[[], float]
 """Seconds on the wall: a run's own time may stand still, or fly."""
@@ -31,7 +37,11 @@ def describe(record: Record) -> str:
     match what:
         case "evaluation":
             text = f"accuracy {record['accuracy']:.2%} after {record['updates']} updates"
-            return f"{at}  {text}, {amount(record['push_bytes'])} pushed"
+            late = f", scored at {record['scored']:.2f} s" if "scored" in record else ""
+            return f"{at}  {text}, {amount(record['push_bytes'])} pushed{late}"
+        case "unmeasured":
+            versions = _listed(record["versions"])
+            return f"{at}  due, but not measured: the models after {versions} updates"
         case "start":
             return f"{at}  start: all {record['devices']} devices have said hello"
         case "kill" | "boot" | "sever" | "mend":
@@ -45,6 +55,11 @@ def describe(record: Record) -> str:
             return f"{at}  refused {node}: {record['reason']}"
     facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))
     return f"{at}  " + " ".join(filter(None, (what, node, facts)))
+
+
+def _listed(versions: Sequence[int]) -> str:
+    """Return the first few versions, as `400, 600, 800 …`."""
+    return ", ".join(map(str, versions[:NAMED])) + (" …" if len(versions) > NAMED else "")
 
 
 class Lines:

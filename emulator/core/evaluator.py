@@ -8,20 +8,18 @@ from .messages import Pull, Score
 from .worker import Await, Evaluate, Over, Story, Tell, hello, settled, tickets
 
 
-def evaluator(
-    node: str, incarnation: int, every: int, parameters: int, patience: float
-) -> Story[None]:
-    """Score the first model, then the next one at each multiple of `every` updates."""
-    due = 0
+def evaluator(node: str, incarnation: int, parameters: int, patience: float) -> Story[None]:
+    """Score each version that the server has kept to be measured, until the server says bye."""
+    after = 0
     try:
         yield from hello(node, incarnation, patience)
         for ticket in tickets(incarnation):
-            yield Tell(Pull(node, ticket, after=due))
+            yield Tell(Pull(node, ticket, after))
             while not settled(model := (yield Await(patience)), ticket, parameters):
                 pass
             if model is not None:
                 accuracy, loss = yield Evaluate(model.theta)
                 yield Tell(Score(node, model.version, accuracy, loss))
-                due = (model.version // every + 1) * every
+                after = model.version + 1
     except Over:
         return

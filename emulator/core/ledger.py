@@ -7,8 +7,9 @@ from typing import Any
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec, Gradient
 from ..layout import Layout
-from ..runlog import RunLog
+from ..runlog import RunLog, microseconds
 from . import wire
+from .evaluations import Snapshot
 from .messages import Model, Patch, Score, Update
 
 
@@ -75,13 +76,25 @@ class Ledger:
         size = wire.size(model, encrypted=self._encrypted)
         self.write(now, "pull", node=node, version=model.version, bytes=size)
 
-    def score(self, score: Score, now: float) -> None:
+    @property
+    def push_bytes(self) -> int:
+        """Bytes of all pushes that were applied so far."""
+        return self._push_bytes
+
+    def score(self, score: Score, measured: Snapshot, now: float) -> None:
+        """Book a score at the moment and the bytes of the version that was `measured`.
+
+        `scored` is when the score came in, if that was later.
+        """
+        zero = self.zero or 0.0
+        late = {"scored": microseconds(now - zero)} if now > measured.at else {}
         self.write(
-            now,
+            measured.at,
             "evaluation",
             version=score.version,
             updates=score.version,
             accuracy=score.accuracy,
             loss=score.loss,
-            push_bytes=self._push_bytes,
+            push_bytes=measured.push_bytes,
+            **late,
         )

@@ -29,7 +29,7 @@ class Pull:
     node: str
     ticket: int
     after: int = 0
-    """How many updates the evaluator wants in the model before it is worth sending."""
+    """The oldest version that the evaluator still has to measure."""
     held: int | None = None
     """The version that the node holds, to which a patch would do; None: it holds none."""
 

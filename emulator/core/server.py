@@ -18,6 +18,7 @@ from ..layout import Layout
 from ..pulls import Dense, Pulls
 from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
+from .evaluations import Evaluations, Snapshot
 from .ledger import Arrival, Ledger
 from .messages import (
     Begin,
@@ -39,7 +40,7 @@ GATHERING = 120.0
 """Seconds that the members have to say hello."""
 
 ENDING = 60.0
-"""Seconds that the evaluator has for the last model."""
+"""Seconds that the evaluator has for the last model, and then for those that still wait."""
 
 Replies: TypeAlias = list[tuple[str, Reply]]
 
@@ -77,10 +78,14 @@ class ParameterServer:
         stop: Stop,
         log: RunLog,
         now: float,
+        every: int = 1,
         encrypted: bool = False,
         pulls: Pulls | None = None,
     ) -> None:
-        """Without `pulls`, models travel as they are."""
+        """Have the `evaluator` measure the model at multiples of `every` updates.
+
+        Without `pulls`, models travel as they are.
+        """
         self.parameters = parameters
         self.ended: Ended | None = None
         self.over = False
@@ -96,9 +101,9 @@ class ParameterServer:
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
         self._turn = synchronizer.turn  # when all of them were last looked at
         self._working = Working()
-        self._evaluated: int | None = None  # version that the evaluator was sent last
+        self._evaluations = Evaluations(every, parameters.theta.nbytes)
+        self._evaluated: Snapshot | None = None  # what the evaluator was sent and has not scored
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
-        self._scored = -1
 
     @property
     def zero(self) -> float | None:
@@ -179,7 +184,7 @@ class ParameterServer:
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
         """Bring the run to its end at once, without a last evaluation."""
-        self._end(reason, now, detail)
+        self.ended = self.ended or Ended(reason, now, detail)
         return self._close()
 
     def pulled(self) -> Vector:
@@ -196,7 +201,7 @@ class ParameterServer:
         return {*self._workers, *filter(None, [self._evaluator])}
 
     def _greet(self, hello: Hello, now: float) -> Replies:
-        self._sent(hello.node, None)  # what it computed on is gone
+        self._free(hello.node)  # what it computed on is gone
         self._parked.pop(hello.node, None)
         if self.zero is not None:
             self._ledger.write(now, "hello", node=hello.node, incarnation=hello.incarnation)
@@ -211,12 +216,15 @@ class ParameterServer:
         self._hellos, self._missing = {}, set()
         self._ledger.write(now, "start", devices=len(self._workers), zero=now)
         self._synchronizer.begin(now)
+        self._keep(now)
         begin = Begin(now)
         return [(node, begin) for node in sorted(self._members())]
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:
         if self.ended is None:
             self.ended = Ended(reason, now, detail)
+            if self._evaluator is not None:
+                self._evaluations.finish(self.version, lambda: self._snapshot(now))
 
     def _close(self) -> Replies:
         """Over, once: the log's last line, and a word to everyone."""
@@ -225,6 +233,8 @@ class ParameterServer:
         self.over = True
         if self.zero is None:
             self._ledger.zero = self.ended.at
+        if left_out := self._evaluations.unmeasured:
+            self._ledger.write(self.ended.at, "unmeasured", versions=left_out)
         facts = {"detail": self.ended.detail} if self.ended.detail else {}
         self._ledger.write(self.ended.at, "stop", reason=self.ended.reason, **facts)
         return [(node, Bye()) for node in sorted(self._members() - self._missing)]
@@ -238,13 +248,15 @@ class ParameterServer:
         if update.version < self.parameters.oldest:
             raise WireError(f"version {update.version} is older than the history kept")
         gradient = self._codec.decode(update.frames, self.layout)
-        self._sent(update.node, None)  # one push for each model
+        self._free(update.node)  # one push for each model
         arrival = Arrival(update, gradient)
         self._step(self._synchronizer.arrive(update.node, arrival, now), now)
 
     def _expect(self, node: str, version: int) -> None:
         """A node can have computed on one model only: the one it was sent last."""
-        sent = self._evaluated if node == self._evaluator else self._working.version(node)
+        sent = self._working.version(node)
+        if node == self._evaluator:
+            sent = self._evaluated.version if self._evaluated else None
         if version != sent:
             raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
 
@@ -261,6 +273,17 @@ class ParameterServer:
         self.parameters.forget(self.version if oldest is None else oldest)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
+        else:
+            self._keep(now)
+
+    def _keep(self, now: float) -> None:
+        """Keep the model of this version for the evaluator, if it is to be measured."""
+        if self._evaluator is not None:
+            self._evaluations.reach(self.version, lambda: self._snapshot(now))
+
+    def _snapshot(self, now: float) -> Snapshot:
+        theta = self.parameters.snapshot()
+        return Snapshot(self.version, theta, now, self._ledger.push_bytes)
 
     def _weights(self, arrivals: list[Arrival]) -> list[float] | None:
         weights = self._synchronizer.weights
@@ -277,8 +300,10 @@ class ParameterServer:
         if score.node != self._evaluator:
             raise WireError(f"{score.node} is not the evaluator")
         self._expect(score.node, score.version)
-        self._scored = score.version
-        self._ledger.score(score, now)
+        measured, self._evaluated = self._evaluated, None
+        self._evaluations.score(score.version)
+        if measured is not None:
+            self._ledger.score(score, measured, now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)
 
@@ -294,37 +319,42 @@ class ParameterServer:
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
         """Answer those that need not wait; close once nothing is left to wait for."""
-        if self.ended and (self._evaluator is None or self._scored == self.version):
+        if self.ended and not self._evaluations.waiting:
             return self._close()
         return [(pull.node, self._answer(pull, now)) for pull in pulls if self._answers(pull)]
 
     def _answers(self, pull: Pull) -> bool:
         if pull.node == self._evaluator:
-            return self.version >= pull.after or self.ended is not None
+            return self._evaluations.next(pull.after) is not None
         return not self.ended and not self._synchronizer.holds(pull.node)
 
     def _answer(self, pull: Pull, now: float) -> Model | Patch:
         del self._parked[pull.node]
-        self._sent(pull.node, self.version)
-        if pull.node != self._evaluator:
+        if pull.node == self._evaluator:
+            model: Model | Patch = self._measurable(pull)
+        else:
+            self._working.begin(pull.node, self.version)
             self._synchronizer.sent(pull.node)
-        model = self._model(pull)
+            model = self._model(pull)
         self._ledger.pull(pull.node, model, now)
         return model
 
+    def _measurable(self, pull: Pull) -> Model:
+        """Answer the evaluator with the server's model itself, however workers get theirs."""
+        snapshot = self._evaluated = self._evaluations.next(pull.after)
+        assert snapshot is not None
+        return Model(pull.ticket, snapshot.version, snapshot.theta)
+
     def _model(self, pull: Pull) -> Model | Patch:
-        coded = None  # what is measured is the server's model itself
-        if pull.node != self._evaluator:
-            coded = self._pulls.answer(self.parameters.theta, pull.held)
+        """Answer a worker: with the model, or with a patch to the version that it holds."""
+        coded = self._pulls.answer(self.parameters.theta, pull.held)
         if coded is None:
             return Model(pull.ticket, self.version, self.parameters.snapshot())
         return Patch(pull.ticket, self.version, coded.base, coded.frames)
 
-    def _sent(self, node: str, version: int | None) -> None:
-        """Note what the node was sent last; None: whatever it was is used up."""
+    def _free(self, node: str) -> None:
+        """Note that whatever the node was sent last is used up."""
         if node == self._evaluator:
-            self._evaluated = version
-        elif version is None:
-            self._working.end(node)
+            self._evaluated = None
         else:
-            self._working.begin(node, version)
+            self._working.end(node)

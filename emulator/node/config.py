@@ -69,7 +69,6 @@ class Evaluator(msgspec.Struct, frozen=True, tag="evaluator"):
     """The peer that measures the model on the test set."""
 
     connection: Connection
-    every: int
 
 
 class Server(msgspec.Struct, frozen=True, tag="server"):
@@ -85,6 +84,8 @@ class Server(msgspec.Struct, frozen=True, tag="server"):
     workers: list[str]
     evaluator: str
     stop: Plain
+    every: int = 1
+    """Updates between two versions that the evaluator measures."""
     examples: dict[str, int] = {}
     """How many each of the workers learns from."""
     optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})

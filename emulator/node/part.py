@@ -72,7 +72,7 @@ def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
 
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     size, patience = read_layout(config.GRAPH).size, part.connection.patience
-    story = evaluator(node.name, incarnation, part.every, size, patience)
+    story = evaluator(node.name, incarnation, size, patience)
     with _connect(part.connection) as peer:
         drive.tell(
             story,

@@ -54,6 +54,7 @@ def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
         synchronizer=policy.start(frozenset(part.workers), node.seed, part.examples),
         workers=part.workers,
         evaluator=part.evaluator or None,
+        every=part.every,
         stop=Stop(**part.stop),
         log=log,
         now=now,

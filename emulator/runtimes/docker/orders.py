@@ -52,6 +52,7 @@ class Orders:
             pull=kinds.plain(training.pull),
             workers=[device.name for device in scenario.nodes],
             evaluator=EVALUATOR,
+            every=scenario.evaluate.every,
             stop={
                 "updates": stop.updates,
                 "accuracy": None if stop.accuracy is None else float(stop.accuracy),
@@ -81,7 +82,7 @@ class Orders:
 
     def evaluator(self, address: str) -> Node:
         connection = self._connection(EVALUATOR, address, Link())
-        return self._node(EVALUATOR, Evaluator(connection, self.scenario.evaluate.every), Link())
+        return self._node(EVALUATOR, Evaluator(connection), Link())
 
     def _node(
         self,

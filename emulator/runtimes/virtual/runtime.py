@@ -165,13 +165,13 @@ class VirtualRuntime:
         for node in self._nodes.values():
             self._alive += 1
             self._boot(node, 0)
-        self._start_evaluator(scenario.evaluate.every)
+        self._start_evaluator()
 
-    def _start_evaluator(self, every: int) -> None:
+    def _start_evaluator(self) -> None:
         if not self._learning.scores:
             return
         node = self._nodes[EVALUATOR] = Node(self, EVALUATOR, None, 0)
-        node.begin(evaluator(EVALUATOR, 0, every, self._size, math.inf))
+        node.begin(evaluator(EVALUATOR, 0, self._size, math.inf))
 
     def _boot(self, node: Node, incarnation: int) -> None:
         """Begin its story, unless it has died on the way."""
@@ -216,7 +216,7 @@ class VirtualRuntime:
             node, size = self._nodes[name], wire.size(reply, encrypted=self._encrypted)
             if node.ways is None:
                 self._evaluated[1] += size
-                self.heap.at(free, node.hear, 0, reply)
+                self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
             elif self._out_of_reach(node):
                 self.server.refuse(name, f"{_called(reply)} not sent: out of reach", now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know

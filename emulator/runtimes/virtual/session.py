@@ -170,6 +170,7 @@ class _World:
             ),
             workers=workers,
             evaluator=EVALUATOR if self._learning.scores else None,
+            every=scenario.evaluate.every,
             stop=Stop(
                 stop.updates,
                 None if stop.accuracy is None else float(stop.accuracy),
