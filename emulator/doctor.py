@@ -64,12 +64,13 @@ def _data(name: str) -> Finding:
 
 
 def _engine() -> list[Finding]:
-    from .runtimes.docker import border, sweep
+    from .runtimes.docker import border, owners
 
     try:
         client = border.connect()
         with border.refusals("looking at the engine"):
-            version, left = client.version()["Version"], sweep.leftovers(client)
+            version = client.version()["Version"]
+            left = sum(owner.abandoned for owner in owners.owners(client))
     except EmulatorError as error:
         return [Finding("engine", False, str(error), optional=not border.supported())]
     return [Finding("engine", True, f"Docker {version}"), *_image(client), _leftovers(left)]
@@ -98,8 +99,8 @@ def service(features: "Features") -> str:
     return f"rate by {rate}, delay {delay}, loss by {loss}{down}"
 
 
-def _leftovers(count: int) -> Finding:
-    what = "dead runs have left"
-    if count:
-        return Finding("leftovers", False, f"{what} {count} containers", "emulate clean", True)
-    return Finding("leftovers", True, f"{what} nothing", optional=True)
+def _leftovers(runs: int) -> Finding:
+    if runs:
+        found = f"{runs} dead runs have left something in the engine"
+        return Finding("leftovers", False, found, "emulate clean", True)
+    return Finding("leftovers", True, "dead runs have left nothing", optional=True)

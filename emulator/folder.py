@@ -55,9 +55,14 @@ class RunFolder:
         return lock.held(self.path / _CONDUCTOR)
 
 
+def new_id() -> str:
+    """Return an id that no run has had."""
+    return secrets.token_hex(3)
+
+
 def create(scenario: str, runs: Path = RUNS) -> RunFolder:
     """A new folder, and `latest` pointing at it. Raises HostError where it cannot be written."""
-    run = secrets.token_hex(3)
+    run = new_id()
     path = runs / scenario / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{run}"
     try:
         path.mkdir(parents=True)

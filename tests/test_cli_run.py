@@ -1,7 +1,10 @@
 """`emulate run`: what stops it before anything is made, and what is said at its end."""
 
 import json
+import os
 import re
+import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -91,6 +94,7 @@ def test_nowhere_to_write(
 
     monkeypatch.setattr(session, "connect", lambda: None)
     monkeypatch.setattr(session.image, "require", lambda client: session.image.NodeImage("1", {}))
+    monkeypatch.setattr(session, "remove_dead", lambda *anything: None)
     monkeypatch.setattr(session, "backend_for", lambda *anything: Backend())
     monkeypatch.setattr(session, "exported", lambda model: tmp_path)
     (tmp_path / "file").touch()
@@ -161,3 +165,25 @@ def test_an_error_brings_its_notes(
     assert told.err == (
         "emulate: out of luck\nemulate: what is known of the run is in runs/pair/1\n"
     )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_before_there_is_a_folder(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """What was made by then is removed on the way out, as the probe of the kernel."""
+    from emulator.runtimes.docker import session
+
+    cleaned: list[bool] = []
+
+    def probing(*anything: object) -> None:
+        try:
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+        finally:
+            cleaned.append(True)
+
+    monkeypatch.setattr(session, "play", probing)
+    told = emulate("run", scenario(tmp_path))
+    assert (told.code, told.err) == (130, "emulate: interrupted\n")
+    assert cleaned == [True]

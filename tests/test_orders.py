@@ -185,7 +185,7 @@ def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
 
 # -- containers ------------------------------------------------------------------------------------
 
-MARKS = labels("abc123", "pair", "/runs/pair/1", "device", "far")
+MARKS = labels("abc123", "pair", "/runs/pair/1", "/locks/abc123", "device", "far")
 WANTED = spec.Container(
     node="far",
     image="sha256:1",
@@ -206,6 +206,7 @@ def test_a_container_word_for_word() -> None:
             "emulate.run": "abc123",
             "emulate.scenario": "pair",
             "emulate.folder": "/runs/pair/1",
+            "emulate.lock": "/locks/abc123",
             "emulate.role": "device",
             "emulate.device": "far",
         },

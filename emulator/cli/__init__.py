@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from ..cancel import Canceled
 from ..errors import EmulatorError, ScenarioError
 from .after import compare, report
 from .algorithms import algorithms
@@ -66,7 +67,7 @@ def main() -> None:
     except EmulatorError as error:
         _complain(error)
         sys.exit(error.exit_code)
-    except click.exceptions.Abort:
+    except (click.exceptions.Abort, Canceled):
         click.echo("emulate: interrupted", err=True)
         sys.exit(130)
     except click.ClickException as error:

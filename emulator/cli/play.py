@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..cancel import canceling
 from ..errors import HostError
 from .after import page, short
 from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
@@ -71,14 +72,17 @@ def run(
 def watched(
     scenario: "Scenario", on: str, runs: Path, *, to_stderr: bool
 ) -> tuple[Path, dict[str, Any]]:
-    """Play a scenario while a person looks on; the run's folder and its summary."""
+    """Play a scenario while a person looks on; the run's folder and its summary.
+
+    Raises Canceled where a signal ends it before it has a folder; later that is a run's outcome.
+    """
     from ..scenario import timeline
 
     play = player(on)
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
-    with _view(progress, scenario.name, to_stderr=to_stderr) as view:
+    with _view(progress, scenario.name, to_stderr=to_stderr) as view, canceling():
         found: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
     return found
 

@@ -5,13 +5,18 @@ import os
 import signal
 import time
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..errors import EmulatorError
 from ..folder import conductor, find, folders
+from .after import short
 from .options import JSON_OPTION, RUNS_OPTION
+
+if TYPE_CHECKING:
+    from ..runtimes.docker.owners import Owner
 
 PATIENCE = 90.0
 """Seconds that a run may take to end when it is told to."""
@@ -145,21 +150,36 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     emulate clean
     """
     from ..runtimes.docker.border import connect
-    from ..runtimes.docker.sweep import owners, sweep
+    from ..runtimes.docker.owners import owners, remove
 
     client = connect()
-    owned = owners(client)
-    alive = {id for id, folder in owned.items() if folder and conductor(folder) is not None}
-    wanted = [id for id in owned if run in (None, id)]
-    spared = [] if force else [id for id in wanted if id in alive]
+    wanted = [owner for owner in owners(client) if run in (None, owner.run)]
+    spared = [] if force else [owner for owner in wanted if not owner.abandoned]
     counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
-    for id in wanted:
-        if id not in spared:
-            swept = sweep(client, id)
+    for owner in wanted:
+        if owner not in spared:
+            swept = remove(client, owner)
             counts = {what: count + getattr(swept, what) for what, count in counts.items()}
     if as_json:
-        click.echo(json.dumps({**counts, "spared": spared}))
+        click.echo(json.dumps({**counts, "spared": [owner.run for owner in spared]}))
         return
     click.echo("removed " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    for id in spared:
-        click.echo(f"left alone: run {id} is being played; `emulate stop {id}` ends it")
+    for owner in spared:
+        click.echo(f"left alone: run {owner.run} {_life(owner)}")
+
+
+def _life(owner: "Owner") -> str:
+    """Return why what belongs to the owner stays, and what ends it."""
+    if owner.conductor is None:
+        return (
+            "has containers that run, and its lock cannot be seen from here "
+            f"({owner.lock or 'its label is missing'}): end it where it was started"
+        )
+    if owner.folder is None:
+        return f"is just starting (process {owner.conductor})"
+    if conductor(owner.folder) is None:
+        return (
+            f"is being played, in a folder that was moved from {owner.folder}: `emulate stop` "
+            "ends it, given the folder's new place"
+        )
+    return f"is being played; `emulate stop {quote(str(short(owner.folder)))}` ends it"

@@ -40,21 +40,27 @@ def client():
 
 
 @pytest.fixture
-def ours(client):
-    """What this test's runs have left, by label; nothing in the end.
+def ours(client, tmp_path_factory):
+    """The ids of what these tests' runs have in the engine; nothing in the end.
 
-    What was there before is somebody else's, who may be playing a run of their own.
+    What belongs to runs with a folder elsewhere is somebody else's, who may be playing them now.
     """
+    base = tmp_path_factory.getbasetemp()
 
-    def labelled():
-        label = {"label": "emulate.run"}
-        found = {c["Id"] for c in client.api.containers(all=True, filters=label)}
-        found |= {n["Id"] for n in client.api.networks(filters=label)}
-        return found | {v["Name"] for v in client.api.volumes(filters=label)["Volumes"] or []}
+    def found():
+        label = {"label": "emulate.folder"}
+        things = client.api.containers(all=True, filters=label)
+        things += client.api.networks(filters=label)
+        things += client.api.volumes(filters=label)["Volumes"] or []
+        folders = [(thing, Path(thing["Labels"]["emulate.folder"])) for thing in things]
+        return {
+            thing.get("Id") or thing["Name"]
+            for thing, folder in folders
+            if folder.is_relative_to(base)
+        }
 
-    before = labelled()
-    yield lambda: labelled() - before
-    assert not labelled() - before
+    yield found
+    assert not found()
 
 
 @pytest.fixture

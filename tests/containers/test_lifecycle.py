@@ -3,10 +3,13 @@
 import json
 import os
 import signal
+import subprocess
+from pathlib import Path
 
 import pytest
 
-from tests.containers.conftest import TINY, Outcome, until
+from emulator.lock import holder
+from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 MANIFEST = "runs/tiny/latest/manifest.json"
@@ -53,7 +56,7 @@ def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
     process = start(ENDLESS)
     until(lambda: (tmp_path / "runs/tiny/latest/server/run.jsonl").stat().st_size > 20_000, 30)
     process.send_signal(number)
-    until(lambda: process.poll() is not None and not ours(), 20)
+    until(lambda: process.poll() is not None and not ours(), 60)
     assert process.returncode == 130
     summary = latest(tmp_path)
     assert summary["outcome"] == "canceled" and summary["updates"] > 0
@@ -62,10 +65,6 @@ def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
 
 
 def test_a_signal_while_containers_start(tmp_path, ours, emulate):
-    import subprocess
-
-    from tests.containers.conftest import EMULATE
-
     many = ENDLESS.replace("{name: left}", "{name: left, count: 20}")
     (tmp_path / "scenario.yaml").write_text(many)
     process = subprocess.Popen(
@@ -76,9 +75,41 @@ def test_a_signal_while_containers_start(tmp_path, ours, emulate):
     )
     until(lambda: len(ours()) > 4, 30)
     process.send_signal(signal.SIGINT)
-    until(lambda: process.poll() is not None and not ours(), 20)
+    until(lambda: process.poll() is not None and not ours(), 60)
     assert process.returncode == 130
     assert latest(tmp_path)["outcome"] == "canceled"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_kernel_is_probed(tmp_path, ours, client, number):
+    """A run that has no folder yet leaves nothing; nor does `clean` take what it needs."""
+    (tmp_path / "scenario.yaml").write_text(ENDLESS)
+    command = [EMULATE, "run", "scenario.yaml", "--no-report"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, **quiet) as process:
+        try:
+            until(lambda: probes(client, process.pid), 30)
+            process.send_signal(signal.SIGSTOP)  # or it would go on before it is looked at
+            (run,) = probes(client, process.pid)
+            clean = [EMULATE, "clean", "--run", run]
+            cleaned = subprocess.run(clean, capture_output=True, text=True)
+            process.send_signal(number)
+            process.send_signal(signal.SIGCONT)
+            told = process.communicate(timeout=20)[1]
+        finally:
+            process.kill()
+    assert f"is just starting (process {process.pid})" in cleaned.stdout
+    assert (process.returncode, told) == (130, "emulate: interrupted\n")
+    assert not client.api.containers(all=True, filters={"label": f"emulate.run={run}"})
+    assert not (tmp_path / "runs").exists()
+
+
+def probes(client, conductor):
+    """The runs' ids of the probes that this process conducts."""
+    found = client.api.containers(all=True, filters={"label": "emulate.role=probe"})
+    labels = [probe["Labels"] for probe in found]
+    locks = {one["emulate.run"]: Path(one.get("emulate.lock", "")) for one in labels}
+    return [run for run, lock in locks.items() if holder(lock) == conductor]
 
 
 def test_stop_from_another_terminal(start, emulate, tmp_path):
@@ -95,12 +126,14 @@ def test_after_kill_9_the_containers_go_by_themselves(
 ):
     process = start(ENDLESS)
     os.kill(process.pid, signal.SIGKILL)
-    label = "emulate.run=" + json.loads((tmp_path / MANIFEST).read_text())["id"]
-    until(lambda: not client.api.containers(all=True, filters={"label": label}), 60)
+    run = json.loads((tmp_path / MANIFEST).read_text())["id"]
+    label = {"label": f"emulate.run={run}"}
+    until(lambda: not client.api.containers(all=True, filters=label), 60)
     assert len(ours()) == 1  # the network is still there
-    cleaned = json.loads(emulate("clean", "--json").stdout)
+    clean = ("clean", "--json", "--run", run)
+    cleaned = json.loads(emulate(*clean).stdout)
     assert (cleaned["containers"], cleaned["networks"], cleaned["volumes"]) == (0, 1, 0)
-    assert json.loads(emulate("clean", "--json").stdout)["networks"] == 0
+    assert json.loads(emulate(*clean).stdout)["networks"] == 0
 
 
 def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):

@@ -2,8 +2,10 @@
 
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
 
 import docker
 import requests
@@ -12,10 +14,18 @@ from docker.errors import APIError, DockerException
 
 from ...errors import DeploymentError, HostError
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 DEFAULT = "unix:///var/run/docker.sock"
 HOW = (
     "start one (`images/engine` does it on Debian, as root), "
     "or point DOCKER_HOST at one that you may use"
+)
+
+FULL = (
+    ": every range of addresses that the engine gives to networks is taken: `emulate clean` "
+    "removes the networks that dead runs have left, `docker network ls` shows all"
 )
 
 
@@ -56,6 +66,18 @@ def refusals(doing: str) -> Iterator[None]:
     try:
         yield
     except APIError as error:
-        raise DeploymentError(f"{doing}: Docker refused: {error.explanation or error}") from error
+        why = str(error.explanation or error)
+        hint = FULL if "address pool" in why else ""
+        raise DeploymentError(f"{doing}: Docker refused: {why}{hint}") from error
     except (DockerException, requests.RequestException) as error:
         raise DeploymentError(f"{doing}: {error}") from error
+
+
+def finished(call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
+    """Return what `call` does, which makes something in the engine.
+
+    Where a signal ends the run meanwhile, the call comes to its end first: a request that is left
+    alone is answered all the same, and what it makes then nobody would remove.
+    """
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(call, *args, **options).result()

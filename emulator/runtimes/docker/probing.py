@@ -5,38 +5,55 @@ from collections.abc import Mapping
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import ContainerError
+from docker.types import LogConfig
 
 from ...errors import DeploymentError
+from ...folder import new_id
 from ...scenario import Scenario, timeline
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
-from .border import refusals
-from .labels import ROLE, RUN
+from .border import finished, refusals
+from .labels import LOCK, ROLE, RUN
+from .owners import owned, place
+from .sweep import sweep
 
 PROBE = ["python3", "-m", "emulator.shaping.probe"]
 
 
 def probe(client: DockerClient, image: str) -> Features:
-    """Try every queueing discipline in a throwaway container."""
-    with refusals("probing what the kernel can shape"):
+    """Try every queueing discipline in a throwaway container.
+
+    Until its folder is made a run is not known by its own id, so a probe has one for itself.
+    """
+    run = new_id()
+    with owned(run), refusals("probing what the kernel can shape"):
         try:
-            said: Any = client.containers.run(
-                image,
-                entrypoint=PROBE,
-                command=[],
-                remove=True,
-                network_mode="none",
-                cap_drop=["ALL"],
-                cap_add=["NET_ADMIN"],
-                security_opt=["no-new-privileges"],
-                read_only=True,
-                tmpfs={"/tmp": "size=1m", "/run": "size=1m"},
-                labels={RUN: "probe", ROLE: "probe"},
-            )
-        except ContainerError as error:
-            raise DeploymentError(f"the probe of the kernel failed: {error}") from error
-    return Features.read(json.loads(said))
+            return Features.read(json.loads(_answer(client, image, run)))
+        finally:
+            sweep(client, run)
+
+
+def _answer(client: DockerClient, image: str, run: str) -> bytes:
+    container = finished(
+        client.containers.create,
+        image,
+        entrypoint=PROBE,
+        command=[],
+        network_mode="none",
+        cap_drop=["ALL"],
+        cap_add=["NET_ADMIN"],
+        security_opt=["no-new-privileges"],
+        read_only=True,
+        tmpfs={"/tmp": "size=1m", "/run": "size=1m"},
+        log_config=LogConfig(type="json-file"),
+        labels={RUN: run, LOCK: str(place(run)), ROLE: "probe"},
+    )
+    container.start()
+    if container.wait()["StatusCode"]:
+        words = container.logs(stdout=False).decode(errors="replace").strip()
+        raise DeploymentError(f"the probe of the kernel failed: {words}")
+    answer: bytes = container.logs(stderr=False)
+    return answer
 
 
 def backend_for(client: DockerClient, image: str, scenario: Scenario) -> Backend:

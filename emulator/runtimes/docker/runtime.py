@@ -14,9 +14,9 @@ from ...run import View
 from ...runlog import Record
 from ...scenario import Device, Scenario
 from ...tail import Tail
-from . import labels, spec
+from . import labels, owners, spec
 from .attach import Ended, Lines, Said
-from .border import refusals
+from .border import finished, refusals
 from .prepare import World
 from .sweep import sweep
 
@@ -54,7 +54,8 @@ class DockerRuntime:
     def deploy(self, scenario: Scenario) -> None:
         self._view.progress("network")
         with refusals("making the run's network"):
-            self._client.networks.create(
+            finished(
+                self._client.networks.create,
                 self._net,
                 driver="bridge",
                 internal=True,
@@ -93,13 +94,15 @@ class DockerRuntime:
     # -- on the way up -----------------------------------------------------------------------------
 
     def _labels(self, role: str, device: str = "") -> dict[str, str]:
-        folder, world = self._folder, self._world
-        return labels.labels(folder.run, world.scenario.name, str(folder.path), role, device)
+        folder, name = self._folder, self._world.scenario.name
+        path, lock = str(folder.path), str(owners.place(folder.run))
+        return labels.labels(folder.run, name, path, lock, role, device)
 
     def _start_server(self) -> str:
         """Start the server alone, as the others need its address."""
         self._world.write_server()
-        container = self._start(self._world.container(SERVER, self._net, self._labels(SERVER)))
+        wanted = self._world.container(SERVER, self._net, self._labels(SERVER))
+        container = finished(self._start, wanted)
         self._lines.listen(SERVER)
         with refusals("looking up the server's address"):
             container.reload()

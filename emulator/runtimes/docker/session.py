@@ -21,6 +21,7 @@ from ...shaping.backend import Backend
 from . import image
 from .border import connect
 from .manifest import PACKAGES, facts
+from .owners import owned, remove_dead
 from .prepare import prepare
 from .probing import backend_for, described
 from .runtime import DockerRuntime
@@ -40,15 +41,16 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
     _carried_by(host, scenario)
     client = connect()
     found = image.require(client)
+    remove_dead(client, view.progress)
     backend = backend_for(client, found.id, scenario)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
     graph = exported(scenario.training.model)
-    session = Session(
-        scenario, tuple(timeline(scenario)), create(scenario.name, runs), runtime="docker"
-    )
+    folder = create(scenario.name, runs)
+    session = Session(scenario, tuple(timeline(scenario)), folder, runtime="docker")
     played = _Played(session, client, hands, graph, backend, found, host, view)
-    return session.play(played.world, played.finish)
+    with owned(folder.run):
+        return session.play(played.world, played.finish)
 
 
 def require() -> None:

@@ -3,14 +3,13 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
 from docker.errors import APIError, NotFound
 
 from ...errors import DeploymentError
-from .labels import FOLDER, RUN
+from .labels import RUN
 
 PATIENCE = 30.0
 """Seconds that the engine has to take everything away."""
@@ -42,24 +41,6 @@ def sweep(client: DockerClient, run: str | None = None) -> Swept:
     for volume in volumes:
         _ignoring(client.api.remove_volume, volume["Name"])
     return Swept(len(containers), len(networks), len(volumes))
-
-
-def owners(client: DockerClient) -> dict[str, Path | None]:
-    """Each run that has anything in the engine, and its folder if that is known."""
-    marked = {"label": RUN}
-    found = [
-        *client.api.containers(all=True, filters=marked),
-        *client.api.networks(filters=marked),
-        *(client.api.volumes(filters=marked).get("Volumes") or []),
-    ]
-    labels = [thing["Labels"] or {} for thing in found]
-    return {one[RUN]: Path(one[FOLDER]) if FOLDER in one else None for one in labels}
-
-
-def leftovers(client: DockerClient) -> int:
-    """Containers of runs that nobody conducts any more: they do not run."""
-    found = client.api.containers(all=True, filters={"label": RUN})
-    return sum(container["State"] != "running" for container in found)
 
 
 def _remove_container(client: DockerClient, name: str) -> None:
