@@ -49,6 +49,15 @@ def test_a_tiny_run(play):
     assert run.summary["final_accuracy"] > run.said("evaluation")[0]["accuracy"]
     assert [record["node"] for record in run.said("hello")] != []
     assert run.said("start")[0]["at"] == 0.0
+    # each version that was due is measured, and booked where the model was at that version
+    kinds = ("values", "indices", "headers", "framing")
+    pushed, moments = [0], [0.0]
+    for update in run.said("update"):
+        pushed.append(pushed[-1] + sum(update[kind] for kind in kinds))
+        moments.append(update["at"])
+    booked = [(r["version"], r["at"], r["push_bytes"]) for r in run.said("evaluation")]
+    assert booked == [(n, moments[n], pushed[n]) for n in (0, 100, 200, 300)]
+    assert run.summary["unmeasured"] == {"count": 0, "versions": []}
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
