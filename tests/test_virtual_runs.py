@@ -229,6 +229,19 @@ def test_bytes_are_those_of_the_wire(tmp_path: Path) -> None:
     assert summary["server_rx_bytes"] > summary["push_bytes"]["total"] * 1514 / 1448
 
 
+@pytest.mark.parametrize("tcp", ["true", "false"])
+def test_the_evaluators_traffic_is_counted_at_both_ends(tmp_path: Path, tcp: str) -> None:
+    folder, summary, _ = played(tmp_path, f"virtual.tcp={tcp}", "faults=[]")
+    last = {record["node"]: record for record in happened(folder, "traffic")}
+    rx, tx = last["evaluator"]["rx"], last["evaluator"]["tx"]
+    assert rx == pytest.approx(summary["evaluation_pull_bytes"] * 1514 / 1448, rel=0.01)
+    # an acknowledgement of 66 bytes for two full frames, beside the few bytes that it asks with
+    assert (tx > rx * 33 / 1514) == (tcp == "true")
+    others = [record for node, record in last.items() if node != "server"]
+    assert last["server"]["rx"] == sum(record["tx"] for record in others)
+    assert last["server"]["tx"] == sum(record["rx"] for record in others)
+
+
 def test_faults_come_when_they_are_planned(overlapping: Played) -> None:
     folder, _, _ = overlapping
     done = [(r["at"], r["what"], r["node"]) for r in read(folder / "run.jsonl") if "fault" in r]

@@ -12,23 +12,32 @@ SAMPLES = 200
 
 
 class Meter:
-    """Writes `traffic` records, of the devices and of the server."""
+    """Writes `traffic` records, of the devices, of the evaluator and of the server."""
 
-    def __init__(self, devices: Sequence[Node], evaluated: Sequence[int], log: RunLog) -> None:
-        """`evaluated`: bytes that the evaluator has sent, and was sent."""
-        self._devices, self._evaluated, self._log = devices, evaluated, log
-        self.interval = max(1.0, len(devices) / SAMPLES)
+    def __init__(
+        self, nodes: Sequence[Node], evaluated: Sequence[int], acknowledged: float, log: RunLog
+    ) -> None:
+        """`evaluated`: bytes of messages that the evaluator has sent, and was sent.
+
+        `acknowledged`: bytes that come back for each of them.
+        """
+        self._nodes, self._evaluated, self._log = nodes, evaluated, log
+        self._acknowledged = acknowledged
+        self.interval = max(1.0, len(nodes) / SAMPLES)
         """Seconds between two samples."""
 
     def sample(self, now: float) -> None:
         """Note how things stand `now` seconds into the run."""
-        came, left = counted(self._evaluated[0], self._evaluated[1], 0.0)
-        for node in self._devices:
-            count = _count(node)
+        came = left = 0
+        for node in self._nodes:
+            count = self._count(node)
+            # what leaves a node comes to the server, and nothing else does
             came, left = came + count.tx, left + count.rx
             self._log.write(now, "traffic", node=node.name, rx=count.rx, tx=count.tx)
         self._log.write(now, "traffic", node=SERVER, rx=came, tx=left)
 
-
-def _count(node: Node) -> Count:
-    return node.ways.count(node.number) if node.ways is not None else Count(0, 0)
+    def _count(self, node: Node) -> Count:
+        if node.ways is not None:
+            return node.ways.count(node.number)
+        sent, heard = self._evaluated  # the evaluator is on no link that would count for it
+        return counted(heard, sent, self._acknowledged)

@@ -64,10 +64,15 @@ def lay(heap: Heap, scenario: Scenario) -> list[Ways]:
         Ways(
             _lines(heap, law(g.link, server, "up", tcp), scenario.seed, g, "up", pushes),
             _lines(heap, law(g.link, server, "down", tcp), scenario.seed, g, "down", pulls),
-            ACK if tcp else 0.0,
+            acknowledgements(scenario),
         )
         for g in scenario.devices
     ]
+
+
+def acknowledgements(scenario: Scenario) -> float:
+    """Return the bytes that TCP sends back for each byte of a message."""
+    return ACK if scenario.virtual.tcp else 0.0
 
 
 def law(link: Link, server: Link, way: str, tcp: bool) -> Law:

@@ -28,7 +28,7 @@ from .alarms import Alarms
 from .heap import Heap
 from .learning import Learning
 from .meter import Meter
-from .network import lay
+from .network import acknowledgements, lay
 from .node import Node
 from .processor import Processor
 from .quota import Quota
@@ -99,7 +99,8 @@ class VirtualRuntime:
         self._arm()
         while self.server.zero is None and not self.heap.halted:
             self.heap.run(math.inf, 1)
-        self._meter = Meter(list(self._nodes.values()), self._evaluated, self._log)
+        acknowledged = acknowledgements(scenario)
+        self._meter = Meter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
         self._sample()
         for chore in self._chores:
             self._plan(chore)
