@@ -6,6 +6,7 @@ from typing import Protocol
 
 from .actions import Action
 from .cancel import Canceled
+from .core.survivors import Survivors
 from .runlog import Record
 from .scenario import Scenario, Timed
 
@@ -26,11 +27,17 @@ class View(Protocol):
 class Runtime(Protocol):
     """Somewhere a scenario comes true: containers, or a heap of events."""
 
-    def deploy(self, scenario: Scenario) -> None:
-        """Bring every node up, links shaped; returns at the run's zero, all having said hello."""
+    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+        """Bring every node up, links shaped; returns at the run's zero, all having said hello.
+
+        The runtime tells `survivors` of devices that are lost beside the timeline.
+        """
 
     def wait(self, until: float) -> bool:
-        """Let the run's clock reach `until`; False if the run came to its end before."""
+        """Let the run's clock reach `until`; False if the run came to its end before.
+
+        `SETTLE` seconds after the last of the survivors is gone the runtime ends the run as failed.
+        """
 
     def perform(self, action: Action, planned: float) -> None:
         """Do one thing to the running world; `planned` is when the timeline wanted it."""
@@ -45,8 +52,10 @@ class Runtime(Protocol):
 def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None:
     """Deploy, do each action in its time until the stop condition holds, and always clean up."""
     try:
-        runtime.deploy(scenario)
-        _play(timeline, runtime)
+        schedule = ((timed.at, timed.action) for timed in timeline)
+        survivors = Survivors(len(scenario.nodes), schedule)
+        runtime.deploy(scenario, survivors)
+        _play(timeline, runtime, survivors)
     except Canceled:
         runtime.cancel()
         raise
@@ -54,9 +63,10 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
         runtime.teardown()
 
 
-def _play(timeline: Sequence[Timed], runtime: Runtime) -> None:
+def _play(timeline: Sequence[Timed], runtime: Runtime, survivors: Survivors) -> None:
     for timed in timeline:
         if not runtime.wait(until=timed.at):
             return
         runtime.perform(timed.action, timed.at)
+        survivors.performed(timed.action.node, timed.at)
     runtime.wait(until=math.inf)

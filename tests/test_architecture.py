@@ -49,7 +49,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
-    "core": {*_PLUGINS, "errors", "layout", "optimizers", "pulls", "runlog"},
+    "core": {*_PLUGINS, "actions", "errors", "layout", "optimizers", "pulls", "runlog"},
     "transport": {"core", "errors", "learners", "pulls", "shaping", "units"},
     "scenario": {
         *_PLUGINS,
@@ -84,7 +84,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"installed", "summary"},
     },
     "deal": {"datasets", "errors", "scenario"},
-    "run": {"actions", "cancel", "runlog", "scenario"},
+    "run": {"actions", "cancel", "core", "runlog", "scenario"},
     "node": {
         *_PLUGINS,
         *{"actions", "core", "errors", "faults", "layout", "learners", "models", "streams"},

@@ -348,3 +348,16 @@ if sys.argv[1] == "0":
     assert down["planned"] is None
     assert 0.2 < up["now"] - down["now"] < 0.8
     born(container, 1)
+
+
+def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> None:
+    """The verb alone does not say whether anything will undo it."""
+    draws = f"""
+import json, os, signal
+from emulator.node.supervisor import CONTROL
+report = {{"fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
+os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
+{BORN}
+"""
+    container = make(part=draws)
+    assert done(container.hear_all("lost"))[-3:] == ["tc sever", "sever", "lost"]

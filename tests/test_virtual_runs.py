@@ -311,16 +311,62 @@ def test_sparse_traffic_is_about_as_large_as_the_real_thing(tmp_path: Path, plai
         (
             ["faults=[{kind: crash, nodes: [adsl, fiber], at: 1s}]"],
             ("failed", "failed"),
-            "every device is down for good",
+            "every device is down or cut off for good",
+        ),
+        (
+            ["faults=[{kind: partition, nodes: [adsl, fiber], at: 1s}]"],
+            ("failed", "failed"),
+            "every device is down or cut off for good",
         ),
     ],
 )
+@pytest.mark.timeout(30)
 def test_a_run_ends_as_it_should(
     tmp_path: Path, overrides: list[str], outcome: tuple[str, str], detail: str
 ) -> None:
     _, summary, _ = played(tmp_path, *overrides)
     assert (summary["outcome"], summary["stop"]) == outcome
     assert summary["detail"].startswith(detail)
+
+
+DIE = """
+description: Fails once.
+source: None.
+faults:
+  - {kind: KIND, per_iteration: 20%}
+"""
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("drawn", ["crash", "partition"])
+def test_a_run_without_a_device_left_ends_a_second_later(tmp_path: Path, drawn: str) -> None:
+    """Some crash, some are cut off, some draw a fault; the timeline has actions for them still."""
+    (tmp_path / "die.yaml").write_text(DIE.replace("KIND", drawn))
+    faults = """faults:
+  - {kind: crash, nodes: [adsl-0], at: 1s}
+  - {kind: partition, nodes: [adsl-0], at: 300s, lasts: 10s}
+  - {kind: partition, nodes: [adsl-1, adsl-2], at: 1.5s}
+  - {kind: crash, nodes: [adsl-1], at: 5s, lasts: 1s}
+"""
+    text = SCENARIO.partition("faults:")[0] + faults
+    text = text.replace("link: fios}", f"link: fios, failures: [{tmp_path / 'die.yaml'}]}}")
+    folder, summary, _ = played(tmp_path, "stop={updates: 100000}", text=text)
+    assert (summary["outcome"], summary["stop"]) == ("failed", "failed")
+    struck = [r["at"] for r in read(folder / "run.jsonl") if r["what"] in ("kill", "sever")]
+    assert summary["duration_s"] == pytest.approx(max(struck) + 1)
+    assert max(struck) < 10
+
+
+def test_a_device_that_may_come_back_keeps_the_run_alive(tmp_path: Path) -> None:
+    faults = """faults:
+  - {kind: crash, nodes: [adsl], at: 1s}
+  - {kind: partition, nodes: [fiber-0], at: 1s}
+  - {kind: crash, nodes: [fiber-1], at: 1s, lasts: 100s}
+"""
+    folder, summary, _ = played(tmp_path, text=SCENARIO.partition("faults:")[0] + faults)
+    assert summary["outcome"] == "success"
+    late = {r["node"] for r in happened(folder, "update") if r["at"] > 10}
+    assert late == {"fiber-1"}
 
 
 def test_checkpoints_are_written_in_their_time(tmp_path: Path) -> None:

@@ -191,6 +191,8 @@ class Supervisor:
             if report["lasts"] is not None:
                 self.later.append((now + report["lasts"], {**order, "verb": report["end"]}))
             self.obey(order)
+            if report["lasts"] is None:
+                say("lost")  # for good, which the verb alone does not tell
 
     def _sample(self) -> None:
         rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))

@@ -1,5 +1,7 @@
 """Faults on real containers: power cuts, partitions, and those that devices draw themselves."""
 
+import json
+
 import pytest
 
 from tests.containers.conftest import TINY
@@ -29,6 +31,26 @@ def test_a_crash_for_good(play):
     run = play(world(rest="faults:\n  - {kind: crash, nodes: [right], at: 4s}\n"))
     assert not gap(run, "right", 4.5, 99) and gap(run, "left", 12, 16)
     assert run.summary["outcome"] == "success"
+
+
+def test_a_run_without_a_device_left_ends(emulate, tmp_path):
+    """One is down for good as planned, the other cut off as it drew."""
+    (tmp_path / "moves.yaml").write_text(
+        "description: is gone one day\nsource: a test\n"
+        "faults:\n  - {kind: partition, per_iteration: 1%}\n"
+    )
+    right = "{name: right, failures: [moves.yaml]}"
+    faults = "faults:\n  - {kind: crash, nodes: [left], at: 2s}\n"
+    text = world(stop="updates: 1000000", right=right, rest=faults)
+    (tmp_path / "tiny.yaml").write_text(text)
+    told = emulate("run", "tiny.yaml", "--no-report", "--json", check=False, timeout=60)
+    summary = json.loads(told.stdout)
+    detail = "every device is down or cut off for good"
+    assert (told.returncode, summary["outcome"], summary["detail"]) == (1, "failed", detail)
+    assert f"stop: failed ({detail})" in told.stderr
+    log = (tmp_path / "runs" / "tiny" / "latest" / "run.jsonl").read_text().splitlines()
+    struck = [r["at"] for r in map(json.loads, log) if r["what"] in ("kill", "sever")]
+    assert len(struck) == 2 and 0.9 < summary["duration_s"] - max(struck) < 2.5
 
 
 def test_a_partition_silences_and_the_process_lives_on(play):

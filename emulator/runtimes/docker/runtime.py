@@ -7,6 +7,7 @@ from typing import Any
 from docker import DockerClient
 
 from ...actions import Action
+from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
 from ...folder import RunFolder
 from ...roles import EVALUATOR, SERVER
@@ -51,7 +52,8 @@ class DockerRuntime:
 
     # -- Runtime ---------------------------------------------------------------------------------
 
-    def deploy(self, scenario: Scenario) -> None:
+    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+        self._survivors = survivors
         self._view.progress("network")
         with refusals("making the run's network"):
             finished(
@@ -71,10 +73,24 @@ class DockerRuntime:
             left = until - self._now()
             if left <= 0:
                 return True
+            if self._survivors.none:
+                self._give_up()
+                return False
             self._look(min(LOOK, left))
             self._view.beat(self._now())
         self._await_server()
         return False
+
+    def _give_up(self) -> None:
+        """No device is left: let what has left arrive, then end the run."""
+        until = time.monotonic() + SETTLE
+        while not self._stopped and time.monotonic() < until:
+            self._look(LOOK)
+        if self._stopped:
+            self._await_server()
+        else:
+            self.given_up = NONE_LEFT
+            self.cancel()
 
     def perform(self, action: Action, planned: float) -> None:
         order = {"verb": action.verb, "fault": action.fault, "planned": planned}
@@ -160,11 +176,18 @@ class DockerRuntime:
             for now, node, fact in self._early:
                 self._note(now, node, fact)
         elif record["what"] == "stop":
+            if self.given_up and record["reason"] == "canceled":
+                record = {**record, "reason": "failed", "detail": self.given_up}
+            else:  # the run came to its own end meanwhile
+                self.given_up = ""
             self.stop, self._stopped = record, True
         self._view.record(record)
 
     stop: Record | None = None
     """The server's last word."""
+
+    given_up: str = ""
+    """Why the run was ended, if it was ended as no device was left."""
 
     def _hear(self, said: Said) -> None:
         fact = said.fact
@@ -172,6 +195,8 @@ class DockerRuntime:
             self._write(said.node, said.text)
         elif fact["what"] == "failed":
             raise DeploymentError(fact["detail"])
+        elif fact["what"] == "lost":
+            self._survivors.lost(said.node)
         elif fact["what"] != "ready":
             now = fact.pop("now")
             if self._zero is None:
@@ -193,6 +218,8 @@ class DockerRuntime:
         record = {"at": at, "what": what, "node": node, **facts}
         self.records.append(record)
         self._view.record(record)
+        if what == "exit" and node not in (SERVER, EVALUATOR):
+            self._survivors.ended(node, at)
         if what != "traffic":
             self._write(node, f"{at:.3f} {what} {facts}")
 
@@ -207,6 +234,7 @@ class DockerRuntime:
             self._follow(record)
         if node in (SERVER, EVALUATOR) and not self._stopped:
             raise DeploymentError(self._obituary(node, None))
+        self._survivors.lost(node)
 
     def _obituary(self, node: str, code: int | None) -> str:
         log = self._folder.devices / f"{node}.log"

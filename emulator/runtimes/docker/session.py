@@ -101,6 +101,8 @@ class _Played:
     def finish(self, ending: Ending | None) -> dict[str, Any]:
         """Whatever happened, the folder is complete, and says how it ended."""
         session = self._session
+        if ending is None and self._runtime and self._runtime.given_up:
+            ending = Ending("failed", self._runtime.given_up)
         devices = self._runtime.records if self._runtime else []
         records = gather(session.folder, session.folder.server, devices)
         if ending:

@@ -12,6 +12,7 @@ from ...core import wire
 from ...core.evaluator import evaluator
 from ...core.messages import Message, Model, Patch, Pull, Request, Update
 from ...core.server import ParameterServer, Replies
+from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...core.worker import worker
 from ...errors import WireError
 from ...faults import FAULTS, Hazard
@@ -83,15 +84,15 @@ class VirtualRuntime:
         self._nodes: dict[str, Node] = {}
         self._strikes: dict[str, Strikes] = {}
         self._severed: dict[str, float] = {}
-        self._alive = 0  # devices that are up, or on their way
-        self._returning = 0  # ends of faults that devices drew
+        self._ending = False  # no device is left, and the end is planned
         self._deadline = math.inf  # the server's earliest that is planned
         self._beaten = 0.0
         self._evaluated = [0, 0]  # bytes of messages that the evaluator has sent, and was sent
 
     # -- Runtime ---------------------------------------------------------------------------------
 
-    def deploy(self, scenario: Scenario) -> None:
+    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+        self._survivors = survivors
         self._timeout = Heartbeat.fit(slowest(scenario, 4 * self._size)).timeout
         self._patience = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
         self._view.progress(f"{len(scenario.nodes)} devices")
@@ -107,10 +108,9 @@ class VirtualRuntime:
 
     def wait(self, until: float) -> bool:
         zero = self._zero
+        self._end_without_survivors()
         while not self.heap.run(zero + until, SLICE):
             self._beat()
-            if until == math.inf:
-                self._end_if_stuck()
         self._beat()
         if until == math.inf and not self.heap.halted:
             self._end("nothing is left that could happen")
@@ -164,7 +164,6 @@ class VirtualRuntime:
                 node.hazards = device.hazards
                 self._nodes[device.name] = node
         for node in self._nodes.values():
-            self._alive += 1
             self._boot(node, 0)
         self._start_evaluator()
 
@@ -264,14 +263,15 @@ class VirtualRuntime:
         kind, lasts = struck
         fault = FAULTS[kind]()
         self._obey(node, fault.begin(node.name).verb, kind, self.now)
-        if lasts is not None:
-            self._returning += 1
+        if lasts is None:
+            self._survivors.lost(node.name)
+            self._end_without_survivors()
+        else:
             end = fault.end(node.name).verb
             self.heap.at(self.heap.now + lasts, self._return, node, end, kind)
         return node.story is None
 
     def _return(self, node: Node, verb: Verb, kind: str) -> None:
-        self._returning -= 1
         self._obey(node, verb, kind, self.now)
 
     def _obey(self, node: Node, verb: Verb, fault: str, planned: float) -> None:
@@ -284,13 +284,11 @@ class VirtualRuntime:
             self._log.write(self.now, what, node=node.name, fault=fault, planned=planned)
 
     def _kill(self, node: Node, strikes: Strikes) -> None:
-        self._alive -= 1
         node.die()
         node.links.drop(node.number)
         self._severed.pop(node.name, None)
 
     def _start(self, node: Node, strikes: Strikes) -> None:
-        self._alive += 1
         if strikes.severed:
             self._sever(node, strikes)
         self.heap.at(node.done(self._boot_law), self._boot, node, node.incarnation)
@@ -311,9 +309,11 @@ class VirtualRuntime:
 
     # -- the end ---------------------------------------------------------------------------------
 
-    def _end_if_stuck(self) -> None:
-        if not self._alive and not self._returning:
-            self._end("every device is down for good")
+    def _end_without_survivors(self) -> None:
+        """Once every device is gone for good, plan the end."""
+        if self._survivors.none and not self._ending:
+            self._ending = True
+            self.heap.at(self.heap.now + SETTLE, self._end, NONE_LEFT)
 
     def _end(self, detail: str) -> None:
         self.server.end("failed", self.heap.now, detail)
