@@ -116,7 +116,7 @@ from .small_scenario import SMALL, mistakes
         (
             "asgd",
             "asgd\n  split: idd",
-            "training.split: 'idd' is not iid or shards or dirichlet (did",
+            "training.split: 'idd' is not iid or shards or dirichlet or mixture (did",
         ),
         ("asgd", "asgd\n  split: {kind: shard}", "split.kind: 'shard' is not iid or shards"),
         (

@@ -1,13 +1,20 @@
+from hashlib import sha256
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from emulator import kinds
-from emulator.datasets.split import AnySplit, Dirichlet, Iid, Labels, Shards, parts
+from emulator.datasets.split import AnySplit, Dirichlet, Iid, Labels, Mixture, Shards, parts
+from emulator.scenario import schema
 
 LABELS = np.random.default_rng(0).integers(0, 10, 6000, np.uint8)
-SPLITS: list[AnySplit] = [Iid(), Shards(), Shards(per_device=3), Dirichlet(), Dirichlet(alpha=100)]
+SPLITS: list[AnySplit] = [
+    *(Iid(), Shards(), Shards(per_device=3), Dirichlet(), Dirichlet(alpha=100)),
+    *(Mixture(), Mixture(alpha=100), Mixture(alpha=5e-324)),
+]
 ROWS = pytest.mark.parametrize("split", SPLITS, ids=str)
 
 
@@ -79,6 +86,80 @@ def test_dirichlet_goes_from_one_owner_a_class_to_iid() -> None:
     assert falling[-1] < 0.002
 
 
+@pytest.mark.parametrize(
+    ("alpha", "digest"), [(0.5, "768b7e6c790dd986"), (100, "eafe0f0d384dcb59")]
+)
+def test_dirichlet_stays_as_it_is(alpha: float, digest: str) -> None:
+    """Scenarios name a seed: what they drew once, they draw again."""
+    hands = Dirichlet(alpha=alpha).split(LABELS, names(4), 7).values()
+    assert sha256(b"".join(hand.tobytes() for hand in hands)).hexdigest().startswith(digest)
+
+
+@pytest.mark.parametrize(
+    ("split", "paper"),
+    [
+        (Shards, "McMahan et al. (2017)"),
+        (Dirichlet, "Yurochkin et al., 2019"),
+        (Mixture, "Hsu et al., 2019"),
+    ],
+)
+def test_a_split_names_its_paper(split: type[AnySplit], paper: str) -> None:
+    described = schema()["$defs"][split.__name__]["description"]
+    assert paper in described
+    assert ("Hsu" in described) == (split is Mixture)
+
+
+# -- mixtures of classes ---------------------------------------------------------------------------
+
+EVEN = np.repeat(np.arange(10, dtype=np.uint8), 6000)
+
+
+def _shares(alpha: float, labels: Labels, devices: int, seed: int = 0) -> NDArray[np.float64]:
+    """[devices, classes]: the share of each class in what a device has."""
+    hands = Mixture(alpha=alpha).split(labels, names(devices), seed).values()
+    each = len(labels) // devices
+    assert {len(hand) for hand in hands} == {each}
+    return np.array([np.bincount(labels[hand], minlength=10) for hand in hands]) / each
+
+
+@pytest.mark.parametrize("devices", [10, 60])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_small_alpha_gives_each_device_one_class(devices: int, seed: int) -> None:
+    """A class is as large as one or six devices' parts, so none has to take of a second."""
+    assert _shares(1e-9, EVEN, devices, seed).max(axis=1) == pytest.approx(1)
+
+
+def test_a_device_whose_only_class_runs_out_takes_one_more() -> None:
+    seen = np.count_nonzero(_shares(1e-9, EVEN, 7), axis=1)
+    assert seen.max() > 1
+    assert seen.sum() <= 7 + 9  # each class but the last runs out once
+
+
+def test_a_large_alpha_gives_each_device_the_mixture_of_the_data() -> None:
+    labels = np.repeat(np.arange(10, dtype=np.uint8), 100 * np.arange(1, 11))
+    overall = np.bincount(labels) / len(labels)
+    deviation = np.sqrt(overall * (1 - overall) / 1100)
+    assert (np.abs(_shares(1e9, labels, 5) - overall) < 4 * deviation).all()
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1, 10, 100])
+def test_mixtures_lie_as_far_apart_as_their_law_says(alpha: float) -> None:
+    """The variance of a share: p(1 - p) / (alpha + 1), and that of drawing so many examples."""
+    p, spread = 0.1, 1 / (alpha + 1)
+    found = _shares(alpha, EVEN, 2000, seed=3)
+    assert found.mean(axis=0) == pytest.approx([p] * 10)
+    assert found.var(axis=0).mean() == pytest.approx(
+        p * (1 - p) * (spread + (1 - spread) / 30), rel=0.05
+    )
+
+
+def test_a_class_that_has_run_out_is_left_out_of_all_mixtures() -> None:
+    labels = np.array([0] * 10 + [1] * 10, np.uint8)
+    for seed in range(20):
+        hands = Mixture(alpha=1e-6).split(labels, names(4), seed)
+        assert sorted(np.concatenate([*hands.values()]).tolist()) == list(range(20))
+
+
 def test_the_devices_left_without_a_batch_are_named() -> None:
     with pytest.raises(
         ValueError, match=r"iid leaves adsl-0 \(60\), .* and 97 more .* batch of 61"
@@ -105,6 +186,8 @@ def test_texts_have_no_class_to_go_by(split: AnySplit) -> None:
         (lambda: Dirichlet(alpha=-1), "alpha is -1"),
         (lambda: Dirichlet(alpha=float("nan")), "alpha is nan"),
         (lambda: Dirichlet(alpha=float("inf")), "alpha is inf"),
+        (lambda: Mixture(alpha=0), "alpha is 0"),
+        (lambda: Mixture(alpha=float("nan")), "alpha is nan"),
     ],
 )
 def test_refuses_what_makes_no_split(make, said: str) -> None:

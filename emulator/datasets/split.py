@@ -4,6 +4,7 @@ Each split is a partition drawn from the seed alone: no two devices share an exa
 device changes every part, as it must.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -58,9 +59,10 @@ class Shards:
 
 @dataclass(frozen=True)
 class Dirichlet:
-    """Every device has its own mixture of classes and its own amount (Hsu et al., 2019).
+    """Every device has a mixture of classes and an amount of its own (Yurochkin et al., 2019).
 
-    The examples of each class are shared out in proportions drawn from a Dirichlet law.
+    The examples of each class are split over the devices, in proportions drawn from a Dirichlet law
+    that has `alpha` for each device.
     """
 
     kind: Literal["dirichlet"] = "dirichlet"
@@ -68,8 +70,7 @@ class Dirichlet:
     """Small: a class belongs to few devices. Large: the mixtures become the same."""
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha <= 1e9:
-            raise ValueError(f"alpha is {self.alpha:g}: it is above 0, and 1e9 at most")
+        _check_alpha(self.alpha)
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """Every example is someone's; a device may get very few, or none."""
@@ -84,7 +85,76 @@ class Dirichlet:
         return dict(zip(devices, map(np.concatenate, hands), strict=True))
 
 
-AnySplit: TypeAlias = Iid | Shards | Dirichlet
+@dataclass(frozen=True)
+class Mixture:
+    """Every device has as many examples, in a mixture of classes of its own (Hsu et al., 2019).
+
+    A device's mixture is drawn from Dirichlet(alpha · p), `p` being the shares of the classes, and
+    the class of each of its examples from the mixture.
+    """
+
+    kind: Literal["mixture"] = "mixture"
+    alpha: float = 0.5
+    """Small: a device sees few classes. Large: the mixtures become that of the data set."""
+
+    def __post_init__(self) -> None:
+        _check_alpha(self.alpha)
+
+    def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
+        """As many for each; a remainder smaller than the number of devices is left out.
+
+        No example is dealt twice, so classes run out, which the paper leaves open. Here devices
+        take their turns in random order, and `p` counts what is left: a class that has run out is
+        left out of every mixture, whose other shares grow (as in Reddi et al., 2021, appendix).
+        """
+        rng = stream(f"{seed}/split")
+        left = [
+            rng.permutation(np.flatnonzero(labels == label)).tolist() for label in np.unique(labels)
+        ]
+        each = len(labels) // len(devices)
+        hands = {
+            int(device): np.array(self._draw(each, left, rng), np.int64)
+            for device in rng.permutation(len(devices))
+        }
+        return {name: hands[number] for number, name in enumerate(devices)}
+
+    def _draw(self, size: int, left: list[list[int]], rng: np.random.Generator) -> list[int]:
+        """Take `size` examples for one device out of what is `left` of each class."""
+        hand: list[int] = []
+        shares = np.zeros(len(left))
+        bounds: list[float] = []
+        for draw in rng.random(size).tolist():
+            if not bounds:
+                # A Dirichlet law without a class that has run out is the law of the others. So a
+                # device that had no other class draws its mixture anew, of those that remain.
+                shares[[not examples for examples in left]] = 0
+                if not shares.any():
+                    shares = self._mixture(left, rng)
+                sums = np.cumsum(shares)
+                bounds = (sums / sums[-1]).tolist()  # the last is 1, above every draw
+            chosen = left[bisect_right(bounds, draw)]
+            hand.append(chosen.pop())
+            if not chosen:
+                bounds = []
+        return hand
+
+    def _mixture(self, left: list[list[int]], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the share of each class from Dirichlet(alpha · p), `p` of what is `left`."""
+        counts = np.array([len(examples) for examples in left])
+        (some,) = np.nonzero(counts)
+        # alpha · p must not be rounded to zero, of which there is no Dirichlet law
+        law = np.maximum(self.alpha * (counts[some] / counts.sum()), np.finfo(float).tiny)
+        shares = np.zeros(len(left))
+        shares[some] = rng.dirichlet(law)
+        return shares
+
+
+def _check_alpha(alpha: float) -> None:
+    if not 0 < alpha <= 1e9:
+        raise ValueError(f"alpha is {alpha:g}: it is above 0, and 1e9 at most")
+
+
+AnySplit: TypeAlias = Iid | Shards | Dirichlet | Mixture
 """The schema of a scenario's `split:`."""
 
 

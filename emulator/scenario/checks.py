@@ -10,12 +10,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from ..codecs import AnyCodec, refusal
 from ..datasets import DATASETS
-from ..datasets.split import Dirichlet, Shards
+from ..datasets.split import Dirichlet, Mixture, Shards
 from ..models import MODELS
 from ..spelling import meant
 from .devices import MOST, RESERVED, names
 from .document import Document
 from .fields import Kinds
+
+_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
 _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
@@ -50,7 +52,7 @@ def _split_fits(document: Document) -> None:
     kind = split.get("kind") if isinstance(split, dict) else split
     if not (isinstance(dataset, str) and dataset in DATASETS):
         return
-    if DATASETS[dataset].task.answers and kind in (Shards.kind, Dirichlet.kind):
+    if DATASETS[dataset].task.answers and kind in _BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} goes by an example's class, and those of {dataset!r} have none: use iid",
