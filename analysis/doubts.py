@@ -2,7 +2,7 @@
 
 import math
 
-from .faults import actions
+from .faults import actions, outages
 from .figures import link_rates
 from .quantities import percent
 from .reconcile import reconcile
@@ -28,6 +28,7 @@ def doubts(run: Run) -> list[str]:
         *run.notes,
         *_fallen_behind(run),
         *_records(run),
+        *_unsent(run),
         *_evaluations(run),
         *_faults(run),
         *_links(run),
@@ -61,6 +62,20 @@ def _records(run: Run) -> list[str]:
         for node, reason in run.records("exit")[["node", "reason"]].itertuples(index=False):
             found.append(f"{node} ended unasked: {reason}")
     return found
+
+
+def _unsent(run: Run) -> list[str]:
+    """A message that finds its device crashed or cut off is the fault's own effect, not a doubt."""
+    struck = outages(run).groupby("node")["at"].min()
+    unsent = run.records("unsent")
+    early = unsent[unsent["at"] < unsent["node"].map(struck).fillna(float("inf"))]
+    if early.empty:
+        return []
+    nodes = ", ".join(sorted(set(map(str, early["node"]))))
+    return [
+        f"{len(early)} of the server's messages could not be sent to {nodes}, "
+        "though no fault had struck by then"
+    ]
 
 
 def _evaluations(run: Run) -> list[str]:

@@ -88,6 +88,8 @@ def reconcile(run: Run) -> Reconciliation | None:
     pulls = run.records("pull")
     push = int(pushes.by_kind(run).sum())
     pull = int(pulls["bytes"].sum()) if len(pulls) else _told(run)
+    # a model that was not sent has a `pull` like others
+    pull -= int(run.records("unsent")["bytes"].sum())
     if interface is None or push + pull == 0:
         return None
     hellos = 0 if run.virtual else len(run.records("hello")) * _CONNECTION // 2

@@ -26,6 +26,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "diverged": ("at", "node", "version"),
     "refused": ("at", "node", "reason"),
+    "unsent": ("at", "node", "message", "bytes"),
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),

@@ -78,6 +78,7 @@ def summarise(
         "faults_planned": sum(_is_due(action, stop["at"]) for action in planned),
         "faults_realised": sums.faults,
         "refused": sums.refused,
+        "unsent": sums.unsent,
         "fidelity": _fidelity(sums, busy, quotas),
     }
 
@@ -104,6 +105,7 @@ class _Sums:
     late: float = 0.0
     """Seconds by which the latest action came after its time."""
     refused: int = 0
+    unsent: int = 0
     exits: list[Record] = field(default_factory=list)
     stop: Record = field(default_factory=lambda: {"at": 0.0, "reason": "failed"})
 
@@ -135,6 +137,8 @@ class _Sums:
                 self.late = max(self.late, record["at"] - record["planned"])
             case "refused":
                 self.refused += 1
+            case "unsent":
+                self.unsent += 1
             case "exit":
                 self.exits.append(record)
             case "stop":

@@ -21,7 +21,7 @@ from analysis.quantities import figures, seconds, size
 from analysis.report import report
 from analysis.runs import COLUMNS
 
-from .handmade_run import update, written
+from .handmade_run import act, update, written
 from .synthetic_run import Synthetic
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -106,6 +106,16 @@ def test_models_that_were_not_measured_are_named(tmp_path: Path) -> None:
         "the evaluator did not come to 2 of the models that were due to be measured: "
         "those after 400, 800 updates"
     ]
+
+
+def test_messages_that_could_not_be_sent_are_a_doubt_only_without_a_fault(tmp_path: Path) -> None:
+    def told(name: str, *faults: dict) -> list[str]:
+        facts = {"what": "unsent", "node": "a", "message": "model 7", "bytes": 40}
+        return doubts(written(tmp_path / name, [*faults, {"at": 20.0, **facts}]))
+
+    assert told("struck", act(9.0, "sever", "a", "partition", 9.0)) == []
+    (doubt,) = told("not", act(9.0, "sever", "b", "partition", 9.0))
+    assert doubt.startswith("1 of the server's messages could not be sent to a, though")
 
 
 def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ RECORDS: list[Record] = [
     {"at": 5, "what": "pull", "node": "a", "bytes": 1000},
     update(6.0, 2),
     {"at": 6.5, "what": "refused", "node": "a", "reason": "lies"},
+    {"at": 6.7, "what": "unsent", "node": "a", "message": "model 2", "bytes": 1000},
     {"at": 7.0, "what": "evaluation", "accuracy": 0.9},
     act(7.5, "sever", planned=7.5),
     {"at": 8.0, "what": "evaluation", "accuracy": 0.8},
@@ -88,6 +89,7 @@ def test_every_number() -> None:
         "faults_planned": 2,
         "faults_realised": 2,
         "refused": 1,
+        "unsent": 1,
         "fidelity": {
             "kept_up": True,
             "reasons": [],

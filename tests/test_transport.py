@@ -28,6 +28,8 @@ from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue
 from emulator.units import Fraction
 
+from .server_world import World
+
 NAMES = ("a", "b", "evaluator")
 BEAT = Heartbeat()
 pytestmark = pytest.mark.timeout(60)
@@ -141,6 +143,16 @@ def test_a_frame_beyond_the_bound_is_never_allocated(router, secrets):
 
 def test_a_node_that_is_not_there_is_out_of_reach(router):
     assert not router.send("a", Begin(0.0))
+
+
+def test_what_cannot_be_sent_is_no_refusal_of_a_peers_message(router):
+    """The end of a run finds nobody: its four goodbyes are the server's own."""
+    world = World()
+    world.begin()
+    drive.serve(world.server, router, canceled=lambda: "canceled")
+    assert world.said("refused") == []
+    assert [record["node"] for record in world.said("unsent")] == ["a", "b", "c", "evaluator"]
+    assert {(r["message"], r["bytes"]) for r in world.said("unsent")} == {("bye", 4)}
 
 
 def test_a_restarted_node_takes_over_its_name(router, secrets):

@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from analysis import read as read_run
+from analysis.doubts import doubts
 from emulator.errors import ScenarioError
 from emulator.runlog import Record, read
 from emulator.runtimes.virtual.session import play
@@ -240,6 +242,28 @@ def test_the_evaluators_traffic_is_counted_at_both_ends(tmp_path: Path, tcp: str
     others = [record for node, record in last.items() if node != "server"]
     assert last["server"]["rx"] == sum(record["tx"] for record in others)
     assert last["server"]["tx"] == sum(record["rx"] for record in others)
+
+
+def test_what_the_server_cannot_send_is_no_refusal(tmp_path: Path) -> None:
+    """The fast devices wait for the slow ones, and are cut off when their turn comes."""
+    lockstep = "{kind: barrier, patience: 60s}"
+    folder, summary, _ = played(
+        tmp_path,
+        "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 5%}, "
+        f"synchronization: {lockstep}}}",
+        "virtual.step=2s",
+        "faults=[{kind: partition, nodes: [fiber], at: 6s, lasts: 30s}]",
+        "stop={time: 50s}",
+    )
+    unsent = happened(folder, "unsent")
+    assert {(record["node"], record["message"]) for record in unsent} == {
+        *(("fiber-0", "model 5"), ("fiber-1", "model 5"))
+    }
+    pulls = [record for record in happened(folder, "pull") if record["version"] == 5]
+    assert {record["bytes"] for record in unsent} <= {record["bytes"] for record in pulls}
+    assert (summary["refused"], summary["unsent"]) == (0, 2)
+    assert not happened(folder, "refused")
+    assert doubts(read_run(folder)) == []
 
 
 def test_faults_come_when_they_are_planned(overlapping: Played) -> None:

@@ -16,7 +16,7 @@ from .progress import Progress, amount, span
 TOLD = frozenset(
     (
         *("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "unmeasured", "refused"),
-        "stop",
+        *("unsent", "stop"),
     )
 )
 """Records that are worth a line."""
@@ -53,6 +53,8 @@ def describe(record: Record) -> str:
             return f"{at}  {node} ended unasked: {record['reason']}"
         case "refused":
             return f"{at}  refused {node}: {record['reason']}"
+        case "unsent":
+            return f"{at}  {record['message']} not sent: {node} is out of reach"
     facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))
     return f"{at}  " + " ".join(filter(None, (what, node, facts)))
 

@@ -10,7 +10,7 @@ from ..layout import Layout
 from ..runlog import RunLog, microseconds
 from . import wire
 from .evaluations import Snapshot
-from .messages import Model, Patch, Score, Update
+from .messages import Model, Patch, Reply, Score, Update
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -76,6 +76,10 @@ class Ledger:
         size = wire.size(model, encrypted=self._encrypted)
         self.write(now, "pull", node=node, version=model.version, bytes=size)
 
+    def unsent(self, node: str, reply: Reply, now: float) -> None:
+        size = wire.size(reply, encrypted=self._encrypted)
+        self.write(now, "unsent", node=node, message=_called(reply), bytes=size)
+
     @property
     def push_bytes(self) -> int:
         """Bytes of all pushes that were applied so far."""
@@ -98,3 +102,9 @@ class Ledger:
             push_bytes=measured.push_bytes,
             **late,
         )
+
+
+def _called(reply: Reply) -> str:
+    if isinstance(reply, Model | Patch):
+        return f"model {reply.version}"
+    return type(reply).__name__.lower()

@@ -155,6 +155,11 @@ class ParameterServer:
         if self.zero is not None:
             self._ledger.write(now, "refused", node=node, reason=reason)
 
+    def unsent(self, node: str, reply: Reply, now: float) -> None:
+        """Note a reply of the server's own that could not leave: the node is out of reach."""
+        if self.zero is not None:
+            self._ledger.unsent(node, reply, now)
+
     def deadline(self) -> float | None:
         """When `tick` wants to be called, on the driver's clock; None: not before a message."""
         if self.over:

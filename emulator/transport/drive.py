@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from ..core.messages import Message, Model, Patch, Pull, Reply
+from ..core.messages import Message, Model, Patch, Pull
 from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ..errors import WireError
@@ -188,15 +188,7 @@ def _take(server: ParameterServer, router: Router, node: str, message: Any) -> N
 def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
     for node, reply in replies:
         if not router.send(node, reply):
-            server.refuse(node, f"{_called(reply)} not sent: out of reach", time.monotonic())
-
-
-def _called(reply: Reply) -> str:
-    return (
-        f"model {reply.version}"
-        if isinstance(reply, Model | Patch)
-        else type(reply).__name__.lower()
-    )
+            server.unsent(node, reply, time.monotonic())
 
 
 def holding(delay: float, jitter: float, stream: str) -> Held | None:

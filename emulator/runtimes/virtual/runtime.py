@@ -218,7 +218,7 @@ class VirtualRuntime:
                 self._evaluated[1] += size
                 self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
             elif self._out_of_reach(node):
-                self.server.refuse(name, f"{_called(reply)} not sent: out of reach", now)
+                self.server.unsent(name, reply, now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
                 if isinstance(reply, Model | Patch):
                     # no step comes between an answer and its way, so it is of this very version
@@ -323,11 +323,3 @@ class VirtualRuntime:
         if time.monotonic() - self._beaten > BEAT:
             self._beaten = time.monotonic()
             self._view.beat(self.now)
-
-
-def _called(reply: Message) -> str:
-    return (
-        f"model {reply.version}"
-        if isinstance(reply, Model | Patch)
-        else type(reply).__name__.lower()
-    )
