@@ -245,6 +245,16 @@ def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
     assert shares[SERVER] >= 32 * shares["near"] >= 1024 * shares[EVALUATOR]
 
 
+def test_a_network_word_for_word() -> None:
+    assert spec.network("emulate-abc123-wan", MARKS) == {
+        "name": "emulate-abc123-wan",
+        "driver": "bridge",
+        "internal": True,
+        "options": {"com.docker.network.bridge.inhibit_ipv4": "true"},
+        "labels": MARKS,
+    }
+
+
 def test_no_profile_no_limits() -> None:
     kwargs = spec.container(replace(WANTED, cpu=None, memory=None))
     assert {"nano_cpus", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
@@ -259,6 +269,14 @@ COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
 def test_compose_has_every_node_of_its_scenario() -> None:
     devices = [device.name for device in load(ROOT / "scenarios" / "smallest.yaml").nodes]
     assert COMPOSE["services"].keys() == {SERVER, EVALUATOR, *devices}
+
+
+def test_compose_makes_the_same_network() -> None:
+    ours = spec.network("wan", MARKS)
+    assert COMPOSE["networks"]["wan"] == {
+        "internal": ours["internal"],
+        "driver_opts": ours["options"],
+    }
 
 
 @pytest.mark.parametrize("name", ["server", "evaluator", "device-0", "device-1"])

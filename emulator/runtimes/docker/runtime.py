@@ -56,13 +56,8 @@ class DockerRuntime:
         self._survivors = survivors
         self._view.progress("network")
         with refusals("making the run's network"):
-            finished(
-                self._client.networks.create,
-                self._net,
-                driver="bridge",
-                internal=True,
-                labels=self._labels(SERVER),
-            )
+            wanted = spec.network(self._net, self._labels(SERVER))
+            finished(self._client.networks.create, **wanted)
         address = self._start_server()
         self._world.write_nodes(address)
         self._start_others(scenario.nodes)

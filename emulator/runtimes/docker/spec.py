@@ -1,4 +1,4 @@
-"""A node as the container that plays it. Pure: the engine is asked elsewhere."""
+"""A node as the container that plays it, and their network. Pure: the engine is asked elsewhere."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +24,11 @@ nor the evaluator is on a device: devices should not notice what the one costs, 
 other, which takes a core for as long as a test set is."""
 
 
+ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
+"""The bridge has no address of its own. An internal network leads nowhere beyond the host, but by
+the bridge's address to every port on which the host listens at 0.0.0.0."""
+
+
 @dataclass(frozen=True)
 class Container:
     """What a container is made from."""
@@ -42,6 +47,20 @@ class Container:
 
 def name(run: str, node: str) -> str:
     return f"emulate-{run}-{node}"
+
+
+def network(name: str, labels: dict[str, str]) -> dict[str, Any]:
+    """Return keyword arguments for `docker.networks.create`.
+
+    On this network containers reach each other, and neither the host nor what is beyond it.
+    """
+    return {
+        "name": name,
+        "driver": "bridge",
+        "internal": True,
+        "options": ALONE,
+        "labels": labels,
+    }
 
 
 def container(wanted: Container) -> dict[str, Any]:
