@@ -23,6 +23,10 @@ class Fixed:
 
     fixed: Seconds
 
+    @property
+    def mean(self) -> float:
+        return self.fixed
+
     def draw(self, rng: Random) -> float:
         return self.fixed
 
@@ -36,6 +40,10 @@ class Exponential:
     def __post_init__(self) -> None:
         _positive("the mean of exponential", self.exponential)
 
+    @property
+    def mean(self) -> float:
+        return self.exponential
+
     def draw(self, rng: Random) -> float:
         return rng.expovariate(1 / self.exponential)
 
@@ -48,6 +56,11 @@ class Normal:
 
     def __post_init__(self) -> None:
         _positive("the mean of normal", self.normal[0])
+
+    @property
+    def mean(self) -> float:
+        """Of the law that is not cut off at zero: of a deviation well below the mean."""
+        return self.normal[0]
 
     def draw(self, rng: Random) -> float:
         return max(0.0, rng.gauss(*self.normal))
@@ -64,6 +77,10 @@ class Uniform:
         if low > high:
             raise ValueError(f"uniform runs from {low} to {high}: write the shorter one first")
 
+    @property
+    def mean(self) -> float:
+        return sum(self.uniform) / 2
+
     def draw(self, rng: Random) -> float:
         return rng.uniform(*self.uniform)
 
@@ -78,6 +95,11 @@ class Weibull:
         _positive("the scale of weibull", self.weibull[0])
         _positive("the shape of weibull", self.weibull[1])
 
+    @property
+    def mean(self) -> float:
+        scale, shape = self.weibull
+        return scale * math.gamma(1 + 1 / shape)
+
     def draw(self, rng: Random) -> float:
         return rng.weibullvariate(*self.weibull)
 
@@ -91,6 +113,11 @@ class LogNormal:
     def __post_init__(self) -> None:
         _positive("the median of lognormal", self.lognormal[0])
         _positive("the sigma of lognormal", self.lognormal[1])
+
+    @property
+    def mean(self) -> float:
+        median, sigma = self.lognormal
+        return median * math.exp(sigma**2 / 2)
 
     def draw(self, rng: Random) -> float:
         median, sigma = self.lognormal

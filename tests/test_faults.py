@@ -44,6 +44,7 @@ def test_a_law_draws_times_with_its_mean(law: Law, expected: float) -> None:
     draws = [law.draw(rng) for _ in range(4000)]
     assert min(draws) >= 0
     assert mean(draws) == pytest.approx(expected, rel=0.1)
+    assert law.mean == pytest.approx(expected)
     assert Random("x").random() == Random("x").random()
     assert law.draw(Random("x")) == law.draw(Random("x"))
 

@@ -36,4 +36,11 @@ def calibrated(
     return found
 
 
-__all__ = ["Calibration", "alongside", "calibrated", "measure", "store", "stored"]
+def known(
+    model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
+) -> Calibration | None:
+    """Return the calibration that is kept for this host and these; None if there is none."""
+    return find(*here(), model, batch_size, described(codec, error_feedback))
+
+
+__all__ = ["Calibration", "alongside", "calibrated", "known", "measure", "store", "stored"]

@@ -3,10 +3,15 @@
 import json
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .options import FILE, JSON_OPTION, SET
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
+    from ..scenario.deadlines import Step
 
 
 @click.command(short_help="What would be played, and can this host carry it?")
@@ -26,11 +31,13 @@ def check(file: Path, overrides: tuple[str, ...], as_json: bool) -> None:
     """
     from ..host import Host
     from ..scenario import demand, load, shortfalls, world
+    from ..scenario.deadlines import late
     from ..scenario.demand import Host as Capacity
 
     scenario, host = load(file, overrides), Host.here()
     shown, wanted = world(scenario), demand(scenario)
     short = shortfalls(wanted, Capacity(host.cores, host.available))
+    short += late(scenario, _step(scenario))
     if as_json:
         content = {
             **shown.plain(),
@@ -44,6 +51,23 @@ def check(file: Path, overrides: tuple[str, ...], as_json: bool) -> None:
 
         print_world(scenario, shown, wanted, host, short)
     sys.exit(1 if any(one.fatal for one in short) else 0)
+
+
+def _step(scenario: "Scenario") -> "Step | None":
+    """Return what a mini-batch takes: as the scenario says, or as calibrated on this host."""
+    from ..calibration import known
+    from ..scenario.deadlines import Step
+
+    training, given = scenario.training, scenario.virtual.step
+    if given is not None:
+        return Step(given.mean, "virtual.step")
+    found = known(
+        training.model,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+    return None if found is None else Step(found.step.mean, "as calibrated on this host")
 
 
 @click.command(short_help="The JSON schema of scenario files, for editors.")

@@ -1,0 +1,84 @@
+"""Whether devices can finish a round of local training before it ends.
+
+A round (`fedavg`, `local-sgd`) ends after its `patience`. The update of a device that needs longer
+is refused, unless nobody else sent one either.
+"""
+
+from dataclasses import dataclass
+
+from .. import models
+from ..codecs import Dense
+from ..datasets import DATASETS
+from ..pulls import Dense as Whole
+from ..synchronization import FedAvg, LocalSGD
+from ..units import Seconds
+from .demand import Shortfall
+from .devices import Group
+from .model import Scenario
+
+
+@dataclass(frozen=True)
+class Step:
+    """The mean time of a mini-batch on a whole core, in seconds, and where it is from."""
+
+    seconds: float
+    source: str
+
+
+def late(scenario: Scenario, step: Step | None) -> list[Shortfall]:
+    """Return a warning for each group whose devices need longer than a round lasts.
+
+    `step` None: no step is known, which is a warning of its own.
+    """
+    rounds = scenario.training.synchronization
+    if not isinstance(rounds, FedAvg | LocalSGD):
+        return []
+    if step is None:
+        text = (
+            f"rounds: whether {_work(scenario)} fit into patience {rounds.patience} is unknown on "
+            "this host: `emulate calibrate FILE` measures how long a mini-batch takes"
+        )
+        return [Shortfall("warning", text)]
+    texts = (_warning(scenario, group, step, rounds.patience) for group in scenario.devices)
+    return [Shortfall("warning", text) for text in texts if text]
+
+
+def _warning(scenario: Scenario, group: Group, step: Step, patience: Seconds) -> str:
+    share = 1.0 if group.profile is None or group.profile.cpu is None else group.profile.cpu
+    compute = _batches(scenario) * step.seconds / min(1.0, share)
+    carried = _carried(scenario, group)
+    if compute + carried <= patience:
+        return ""
+    return (
+        f"rounds: {group.name}: {_work(scenario)} take about {_about(compute)} ({step.source}), "
+        f"their messages {_about(carried)}, longer than patience {patience}: updates come too late "
+        "and are refused, but for rounds in which nobody is in time: make patience longer, or "
+        "let a device do less between two rounds"
+    )
+
+
+def _carried(scenario: Scenario, group: Group) -> float:
+    """Return the seconds that a device's own link takes for a model and an update, at least.
+
+    A message whose size depends on the values counts as nothing.
+    """
+    training, model = scenario.training, 4 * models.find(scenario.training.model).layout.size
+    pull = group.link.down.transfer(model if training.pull == Whole() else 0)
+    return pull + group.link.up.transfer(model if training.codec == Dense() else 0)
+
+
+def _batches(scenario: Scenario) -> int:
+    """Return the mini-batches of a round, of a device that has as many examples as the mean."""
+    training = scenario.training
+    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    return training.local.batches(examples, training.batch_size)
+
+
+def _work(scenario: Scenario) -> str:
+    epochs = scenario.training.local.epochs
+    batches = f"{_batches(scenario):,} mini-batches"
+    return f"{epochs} epoch{'s' * (epochs > 1)} ({batches})" if epochs else batches
+
+
+def _about(seconds: float) -> str:
+    return str(Seconds(float(f"{seconds:.2g}")))
