@@ -58,9 +58,9 @@ def _records(run: Run) -> list[str]:
     if not diverged.empty:
         nodes = ", ".join(sorted(set(map(str, diverged["node"]))))
         found.append(f"gradients of {nodes} were no longer finite")
-    if not _fidelity(run).get("reasons"):  # else these are among them
-        for node, reason in run.records("exit")[["node", "reason"]].itertuples(index=False):
-            found.append(f"{node} ended unasked: {reason}")
+    exits = run.records("exit")[["node", "at", "reason"]]
+    for node, at, reason in exits.itertuples(index=False):
+        found.append(f"{node} ended unasked at {at:.1f} s: {reason}")
     return found
 
 

@@ -79,6 +79,7 @@ def summarise(
         "faults_realised": sums.faults,
         "refused": sums.refused,
         "unsent": sums.unsent,
+        "exits": [{key: end[key] for key in ("at", "node", "reason")} for end in sums.exits],
         "fidelity": _fidelity(sums, busy, quotas),
     }
 
@@ -171,8 +172,8 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
     if quotas and full > 0.1:
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
-    for end in sums.exits:
-        reasons.append(f"{end['node']} ended unasked: {end['reason']}")
+    if killed := [end["node"] for end in sums.exits if end.get("cause") == "host"]:
+        reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
     return {
         "kept_up": not reasons,
         "reasons": reasons,

@@ -107,7 +107,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},
         *{"kinds", "laws", "layout", "learners", "link", "models", "node", "roles", "scenario"},
         *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
-        *{"cache", "installed", "lock", "pulls", "tail", "transport"},
+        *{"cache", "installed", "lock", "pulls", "tail", "transport", "units"},
     },
     "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
     "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},

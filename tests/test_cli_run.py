@@ -120,7 +120,7 @@ def played(
 
     folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / "1-abc123")
     summary = json.loads((folder / "summary.json").read_text())
-    summary |= {"stop": "updates", "detail": "", **facts}
+    summary |= {"stop": "updates", "detail": "", "exits": [], **facts}
     monkeypatch.setattr(session, "play", lambda *anything: (folder, summary))
     return emulate("run", scenario(Path.cwd()), *words)
 
@@ -135,6 +135,15 @@ def test_the_exit_code_is_the_outcome(
     assert told.code == code
     assert f"outcome      {outcome}\n" in told.out
     assert "run          runs/pair/1-abc123\n" in told.out
+
+
+def test_a_device_that_ended_unasked_is_named_and_the_host_not_blamed(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = {"at": 3.21, "node": "far", "reason": "killed by its own memory limit of 128MiB"}
+    told = played(emulate, monkeypatch, "--no-report", exits=[gone])
+    assert "WARNING      far ended unasked at 3.2 s: killed by its own memory limit" in told.out
+    assert "the host did not keep up" not in told.out
 
 
 def test_a_doubtful_run_says_so(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -90,6 +90,7 @@ def test_every_number() -> None:
         "faults_realised": 2,
         "refused": 1,
         "unsent": 1,
+        "exits": [],
         "fidelity": {
             "kept_up": True,
             "reasons": [],
@@ -143,6 +144,13 @@ def test_a_run_without_an_update_is_no_success(reason: str, outcome: str, detail
     assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, detail)
 
 
+EXIT: Record = {"at": 1.0, "what": "exit", "node": "a", "code": -9, "reason": "why"}
+
+
+def test_nodes_that_ended_unasked_are_named() -> None:
+    assert summary([EXIT])["exits"] == [{"at": 1.0, "node": "a", "reason": "why"}]
+
+
 # -- whether the host kept up ----------------------------------------------------------------------
 
 
@@ -153,9 +161,9 @@ def test_a_run_without_an_update_is_no_success(reason: str, outcome: str, detail
         ([act(5.0, "mend", planned=4.0)], {}, "a fault came 1.00 s after its time"),
         ([], {"busy": [1.0, 0.5]}, "all the host's cores were busy for 50% of the time"),
         (
-            [{"at": 1.0, "what": "exit", "node": "a", "reason": "out of memory"}],
+            [{"at": 1.0, "what": "exit", "node": "a", "reason": "killed", "cause": "host"}],
             {},
-            "a ended unasked: out of memory",
+            "its memory ran out, and the kernel killed a",
         ),
     ],
 )
@@ -170,6 +178,7 @@ def test_a_run_that_is_marked(records: list[Record], other: dict[str, Any], reas
     [
         ([act(2.5, "kill", planned=2.0)], {}),
         ([], {"busy": [1.0] + 9 * [0.2]}),
+        ([{**EXIT, "cause": "limit"}, {**EXIT, "cause": "engine"}], {}),  # not the host's doing
         ([], {"busy": [1.0], "quotas": False}),  # whoever has no quota may have all there is
     ],
 )

@@ -5,6 +5,7 @@ Here it runs as a plain child of the test, told and heard over its real pipes.
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -31,7 +32,7 @@ from emulator.node import config, supervisor
 folder = Path(sys.argv[1])
 node = config.read(folder / "node.json")
 config.read = lambda: node
-supervisor.INTERFACE = folder
+supervisor.INTERFACE = folder / "eth0"
 popen = subprocess.Popen
 
 def apply(commands):
@@ -68,7 +69,8 @@ class Container:
         config.write(Node("far", 1, 9, role, network), folder / "node.json")
         (folder / "part.py").write_text(part)
         for way in ("rx", "tx"):
-            (folder / f"{way}_bytes").write_text("1200\n")
+            (folder / "eth0").mkdir(exist_ok=True)
+            (folder / "eth0" / f"{way}_bytes").write_text("1200\n")
         self.process = subprocess.Popen(
             [sys.executable, "-c", HARNESS, str(folder)],
             stdin=subprocess.PIPE,
@@ -225,7 +227,9 @@ def leave(number, frame):
     Path(__file__).with_name("model").touch()
     sys.exit(0)
 signal.signal(signal.SIGTERM, leave)
-Path(__file__).with_name("born-0").write_text("1")
+word = Path(__file__).with_name("born-0")
+word.with_suffix(".part").write_text("1")
+word.with_suffix(".part").rename(word)
 time.sleep(60)
 """
     container = make(part=last_words)
@@ -252,6 +256,22 @@ def test_a_server_whose_part_dies_does_not(make: Make) -> None:
     container = make(part="import os; os.kill(os.getpid(), 9)", role=SERVER)
     assert container.hear("exit")["code"] == -9
     container.end()
+
+
+@pytest.mark.parametrize("verb", [None, "sever"])
+def test_a_node_whose_interface_is_taken_away_says_so_and_ends(
+    make: Make, tmp_path: Path, verb: str | None
+) -> None:
+    container = make(network=Network(sever=[Command.of("refuse")]))
+    container.hear("traffic")
+    shutil.rmtree(tmp_path / "eth0")
+    if verb:
+        container.tell(verb)
+    code, heard = container.end()
+    assert container.process.stderr
+    said = container.process.stderr.read().decode()
+    assert (code, "failed" in whats(heard)) == (1, False)
+    assert said.startswith("the network interface eth0 is gone") and said.count("\n") == 1
 
 
 # -- verbs -----------------------------------------------------------------------------------------

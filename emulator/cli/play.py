@@ -119,6 +119,8 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
         line("pushed", f"{amount(pushed)}, {ratio}")
     line("faults", f"{summary['faults_realised']} ({summary['faults_planned']} on the timeline)")
+    for end in summary["exits"]:
+        line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
     for reason in summary["fidelity"]["reasons"]:
         line("WARNING", f"the host did not keep up: {reason}")
     line("run", str(short(folder)))

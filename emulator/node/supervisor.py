@@ -21,11 +21,15 @@ from typing import Any
 from ..actions import Strikes
 from ..errors import DeploymentError
 from ..shaping.apply import apply
-from . import config
+from . import config, memory
 from .config import Node
 from .lines import Lines
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
+GONE = (
+    "the network interface eth0 is gone: the node has no link any more, and another interface "
+    "would be unshaped"
+)
 SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
 
@@ -39,8 +43,15 @@ def main() -> None:
     try:
         supervisor.run()
     except DeploymentError as error:
+        if isinstance(error, InterfaceGoneError) or not INTERFACE.is_dir():
+            supervisor.abandon()
+            sys.exit(GONE)  # tc and nft, too, fail for this reason
         say("failed", detail=f"{node.name}: {error}")
         sys.exit(1)
+
+
+class InterfaceGoneError(DeploymentError):
+    """Someone took the container's network interface away."""
 
 
 def say(what: str, **facts: Any) -> None:
@@ -60,6 +71,8 @@ class Supervisor:
     closing: bool = False
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Verbs that are due at a time, for faults that the device drew itself."""
+    counts: memory.Counts = field(default_factory=memory.Counts.read)
+    """The kernel's counts when the child was started."""
 
     def run(self) -> None:
         signal.signal(signal.SIGTERM, lambda number, frame: self._close())
@@ -97,7 +110,7 @@ class Supervisor:
             return self.closing and self.child is None
         code, self.child = self.child.returncode, None
         if code and not self.closing:
-            say("exit", code=code)
+            say("exit", code=code, cause=memory.cause(self.counts, memory.Counts.read()))
         return code == 0 or self.closing or not self._device
 
     @property
@@ -155,6 +168,7 @@ class Supervisor:
             self.child.terminate()
 
     def _boot(self) -> None:
+        self.counts = memory.Counts.read()
         self.child = subprocess.Popen(
             [sys.executable, "-m", "emulator.node.part", str(self.incarnation)],
             stdin=subprocess.DEVNULL,
@@ -172,12 +186,13 @@ class Supervisor:
         lines = self.orders.read()
         if lines is None:
             self.selector.unregister(0)
-            self._kill_quietly()
+            self.abandon()
             return
         for line in lines:
             self.obey(json.loads(line))
 
-    def _kill_quietly(self) -> None:
+    def abandon(self) -> None:
+        """Kill the part without a report: the container ends."""
         self.closing = True
         if self.child is not None:
             self.child.kill()
@@ -195,5 +210,8 @@ class Supervisor:
                 say("lost")  # for good, which the verb alone does not tell
 
     def _sample(self) -> None:
-        rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+        try:
+            rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+        except OSError as error:
+            raise InterfaceGoneError(GONE) from error
         say("traffic", rx=rx, tx=tx)

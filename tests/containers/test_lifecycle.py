@@ -158,6 +158,8 @@ def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
     done = emulate("run", "scenario.yaml", "--no-report", "--json")
     run = Outcome(json.loads(done.stdout))
     (gone,) = run.said("exit")
-    assert gone["node"] == "right" and "memory" in gone["reason"]
-    assert "right ended unasked" in run.summary["fidelity"]["reasons"][0]
+    assert (gone["node"], gone["cause"]) == ("right", "limit")
+    assert gone["reason"].startswith("killed by its own memory limit of 128MiB: raise `memory`")
+    assert run.summary["exits"][0]["node"] == "right"
+    assert not any("memory" in reason for reason in run.summary["fidelity"]["reasons"])
     assert {record["node"] for record in run.said("update")} == {"left"}

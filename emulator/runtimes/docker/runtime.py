@@ -18,6 +18,7 @@ from ...tail import Tail
 from . import labels, owners, spec
 from .attach import Ended, Lines, Said
 from .border import finished, refusals
+from .exits import Exit, Exits
 from .prepare import World
 from .sweep import sweep
 
@@ -45,6 +46,8 @@ class DockerRuntime:
         self._zero: float | None = None
         self._stopped = False
         self._gone: set[str] = set()
+        """Nodes whose container has ended."""
+        self._exits = Exits(client, folder)
         self._logs = {
             node: (folder.devices / f"{node}.log").open("a", encoding="utf-8")
             for node in world.nodes
@@ -139,6 +142,7 @@ class DockerRuntime:
         with refusals(f"starting {wanted.node}"):
             container = self._client.containers.create(**spec.container(wanted))
             self._lines.open(self._client, wanted.node, str(container.id))
+            self._exits.started(wanted)
             container.start()
         return container
 
@@ -187,19 +191,23 @@ class DockerRuntime:
     def _hear(self, said: Said) -> None:
         fact = said.fact
         if fact is None:
+            self._exits.said(said.node, said.text)
             self._write(said.node, said.text)
         elif fact["what"] == "failed":
             raise DeploymentError(fact["detail"])
         elif fact["what"] == "lost":
             self._survivors.lost(said.node)
         elif fact["what"] != "ready":
-            now = fact.pop("now")
-            if self._zero is None:
-                self._early.append((now, said.node, fact))
-            else:
-                self._note(now, said.node, fact)
-            if fact["what"] == "exit" and self._zero is None:
-                raise DeploymentError(self._obituary(said.node, fact["code"]))
+            self._report(said.node, fact.pop("now"), fact)
+
+    def _report(self, node: str, now: float, fact: dict[str, Any]) -> None:
+        """Note a supervisor's report, or keep it until the run's zero is known."""
+        if fact["what"] == "exit":
+            self._exited(node, now, self._exits.part(node, fact["code"], fact["cause"]))
+        elif self._zero is None:
+            self._early.append((now, node, fact))
+        else:
+            self._note(now, node, fact)
 
     def _note(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """A supervisor's report as a record of the run."""
@@ -208,8 +216,6 @@ class DockerRuntime:
         facts = {key: value for key, value in fact.items() if key != "what"}
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
-        if what == "exit":
-            facts["reason"] = _reason(facts["code"])
         record = {"at": at, "what": what, "node": node, **facts}
         self.records.append(record)
         self._view.record(record)
@@ -224,28 +230,27 @@ class DockerRuntime:
         log.flush()
 
     def _ended(self, node: str) -> None:
+        """A container has ended: as it should, or unasked."""
         self._gone.add(node)
         for record in self._tail.read():
             self._follow(record)
-        if node in (SERVER, EVALUATOR) and not self._stopped:
-            raise DeploymentError(self._obituary(node, None))
+        if self._stopped:
+            return
+        vital = node in (SERVER, EVALUATOR)
+        if not vital or node not in self._exits.last:  # else its supervisor has said why
+            self._exited(node, time.monotonic(), self._exits.container(node))
+        if vital:
+            raise DeploymentError(self._exits.obituary(node))
         self._survivors.lost(node)
 
-    def _obituary(self, node: str, code: int | None) -> str:
-        log = self._folder.devices / f"{node}.log"
-        last = log.read_text(encoding="utf-8").strip().splitlines()[-5:]
-        how = f" ({_reason(code)})" if code is not None else ""
-        words = "\n".join(f"    {line}" for line in last) or "    (it said nothing)"
-        return f"{node} ended unasked{how}; {log} ends with:\n{words}"
+    def _exited(self, node: str, now: float, how: Exit) -> None:
+        """Note that `node` ended unasked. Before the run's zero, the run cannot begin."""
+        if self._zero is None:
+            raise DeploymentError(self._exits.obituary(node))
+        self._note(now, node, {"what": "exit", **how._asdict()})
 
     def _await_server(self) -> None:
         """Until the server has written the model and gone."""
         until = time.monotonic() + PATIENCE
         while SERVER not in self._gone and time.monotonic() < until:
             self._look(LOOK)
-
-
-def _reason(code: int) -> str:
-    if code == -9:
-        return "killed by the kernel: most likely out of memory"
-    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"

@@ -1,0 +1,159 @@
+"""Why a node ended unasked: the engine's events and the supervisor's report, in words."""
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from signal import SIGKILL
+from typing import Any, NamedTuple
+
+import requests
+from docker import DockerClient
+from docker.errors import DockerException
+
+from ...folder import RunFolder
+from ...units import Bytes
+from . import spec
+
+ENGINE = 3.0
+"""Seconds that the engine may take to report how a container ended; it takes milliseconds."""
+
+RECENT = 10.0
+"""Seconds that lie at most between a kill for want of memory and its supervisor's report of it."""
+
+DELAY = 0.5
+"""Seconds by which the engine may hear of a reached limit later than the supervisor of the kill."""
+
+EVENTS = ["die", "kill", "oom"]
+
+
+class Exit(NamedTuple):
+    """How a node, or its container, ended."""
+
+    code: int | None
+    """Exit code, negative for a signal; None if the engine did not report one."""
+    cause: str
+    """`limit` or `host` (memory ran out), `engine` (somebody asked Docker), empty for all else."""
+    reason: str
+    """One line for people."""
+
+
+class Exits:
+    """Describes how the nodes of one run ended, and keeps each node's last exit."""
+
+    def __init__(self, client: DockerClient, folder: RunFolder) -> None:
+        self._client, self._folder = client, folder
+        self._limits: dict[str, int | None] = {}
+        self._words: dict[str, str] = {}
+        self.last: dict[str, Exit] = {}
+
+    def started(self, wanted: spec.Container) -> None:
+        self._limits[wanted.node] = wanted.memory
+
+    def said(self, node: str, line: str) -> None:
+        """Keep the last line that `node` printed."""
+        self._words[node] = line.strip() or self._words.get(node, "")
+
+    def part(self, node: str, code: int, cause: str) -> Exit:
+        """Describe the exit of the part of `node`, as its supervisor reports it."""
+        container, limit = spec.name(self._folder.run, node), self._limits[node]
+        self.last[node] = of_part(self._client, container, node, limit, code, cause)
+        return self.last[node]
+
+    def container(self, node: str) -> Exit:
+        """Ask the engine how the container of `node` ended."""
+        container, limit = spec.name(self._folder.run, node), self._limits[node]
+        words = self._words.get(node, "")
+        self.last[node] = of_container(self._client, container, node, limit, words)
+        return self.last[node]
+
+    def obituary(self, node: str) -> str:
+        """Return why `node` ended, with the last lines of its log."""
+        log = self._folder.devices / f"{node}.log"
+        lines = log.read_text(encoding="utf-8").strip().splitlines()[-5:]
+        words = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
+        return f"{node} ended unasked: {self.last[node].reason}; {log} ends with:\n{words}"
+
+
+def of_part(
+    client: DockerClient, container: str, node: str, limit: int | None, code: int, cause: str
+) -> Exit:
+    """Describe the exit of a part with `code` and `cause`, as its supervisor reports them.
+
+    `limit`: the container's memory limit in bytes. Under version 1 of control groups only the
+    engine knows whose memory ran out: it hears of the limits that were reached.
+    """
+    if cause == "memory":
+        cause = "limit" if _reached_limit(client, container) else "host"
+    return Exit(code, cause, _memory(node, cause, limit) or _ended(code))
+
+
+def of_container(
+    client: DockerClient, container: str, node: str, limit: int | None, said: str
+) -> Exit:
+    """Ask the engine how the `container` of `node` ended. It may be removed already.
+
+    `said`: the last line that the container printed.
+    """
+    code, cause, signal = _death(client, container)
+    if cause == "engine":
+        reason = f"somebody ended its container through Docker (signal {signal})"
+    else:
+        words = f": {said}" if said and code is not None and code > 0 else ""
+        reason = _memory(node, cause, limit) or f"its container ended, {_ended(code)}{words}"
+    return Exit(code, cause, reason)
+
+
+def _memory(node: str, cause: str, limit: int | None) -> str:
+    if cause == "limit" and limit is not None:
+        own = f"killed by its own memory limit of {Bytes(limit)}"
+        return f"{own}: raise `memory` in the profile of {node}"
+    return "killed by the kernel: the host ran out of memory" if cause == "host" else ""
+
+
+def _ended(code: int | None) -> str:
+    if code is None:
+        return "Docker does not say how"
+    return f"killed by signal {-code}" if code < 0 else f"exit code {code}"
+
+
+def _reached_limit(client: DockerClient, container: str) -> bool:
+    now = time.time()
+    events = _events(client, container, int(now - RECENT), now + DELAY)
+    return any(action == "oom" for action, _ in events)
+
+
+def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
+    """Return a container's exit code, cause, and the signal that somebody sent through Docker."""
+    cause, signal = "", ""
+    for action, facts in _events(client, container, 1, time.time() + ENGINE):
+        match action:
+            case "oom" if not cause:
+                cause = "limit"
+            case "kill":
+                cause, signal = "engine", facts.get("signal", "")
+            case "die":
+                code = _code(int(facts["exitCode"]))
+                # after any other code, it was an earlier part of the container that was killed
+                return code, "" if cause == "limit" and code != -SIGKILL else cause, signal
+    return None, cause, signal
+
+
+def _events(
+    client: DockerClient, container: str, since: int, until: float
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield a container's events, as (action, facts), as they come, up to `until`.
+
+    The engine keeps its last 256 events, so a container that is gone has some, too.
+    """
+    about = {"container": container, "event": EVENTS}
+    end: Any = f"{until:.3f}"  # the engine takes fractions of a second, its client's types do not
+    with suppress(DockerException, requests.RequestException):
+        events: Any = client.api.events(since=since, until=end, filters=about, decode=True)
+        with closing(events):
+            for event in events:
+                yield event["Action"], event["Actor"]["Attributes"]
+
+
+def _code(code: int) -> int:
+    """Return Docker's exit code as Python counts it: negative for a signal."""
+    return 128 - code if 128 < code < 192 else code
