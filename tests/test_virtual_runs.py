@@ -1,6 +1,8 @@
 """Whole runs in virtual time: they repeat to the byte, and are told like any other run."""
 
 import json
+import os
+import signal
 from collections import Counter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +15,7 @@ from analysis.doubts import doubts
 from emulator.errors import ScenarioError
 from emulator.runlog import Record, read
 from emulator.runtimes.virtual.session import play
-from emulator.scenario import load
+from emulator.scenario import load, loads
 
 from .virtual_world import SCENARIO, Onlooker, digits, played
 
@@ -461,3 +463,17 @@ def test_a_delta_changes_nothing_but_the_bytes(tmp_path: Path) -> None:
         updates = happened(folder, "update") + happened(folder, "evaluation")
         logs.append(json.dumps(updates))
     assert logs[0] == logs[1]
+
+
+def test_a_signal_before_the_run_has_begun(tmp_path: Path) -> None:
+    """Nobody has said hello: there is no traffic to sample, and the folder is complete."""
+
+    class Impatient(Onlooker):
+        def progress(self, text: str) -> None:
+            if text == "5 devices":
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with digits():
+        folder, summary = play(loads(SCENARIO), tmp_path, Impatient(), cores=1)
+    assert summary["outcome"] == "canceled"
+    assert [record["what"] for record in read(folder / "run.jsonl")] == ["stop"]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .after import runs_readable, short
+from .output import enduring
 from .play import EXIT_CODES, ON, watched
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ UNSTEADY = 0.1
 """By how much a step's time may differ after the containers' run from what it was before."""
 
 
+@enduring()
 def agree(
     file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
 ) -> None:

@@ -11,6 +11,7 @@ from ..cancel import canceling
 from ..errors import HostError
 from .after import page, short
 from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
+from .output import enduring
 from .progress import Progress, amount
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ ON = {"docker": "containers on this host", "virtual": "virtual time"}
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
 )
 @JSON_OPTION
+@enduring()
 def run(
     file: Path, overrides: tuple[str, ...], on: str, runs: Path, report: bool, as_json: bool
 ) -> None:

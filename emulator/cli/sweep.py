@@ -12,6 +12,7 @@ import click
 from ..cancel import Canceled, canceling
 from .after import short
 from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from .output import enduring
 from .progress import amount
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 )
 @RUNS_OPTION
 @JSON_OPTION
+@enduring()
 def sweep(
     file: Path,
     over: tuple[str, ...],

@@ -87,6 +87,7 @@ class VirtualRuntime:
         self._ending = False  # no device is left, and the end is planned
         self._deadline = math.inf  # the server's earliest that is planned
         self._beaten = 0.0
+        self._meter: Meter | None = None  # until the run has begun
         self._evaluated = [0, 0]  # bytes of messages that the evaluator has sent, and was sent
 
     # -- Runtime ---------------------------------------------------------------------------------
@@ -101,8 +102,9 @@ class VirtualRuntime:
         while self.server.zero is None and not self.heap.halted:
             self.heap.run(math.inf, 1)
         acknowledged = acknowledgements(scenario)
-        self._meter = Meter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
-        self._sample()
+        meter = Meter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
+        self._meter = meter
+        self._sample(meter)
         for chore in self._chores:
             self._plan(chore)
 
@@ -123,7 +125,8 @@ class VirtualRuntime:
         self.heap.halted = True
 
     def teardown(self) -> None:
-        self._meter.sample(self.now)
+        if self._meter:
+            self._meter.sample(self.now)
         self._learning.close()
 
     @property
@@ -135,9 +138,9 @@ class VirtualRuntime:
     def _zero(self) -> float:
         return self.server.zero or 0.0
 
-    def _sample(self) -> None:
-        self._meter.sample(self.now)
-        self.heap.at(self.heap.now + self._meter.interval, self._sample)
+    def _sample(self, meter: Meter) -> None:
+        meter.sample(self.now)
+        self.heap.at(self.heap.now + meter.interval, self._sample, meter)
 
     def _plan(self, chore: Chore) -> None:
         due = chore.deadline()
