@@ -1,8 +1,12 @@
 """Bytes at a node's network interface, as rates between one reading and the next.
 
 The counters hold all that crossed the interface: headers, acknowledgements, heartbeats and
-retransmissions too. They start again from zero when a container does.
+retransmissions too. Neither runtime starts them again, as a crash leaves the interface in place. A
+counter that is lower after a `boot` than before did start again from zero, and what it holds is
+new; where it falls without one, nothing is new until it is higher than it ever was.
 """
+
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -21,10 +25,10 @@ def rates(run: Run) -> pd.DataFrame:
     readings = run.records("traffic")
     if readings.empty:
         return pd.DataFrame(columns=list(COLUMNS))
-    boots = run.records("boot")
+    boots = _boots(run)
     parts = []
     for node, own in readings.groupby("node", sort=False):
-        booted = boots.loc[boots["node"] == node, "at"].to_list()
+        booted = boots.get(node, [])
         parts += [_intervals(own, what, booted).assign(node=node, what=what) for what in _WAYS]
     table = pd.concat(parts, ignore_index=True)
     table["mbit"] = table["bytes"] * 8 / 1e6 / (table["until"] - table["at"])
@@ -32,12 +36,19 @@ def rates(run: Run) -> pd.DataFrame:
 
 
 def totals(run: Run) -> pd.DataFrame:
-    """Bytes in the whole run: a row a node, columns `rx` and `tx`, restarts added up."""
+    """Return each node's bytes in the whole run: a row a node, columns `rx` and `tx`."""
     readings = run.records("traffic")
     if readings.empty:
         return pd.DataFrame(columns=["rx", "tx"])
     grouped = readings.sort_values("at", kind="stable").groupby("node", sort=False)
-    return pd.DataFrame({what: grouped[what].apply(_climb) for what in _WAYS})
+    counters = grouped[list(_WAYS)]
+    if not (counters.diff() < 0).any(axis=None):
+        return counters.last()  # large fleets have no time for more
+    boots = _boots(run)
+    rows = {
+        node: [_climb(own, what, boots.get(node, [])) for what in _WAYS] for node, own in grouped
+    }
+    return pd.DataFrame.from_dict(rows, orient="index", columns=list(_WAYS))
 
 
 def busiest(own: pd.DataFrame, window: float) -> float:
@@ -90,21 +101,28 @@ def extent(table: pd.DataFrame) -> tuple[float, float]:
 _WAYS = ("rx", "tx")
 
 
-def _climb(counter: pd.Series) -> int:
-    """What a counter gained from zero, each fall being a start from zero again."""
-    steps = counter.diff().fillna(counter)
-    return int(steps.where(steps >= 0, counter).sum())
+def _boots(run: Run) -> dict[str, list[float]]:
+    """When each node booted again."""
+    return {node: own["at"].to_list() for node, own in run.records("boot").groupby("node")}
+
+
+def _climb(own: pd.DataFrame, what: str, boots: list[float]) -> int:
+    """Return the bytes that a counter gained from zero."""
+    return sum(gained for _, _, gained in _gains(own, what, boots))
 
 
 def _intervals(own: pd.DataFrame, what: str, boots: list[float]) -> pd.DataFrame:
-    rows = []
-    at, count = float("nan"), 0
-    for until, now in zip(own["at"].to_list(), own[what].to_list(), strict=True):
-        begin, gained = at, now - count
-        if gained < 0:
-            begin = max([at, *(boot for boot in boots if at < boot < until)])
-            gained = now
-        if until > begin:  # false for the first reading too: nothing lies before it
-            rows.append((begin, until, gained))
-        at, count = until, now
+    # the first reading has nothing before it, and begins at NaN
+    rows = [row for row in _gains(own, what, boots) if row[1] > row[0]]
     return pd.DataFrame(rows, columns=["at", "until", "bytes"])
+
+
+def _gains(own: pd.DataFrame, what: str, boots: list[float]) -> Iterator[tuple[float, float, int]]:
+    """Yield for each reading since when, until when, and how many bytes the counter gained."""
+    at, last, highest = float("nan"), 0, 0
+    for until, now in zip(own["at"].to_list(), own[what].to_list(), strict=True):
+        booted = [boot for boot in boots if at < boot < until] if now < last else []
+        if booted:
+            at, highest = max(booted), 0
+        yield at, until, max(0, now - highest)
+        at, last, highest = until, now, max(highest, now)

@@ -103,6 +103,16 @@ def test_a_counter_that_fell_began_again_at_the_boot(tmp_path: Path) -> None:
     assert traffic.totals(run).loc["a", "rx"] == 1000
 
 
+def test_a_counter_that_fell_without_a_boot_counts_nothing_twice(tmp_path: Path) -> None:
+    boot = {"at": 2.5, "what": "boot", "node": "a", "fault": "crash", "planned": 2.5}
+    readings = [(1.0, 900), (2.0, 500), (3.0, 700), (4.0, 1000), (5.0, 1100)]
+    records = [traffic_record(at, "a", rx, 0) for at, rx in readings]
+    run = written(tmp_path, [*records[:2], boot, *records[2:]])
+    rx = traffic.rates(run).query("what == 'rx'")
+    assert rx["bytes"].to_list() == [0, 0, 100, 100]
+    assert traffic.totals(run).loc["a", "rx"] == 1100
+
+
 def test_the_busiest_stretch_is_as_long_as_wanted(tmp_path: Path) -> None:
     gained = [0, 1, 1, 4, 1, 1]  # Mbit in each second
     counts = [sum(gained[: place + 1]) * 125_000 for place in range(len(gained))]

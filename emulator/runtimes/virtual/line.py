@@ -47,8 +47,8 @@ class _Sending:
     """What one device's line is busy with: one message, and those behind it."""
 
     __slots__ = (
-        *("bits", "epoch", "gap", "lines", "message", "queue", "shared", "since", "stalled"),
-        "who",
+        *("bits", "crossed", "epoch", "gap", "lines", "message", "queue", "setup", "shared"),
+        *("since", "stalled", "who"),
     )
 
     def __init__(self, lines: "Lines", who: int, message: _Message) -> None:
@@ -62,6 +62,8 @@ class _Sending:
         self.since = 0.0  # when `gap` was so much
         self.shared = False  # whether it is on the server's link now
         self.stalled: float | None = None  # since when TCP tries in vain
+        self.crossed = 0  # bytes of the message that have been counted: no counter falls
+        self.setup = 0.0  # seconds of the link's setup to go, when `gap` was so much
 
     def through(self) -> None:
         self.lines.sent(self)
@@ -103,10 +105,10 @@ class Lines:
 
     def cut(self, who: int) -> None:
         """Nothing leaves any more, until `mend`."""
-        self._cut[who] = self._heap.now
         busy = self._sending[who]
         if busy is not None and not self._leaving(busy):
             self._pause(busy)
+        self._cut[who] = self._heap.now
 
     def mend(self, who: int) -> None:
         """What was under way goes on: at once, or when TCP tries again."""
@@ -152,10 +154,12 @@ class Lines:
         law, size = self._law, busy.message.size
         busy.stalled, busy.since = None, self._heap.now
         busy.gap, busy.bits = law.setup, size * BITS
+        busy.setup, busy.crossed = law.setup, 0
+        if busy.who in self._cut:
+            return
         if law.tcp:
             self._open(busy, law.tcp)
-        if busy.who not in self._cut:
-            self._resume(busy)
+        self._resume(busy)
 
     def _open(self, busy: _Sending, tcp: Tcp) -> None:
         """TCP opens its window, the link standing idle; what an idle shaper saved up is free."""
@@ -182,9 +186,8 @@ class Lines:
         tcp, windows = self._law.tcp, self._window
         if busy.epoch != epoch or tcp is None or windows is None:
             return
-        left = busy.message.size - self._progress(busy)
-        idle, windows[busy.who] = tcp.ramp(left, self._law.rate, RESTART)
-        busy.gap += idle
+        idle, windows[busy.who] = tcp.ramp(busy.bits / BITS, self._law.rate, RESTART)
+        busy.gap = busy.setup + idle
         self._resume(busy)
 
     def _enter(self, busy: _Sending, epoch: int) -> None:
@@ -204,12 +207,20 @@ class Lines:
         return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._heap.now
 
     def _pause(self, busy: _Sending) -> None:
+        """Stop what is being sent: its `crossed` stays, its `bits` are those that are left."""
         busy.epoch += 1
+        if busy.stalled is not None:
+            return
+        self._progress(busy)
+        elapsed = self._heap.now - busy.since
         if busy.shared and self._access:
             busy.bits = self._access.leave(busy, self._law.rate)
             busy.shared = False
-        elif busy.stalled is None:
-            busy.gap = max(0.0, busy.gap - (self._heap.now - busy.since))
+        else:
+            busy.gap = max(0.0, busy.gap - elapsed)
+        if self._law.tcp and not busy.bits and busy.gap:  # `_retry` makes a new gap of them
+            busy.bits = min(busy.message.size * BITS, busy.gap * self._law.rate)
+        busy.setup = max(0.0, busy.setup - elapsed)
         busy.since = self._heap.now
 
     def sent(self, busy: _Sending) -> None:
@@ -238,14 +249,17 @@ class Lines:
         return due
 
     def _progress(self, busy: _Sending) -> int:
-        """Bytes of its message that have left so far."""
-        size, rate = busy.message.size, self._law.rate
+        """Bytes of its message that have left so far. While the line stands still they stay."""
+        if busy.stalled is None and busy.who not in self._cut:
+            left = math.ceil(self._left(busy) / BITS)
+            busy.crossed = max(busy.crossed, busy.message.size - left)
+        return busy.crossed
+
+    def _left(self, busy: _Sending) -> float:
+        """Bits of its message that have not left, the line being at it."""
+        rate = self._law.rate
         if busy.shared and self._access:
-            left = self._access.left(busy, rate) / BITS
-        elif busy.bits or rate == math.inf:
-            left = busy.bits / BITS
-        else:
-            running = busy.stalled is None and busy.who not in self._cut
-            gap = busy.gap - (self._heap.now - busy.since if running else 0.0)
-            left = max(0.0, gap) * rate / BITS
-        return max(0, size - math.ceil(left))
+            return self._access.left(busy, rate)
+        if busy.bits or rate == math.inf:
+            return busy.bits
+        return max(0.0, busy.gap - (self._heap.now - busy.since)) * rate
