@@ -162,10 +162,10 @@ def listening() -> Iterator[Sent]:
     noted, ways = Sent(), dict[Lines, str]()
     deploy, send = VirtualRuntime.deploy, Lines.send
 
-    def deployed(self: VirtualRuntime, scenario: Any) -> None:
+    def deployed(self: VirtualRuntime, *arguments: Any) -> None:
         (both,) = self.ways
         ways.update({both.up: "up", both.down: "down"})
-        deploy(self, scenario)
+        deploy(self, *arguments)
 
     def noting(
         self: Lines, who: int, size: int, deliver: Callable[..., None], *arguments: Any
