@@ -51,6 +51,12 @@ def mbit(rate: object) -> float | None:
     return float(match[1]) * _RATES[match[2]] / 1e6 if match and match[2] in _RATES else None
 
 
+def loss(side: dict[str, Any]) -> float:
+    """Return the share of packets that a side of a link loses, as `0.1%` says."""
+    match = re.fullmatch(r"([\d.]+(?:e[+-]?\d+)?)\s*%", str(side.get("loss") or "").strip())
+    return float(match[1]) / 100 if match else 0.0
+
+
 def _expand(entry: dict[str, Any]) -> list[Device]:
     name, count = str(entry.get("name")), entry.get("count")
     link = entry.get("link")

@@ -2,9 +2,10 @@
 
 import math
 
+from .allowance import allowances
 from .faults import actions, outages
 from .figures import link_rates
-from .quantities import percent
+from .quantities import percent, size
 from .reconcile import reconcile
 from .runs import Run
 
@@ -12,8 +13,6 @@ TIMELY = 0.5
 """Seconds that a fault may come after its time."""
 NAMED = 12
 """Models without a score that are named one by one."""
-RECONCILED = 0.05
-"""Share of the application's bytes by which the interface may differ from them."""
 
 
 def kept_up(run: Run) -> bool | None:
@@ -114,15 +113,21 @@ def _links(run: Run) -> list[str]:
 
 
 def _sums(run: Run) -> list[str]:
-    sums = reconcile(run)
-    if sums is None:
+    """Return a sentence for each direction whose bytes nothing explains."""
+    sums, allowed = reconcile(run), allowances(run)
+    if sums is None or allowed is None:
         return []
-    # a kernel that offloads segmentation hides headers; virtual time counts every one of them
-    both, beside = sums.both, ", headers and acknowledgements aside," if run.virtual else ""
-    share = both.rest / both.application if run.virtual else both.share
-    if abs(share) <= RECONCILED:
-        return []
+    ways = (("received", sums.rx, allowed[0]), ("sent", sums.tx, allowed[1]))
     return [
-        f"the bytes at the server's interface differ{beside} by {percent(share)} from those "
-        f"that the application counted: they should agree within {percent(RECONCILED, 0)}"
+        _unexplained(verb, excess, excess / whole.application)
+        for verb, whole, allowance in ways
+        if (excess := allowance.excess(whole.difference))
     ]
+
+
+def _unexplained(verb: str, excess: int, part: float) -> str:
+    return (
+        f"the server's interface {verb} {size(abs(excess))} {'more' if excess > 0 else 'less'} "
+        "than the messages and all that goes with them explain: "
+        f"{percent(abs(part))} of what the application counted"
+    )

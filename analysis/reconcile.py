@@ -9,12 +9,8 @@ time counts by the very same sizes, so that there only what was cut off or on it
 from dataclasses import astuple, dataclass
 
 from . import pushes, traffic
+from .allowance import HEADERS, PAYLOAD
 from .runs import Run
-
-PAYLOAD = 1448
-"""Application bytes in a full TCP segment, with timestamps."""
-HEADERS = 66
-"""Ethernet, IPv4 and TCP with timestamps: 14 + 20 + 32 bytes a segment."""
 
 _PULL = 14
 """Application bytes of a pull's request, roughly: virtual time charges headers by the byte."""
@@ -42,11 +38,6 @@ class Sums:
     @property
     def difference(self) -> int:
         return self.interface - self.application
-
-    @property
-    def share(self) -> float:
-        """The difference as a fraction of the application's bytes."""
-        return self.difference / self.application if self.application else float("nan")
 
     @property
     def rest(self) -> int:

@@ -268,6 +268,26 @@ def test_what_the_server_cannot_send_is_no_refusal(tmp_path: Path) -> None:
     assert doubts(read_run(folder)) == []
 
 
+SPARSE = "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 0.1%}"
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ["stop={updates: 5}"],
+        ["stop={updates: 100}", f"{SPARSE}, pull: {{kind: delta}}}}"],
+        ["stop={updates: 100}", f"{SPARSE}, pull: {{kind: delta}}}}", "virtual.tcp=false"],
+        ["stop={updates: 100}", "server.encrypt=true", "training.algorithm=signsgd"],
+        ["stop={time: 3s}", "training.algorithm=asgd", SERVER],
+        ["stop={updates: 60}", f"{SPARSE}, synchronization: {{kind: barrier}}}}", "faults=[]"],
+    ],
+    ids=["very short", "small", "small and ideal", "encrypted", "in the midst", "in lockstep"],
+)
+def test_a_run_that_is_fine_gives_no_reason_for_doubt(tmp_path: Path, overrides: list[str]) -> None:
+    folder, *_ = played(tmp_path, *overrides, text=OVERLAPPING)
+    assert doubts(read_run(folder)) == []
+
+
 def test_faults_come_when_they_are_planned(overlapping: Played) -> None:
     folder, _, _ = overlapping
     done = [(r["at"], r["what"], r["node"]) for r in read(folder / "run.jsonl") if "fault" in r]
