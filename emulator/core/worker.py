@@ -19,7 +19,11 @@ class Tell(NamedTuple):
 
 
 class Await(NamedTuple):
-    """Wait for the server's next message; None if none comes within `patience` seconds."""
+    """Wait for the server's next message; None if it is time to ask again.
+
+    That is after `patience` seconds on one connection, or as soon as a connection has replaced the
+    one on which the question or its answer was lost.
+    """
 
     patience: float
 

@@ -23,6 +23,9 @@ Held: TypeAlias = Hold[Message]
 BATCH = 64
 """Messages that the server takes before it looks at its clock again."""
 
+OFFLINE = 0.5
+"""Seconds after which a peer that has no connection is asked again whether it has."""
+
 
 class Chore(Protocol):
     """Something a driver does beside its protocol, when it is due."""
@@ -41,26 +44,41 @@ class Inbox:
     due: deque[Message] = field(default_factory=deque)
 
     def next(self, patience: float) -> Message | None:
-        """The next message, or None if none is due within `patience` seconds."""
-        until = time.monotonic() + patience
+        """Return the next message; None if it is time to ask again.
+
+        That is when the question or its answer was lost with a connection and there is a new one,
+        or when a connection has stood for `patience` seconds without an answer.
+        """
+        until: float | None = None
         while True:
             now = time.monotonic()
             if self.hold:
                 self.due.extend(self.hold.release(now))
             if self.due:
                 return self.due.popleft()
-            if now >= until:
+            if self.peer.lost and self._due() is None:  # what is held may be the answer
                 return None
-            message = self.peer.receive(self._wait(until) - now)
+            if not self.peer.connected:
+                until = None
+            elif until is None:
+                until = now + patience
+            elif now >= until:
+                return None
+            message = self.peer.receive(self._wait(until, now))
             if message is None:
                 continue
             if self.hold is None:
                 return message
             self.hold.take(message, time.monotonic())
 
-    def _wait(self, until: float) -> float:
-        due = self.hold.deadline() if self.hold else None
-        return until if due is None else min(until, due)
+    def _wait(self, until: float | None, now: float) -> float:
+        """Return how many seconds the peer may wait for a message."""
+        due = self._due()
+        wait = OFFLINE if until is None else until - now
+        return wait if due is None else min(wait, due - now)
+
+    def _due(self) -> float | None:
+        return self.hold.deadline() if self.hold else None
 
 
 def tell(

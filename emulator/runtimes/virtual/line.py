@@ -133,15 +133,17 @@ class Lines:
         if self._window is not None:
             self._window[who] = INITIAL
 
-    def reconnect(self, who: int, *, resend: bool) -> None:
+    def reconnect(self, who: int, *, resend: bool) -> bool:
         """After a cut so long that the connection died: what was being sent is lost.
 
         What waited behind it goes on if `resend`: a device's end keeps it, the server's does not.
+        Return whether anything goes on.
         """
-        behind = busy.queue if (busy := self._sending[who]) else None
+        behind = busy.queue if (busy := self._sending[who]) and resend else None
         self.drop(who)
-        for message in (behind or ()) if resend else ():
+        for message in behind or ():
             self.send(who, message.size, message.deliver, *message.arguments)
+        return bool(behind)
 
     def carried(self, who: int) -> int:
         """Bytes of messages that this device's line has passed so far."""

@@ -39,9 +39,10 @@ class Ways:
         self.up.drop(who)
         self.down.drop(who)
 
-    def reconnect(self, who: int) -> None:
-        self.up.reconnect(who, resend=True)
+    def reconnect(self, who: int) -> bool:
+        """Begin a new connection; return whether the device's end still had something to say."""
         self.down.reconnect(who, resend=False)
+        return self.up.reconnect(who, resend=True)
 
     def count(self, who: int) -> Count:
         """At the device's interface; acknowledgements flow against what they are of."""

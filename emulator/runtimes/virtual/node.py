@@ -31,6 +31,9 @@ class World(Protocol):
     def carry(self, node: "Node", message: Request) -> None:
         """Send it to the server, over the node's own link."""
 
+    def out_of_reach(self, node: "Node") -> bool:
+        """Whether the node has been cut off for so long that its connection is given up."""
+
     def strike(self, node: "Node") -> bool:
         """Let the node draw whether a fault ends this iteration; whether it is off now."""
 
@@ -98,6 +101,12 @@ class Node:
         else:
             self.inbox.append(message)
 
+    def renew(self) -> None:
+        """Go on with a new connection: no answer comes to a question that was on the last one."""
+        if self.until is not None:
+            self.until = None
+            self._live(None)
+
     def done(self, law: Law, times: int = 1) -> float:
         """When work that begins now is done; `law` says what a whole core takes for each piece."""
         if isinstance(law, Fixed):
@@ -147,8 +156,12 @@ class Node:
             self.until = math.inf
 
     def give_up(self, until: float) -> None:
-        """Its patience has ended, unless it was answered since."""
-        if self.until == until:
+        """Its patience has ended, unless it was answered since; without a connection it lasts."""
+        if self.until != until:
+            return
+        if self._world.out_of_reach(self):
+            self.until = math.inf
+        else:
             self.until = None
             self._live(None)
 

@@ -220,7 +220,7 @@ class VirtualRuntime:
             if node.ways is None:
                 self._evaluated[1] += size
                 self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
-            elif self._out_of_reach(node):
+            elif self.out_of_reach(node):
                 self.server.unsent(name, reply, now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
                 if isinstance(reply, Model | Patch):
@@ -236,8 +236,7 @@ class VirtualRuntime:
         if incarnation == node.incarnation:
             node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
 
-    def _out_of_reach(self, node: Node) -> bool:
-        """Whether it has been cut off for so long that its connection is given up."""
+    def out_of_reach(self, node: Node) -> bool:
         if not self._severed:
             return False
         return self.heap.now - self._severed.get(node.name, math.inf) >= self._timeout
@@ -304,11 +303,13 @@ class VirtualRuntime:
     def _mend(self, node: Node, strikes: Strikes) -> None:
         if strikes.off:
             return
-        if self._out_of_reach(node):
-            node.links.reconnect(node.number)
-        else:
-            node.links.mend(node.number)
+        gone = self.out_of_reach(node)
         del self._severed[node.name]
+        if not gone:
+            node.links.mend(node.number)
+            return
+        if not node.links.reconnect(node.number):  # else its last question is yet to leave
+            node.renew()
 
     # -- the end ---------------------------------------------------------------------------------
 
