@@ -1,6 +1,6 @@
 """The model at the server: one flat vector, and the steps that change it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -34,7 +34,7 @@ class State(Protocol):
 
     def snapshot(self) -> Vector: ...
 
-    def forget(self, version: int) -> None: ...
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None: ...
 
 
 class Parameters:
@@ -97,9 +97,12 @@ class Parameters:
             self._lent.flags.writeable = False
         return self._lent
 
-    def forget(self, version: int) -> None:
-        """Nobody computes on a model older than `version` any more."""
-        self._modulator.forget(version)
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
+        """Nobody computes on a model older than `version` any more.
+
+        `needed`, if not empty: the versions from there on that somebody computes on, in order.
+        """
+        self._modulator.forget(version, needed)
 
     def _unlend(self) -> None:
         if self._lent is not None:

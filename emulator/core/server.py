@@ -275,7 +275,7 @@ class ParameterServer:
         self._ledger.step(arrivals, divisors, before, now)
         self._diverged.difference_update(arrival.update.node for arrival in arrivals)
         oldest = self._working.oldest
-        self.parameters.forget(self.version if oldest is None else oldest)
+        self.parameters.forget(self.version if oldest is None else oldest, self._working)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
         else:

@@ -4,7 +4,7 @@ How old counts in steps of the server: where several gradients make one step (so
 barrier), the model changed once. Versions count updates all the same, one for each gradient.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -29,8 +29,12 @@ class Modulator(Protocol):
     def applied(self, gradients: Sequence[Gradient]) -> None:
         """These gradients made one step; each raised the version by one."""
 
-    def forget(self, version: int) -> None:
-        """Nobody computes on a model older than `version` any more."""
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
+        """Nobody computes on a model older than `version` any more.
+
+        `needed`, if not empty: the versions from there on that somebody computes on, in order.
+        Beside them only the newest will be asked about. It is read seldom.
+        """
 
 
 class Modulation(Protocol):

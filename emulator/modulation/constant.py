@@ -1,6 +1,6 @@
 """Every gradient takes a full step, however old: plain asynchronous SGD."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,5 +33,5 @@ class Unmodulated:
     def applied(self, gradients: Sequence[Gradient]) -> None:
         pass
 
-    def forget(self, version: int) -> None:
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         pass

@@ -9,9 +9,14 @@ tallies on its either side tell it, and its indices need not be kept.
 Recording costs O(entries), and a pass over the parameters for each 1/32 as many entries; asking
 O(entries asked for + entries logged since), at most half a segment of them. Where memory runs
 out neighbouring segments become one, so that more is counted and less is kept.
+
+A segment in which no needed version lies is dropped, so a device that died costs one segment for
+as long as the history reaches back. Where the segment behind it is gone, a question counts what
+was logged before the version, however much that is.
 """
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +27,7 @@ from ..codecs.base import Indices
 MEMORY = 512 << 20
 """Bytes that a history takes at most; beyond them it forgets the oldest segments."""
 
+_TALLY = np.dtype(np.uint16)
 _LEAST = 1 << 12
 """Entries that a segment holds at least, however small the model."""
 _UPDATES = 1 << 10
@@ -29,7 +35,24 @@ _UPDATES = 1 << 10
 _REACH = (1 << 16) - 1 - _UPDATES
 """Updates that the closed segments reach back at most. Tallies are 16 bits wide, and wrap: with the
 `_UPDATES` of the open segment a history answers for 65,535 updates at most."""
+_SPARE = 8
+"""Segments beyond a quarter more than are needed that a history keeps before it drops any."""
 _NOTHING: Indices = np.empty(0, np.uint32)
+
+
+def bound(size: int, versions: int) -> int:
+    """Return the bytes that a history of `size` parameters takes at most.
+
+    `versions`: how many different versions are asked about at any moment.
+    """
+    each = size * _TALLY.itemsize + 4 * max(size // 4, _LEAST)
+    constant = size * (_TALLY.itemsize + 4)  # the newest tally, and the slots of a question
+    return min(MEMORY, (_crowd(versions) + 1) * each) + constant
+
+
+def _crowd(needed: int) -> int:
+    """Return how many segments may pile up where `needed` are: few, yet looked for seldom."""
+    return needed + needed // 4 + _SPARE
 
 
 @dataclass
@@ -87,8 +110,9 @@ class History:
         self._segment = max(size // 32, _LEAST)
         self._most = max(size // 4, _LEAST)  # entries that are logged for one update
         self._slots = np.zeros(size, np.uint32)  # all zero between two questions
-        self._tally = np.zeros(size, np.uint16)
+        self._tally = np.zeros(size, _TALLY)
         self._segments = [self._open(version, 0)]
+        self._crowd = _crowd(1)  # segments beyond which some are looked for that nobody needs
 
     @property
     def oldest(self) -> int:
@@ -114,22 +138,43 @@ class History:
             raise ValueError(f"version {version} is not in {self.oldest} … {last.now}")
         at = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
         then = self._segments[at]
+        if version > then.now:
+            raise ValueError(f"version {version} was forgotten: nobody was to ask about it")
         start, dense = then.marks[version - then.first]
         everything = last.marks[-1][1] - dense
         before, after = then.entries[:start], then.entries[start:]
         asked = None if indices is None else indices.astype(np.intp)
         if then is last and after.size <= before.size:
             return everything + self._count(after, asked) if after.size else everything
-        if before.size <= after.size:  # of what is too large for the log, nothing is on either side
+        following = None if then is last else self._segments[at + 1]
+        if following is None or following.first != then.now or before.size <= after.size:
+            # of what is too large for the log, nothing is on either side
             touched = _of(self._tally, asked) - _of(then.tally, asked)
             return everything + touched - self._count(before, asked)
-        touched = _of(self._tally, asked) - _of(self._segments[at + 1].tally, asked)
+        touched = _of(self._tally, asked) - _of(following.tally, asked)
         return everything + touched + self._count(after, asked)
 
-    def forget(self, version: int) -> None:
-        """Nobody will ask about a version before this one."""
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
+        """Nobody will ask about a version before this one.
+
+        `needed`, if not empty: the versions that somebody will ask about, in order; and the newest.
+        """
         kept = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
         del self._segments[: max(0, kept)]
+        if len(self._segments) > self._crowd:
+            self._keep(list(needed))
+
+    def _keep(self, needed: list[int]) -> None:
+        """Drop the closed segments in which no needed version lies."""
+
+        def holds(segment: _Segment) -> bool:
+            at = bisect_left(needed, segment.first)
+            return at < len(needed) and needed[at] < segment.now
+
+        if needed:
+            *closed, newest = self._segments
+            self._segments = [*filter(holds, closed), newest]
+        self._crowd = _crowd(len(self._segments))
 
     def _count(self, window: Indices, asked: NDArray[np.intp] | None) -> NDArray[np.intp] | int:
         """How often each of those asked for occurs in the window."""
@@ -203,6 +248,8 @@ class History:
 
     def _may_join(self, before: _Segment, after: _Segment) -> bool:
         """Each only with one: segments double in length, and then no further than `_most`."""
+        if before.now != after.first:
+            return False
         entries = before.marks[-1][0] + after.marks[-1][0]
         logged = before.log.size and after.log.size
         return bool(logged) and entries <= min(self._most, 2 * after.log.size)

@@ -4,7 +4,7 @@ A sparse update touches few parameters, so most of those in a stale gradient are
 and their step stays long where `Staleness` would shorten it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,8 +49,8 @@ class ByParameter:
         for _ in gradients[1:]:  # versions that nobody will ever have
             self._history.record(_NOTHING)
 
-    def forget(self, version: int) -> None:
-        self._history.forget(version)
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
+        self._history.forget(version, needed)
 
     def _touched(self, indices: list[Indices | None]) -> Indices | None:
         """All that one step moves; None: everything."""

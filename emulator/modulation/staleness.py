@@ -2,7 +2,7 @@
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,5 +39,5 @@ class ByStaleness:
     def applied(self, gradients: Sequence[Gradient]) -> None:
         self._versions.append(self._versions[-1] + len(gradients))
 
-    def forget(self, version: int) -> None:
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         del self._versions[: min(bisect_left(self._versions, version), len(self._versions) - 1)]

@@ -3,7 +3,7 @@
 For fleets too large to train: what matters there is who waits for whom and how many bytes pass.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import numpy as np
@@ -68,7 +68,7 @@ class Unchanged:
     def snapshot(self) -> Vector:
         return self.theta
 
-    def forget(self, version: int) -> None:
+    def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         pass
 
 
