@@ -17,12 +17,32 @@ def test_demand_adds_up_what_the_devices_want() -> None:
     assert wanted.limits == 4 * (512 << 20) + 4 * (384 << 20)
     assert wanted.largest == 512 << 20
     more = demand(load(FLAKY, ["devices[0].count=5"]))
-    assert more.memory - wanted.memory == 100 << 20  # what a worker takes, not what it may take
+    # what a worker takes, not what it may take; and what the server remembers for one more
+    assert more.memory - wanted.memory == (100 << 20) + more.server - wanted.server
     assert demand(small()).unlimited == 3
 
 
+def test_the_server_takes_more_where_it_remembers_what_was_touched() -> None:
+    """AdaComp's history: a segment of 2 bytes a parameter, and a log, for each device and some."""
+
+    def server(*overrides: str) -> int:
+        return demand(load(FLAKY, overrides)).server >> 20
+
+    assert server("training.algorithm=comp-asgd") == 264
+    assert server() == 264 + 26
+    assert server("devices[0].count=9996") == 264 + 514  # a history of 512 MiB at most
+
+
 ROOMY = Host(cores=64, memory=64 << 30)
-WANTED = Demand(cores=2, unlimited=0, memory=3 << 30, limits=4 << 30, largest=1 << 30, ports=10)
+WANTED = Demand(
+    cores=2,
+    unlimited=0,
+    memory=3 << 30,
+    server=264 << 20,
+    limits=4 << 30,
+    largest=1 << 30,
+    ports=10,
+)
 
 
 @pytest.mark.parametrize(

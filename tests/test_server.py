@@ -1,5 +1,7 @@
 """The parameter server: who gets which model when, and what is counted."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 
@@ -8,6 +10,7 @@ from emulator.core import wire
 from emulator.core.messages import Begin, Bye, Hello, Model, Patch, Score, Update
 from emulator.core.server import GATHERING
 from emulator.errors import WireError
+from emulator.modulation import PerParameter, history
 from emulator.pulls import Delta, Holder
 from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
@@ -77,6 +80,21 @@ def test_staleness_is_what_others_did_in_between():
     world.round("c")
     world.push("a", 0)
     assert [record["staleness"] for record in world.said("update")] == [0, 0, 2]
+
+
+def test_a_dead_device_costs_next_to_no_memory_and_its_late_update_counts():
+    world = World(codec=TopK(keep=Fraction(0.1)), modulation=PerParameter())
+    with patch.object(history, "_UPDATES", 4):
+        world.begin()
+        world.pull("a")
+        for turn in range(400):
+            ((_, model),) = world.pull("b")
+            world.ramp("b", model.version, turn)
+    past = world.server.parameters._modulator._history
+    assert len(past._segments) <= 12  # of the hundred that there were
+    assert world.ramp("a", 0) == []
+    update = world.said("update")[-1]
+    assert (update["node"], update["staleness"], update["divisor"]) == ("a", 400, 40.0)
 
 
 @pytest.mark.parametrize("values", ["f32", "f16"])

@@ -1,4 +1,4 @@
-"""Who computes on which version: the oldest is always at hand."""
+"""Who computes on which version: the oldest is always at hand, and all are in order."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,3 +21,4 @@ def test_the_oldest_is_the_least_of_all(steps: list[tuple[str, bool, int]]) -> N
             plain.pop(node, None)
         assert working.version(node) == plain.get(node)
         assert working.oldest == min(plain.values(), default=None)
+        assert list(working) == sorted(set(plain.values()))

@@ -121,7 +121,8 @@ def _demand(wanted: Demand, host: Host) -> Table:
     made = table("", "wanted", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
     made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
-    made.add_row("memory", f"about {_gib(wanted.memory)}", f"{_gib(host.available)} available")
+    memory = f"about {_gib(wanted.memory)}, the server's {wanted.server >> 20} MiB among it"
+    made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     return made
 

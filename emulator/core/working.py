@@ -8,7 +8,9 @@ class Working:
 
     def __init__(self) -> None:
         self._of: dict[str, int] = {}
-        self._nodes: dict[int, int] = {}  # how many work on each version, the oldest first; no zeros
+        self._nodes: dict[
+            int, int
+        ] = {}  # how many work on each version, the oldest first; no zeros
 
     def begin(self, node: str, version: int) -> None:
         """The node has been sent `version`, which is no older than any sent before."""

@@ -42,3 +42,6 @@ class Modulation(Protocol):
 
     def start(self, layout: Layout, version: int = 0) -> Modulator:
         """For a server whose model stands at `version`, of whose past nothing is known."""
+
+    def memory(self, layout: Layout, workers: int) -> int:
+        """Return the bytes that the state takes at most, beside a few for each worker."""

@@ -21,6 +21,9 @@ class Constant:
     def start(self, layout: Layout, version: int = 0) -> "Unmodulated":
         return Unmodulated()
 
+    def memory(self, layout: Layout, workers: int) -> int:
+        return 0
+
 
 class Unmodulated:
     """Remembers nothing."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..codecs.base import Gradient, Indices, Vector
 from ..layout import Layout
-from .history import History
+from .history import History, bound
 
 _NOTHING: Indices = np.empty(0, np.uint32)
 
@@ -25,6 +25,9 @@ class PerParameter:
 
     def start(self, layout: Layout, version: int = 0) -> "ByParameter":
         return ByParameter(History(layout.size, version), layout.size)
+
+    def memory(self, layout: Layout, workers: int) -> int:
+        return bound(layout.size, workers + 1)  # each worker's version, and the newest
 
 
 class ByParameter:

@@ -21,6 +21,9 @@ class Staleness:
     def start(self, layout: Layout, version: int = 0) -> "ByStaleness":
         return ByStaleness(version)
 
+    def memory(self, layout: Layout, workers: int) -> int:
+        return 0
+
 
 class ByStaleness:
     """Knows which versions steps led to, as far back as somebody computes on one."""

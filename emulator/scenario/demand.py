@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from .. import models
 from ..units import Bytes
 from .model import Scenario
 
@@ -12,8 +13,8 @@ WORKER = 100 << 20
 for all of them, in the page cache. A limit above this is a limit, not a wish: it does not count."""
 
 SERVER = 264 << 20
-"""Bytes for the parameter server: the model, a history of what was touched, queued messages, and
-64 MiB of snapshots that wait for the evaluator (`core/evaluations.py`)."""
+"""Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
+the evaluator (`core/evaluations.py`). What the modulation remembers comes on top."""
 
 EVALUATOR = 400 << 20
 """Bytes for the evaluator: a worker's, the test set, and a large batch's activations."""
@@ -44,6 +45,8 @@ class Demand:
     """Devices without a quota: they share what the others leave."""
     memory: int
     """Bytes that they are expected to take: see `WORKER` and the others."""
+    server: int
+    """Bytes of `memory` that are the parameter server's."""
     limits: int
     """Bytes that the devices may take: the sum of their limits."""
     largest: int
@@ -79,10 +82,14 @@ class Shortfall:
 def demand(scenario: Scenario) -> Demand:
     devices = scenario.nodes
     limits = [device.memory for device in devices]
+    training = scenario.training
+    remembered = training.modulation.memory(models.find(training.model).layout, len(devices))
+    server = SERVER + remembered
     return Demand(
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
-        memory=sum(min(limit, WORKER) for limit in limits) + SERVER + EVALUATOR + SHARED,
+        memory=sum(min(limit, WORKER) for limit in limits) + server + EVALUATOR + SHARED,
+        server=server,
         limits=sum(limits),
         largest=max(limits),
         ports=len(devices) + 2,  # the server and the evaluator
