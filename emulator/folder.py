@@ -43,6 +43,11 @@ class RunFolder:
         return self.path / "server"
 
     @property
+    def reports(self) -> Path:
+        """What the nodes' supervisors report while the run goes on; it goes when the run ends."""
+        return self.path / "reports.jsonl"
+
+    @property
     def work(self) -> Path:
         """What containers mount; it holds secrets, and goes when the run ends."""
         return self.path / ".work"

@@ -11,6 +11,9 @@ from typing import Any
 STAT = Path("/proc/stat")
 MEMORY = Path("/proc/meminfo")
 
+SAMPLING = 1.0
+"""Seconds between two samples of the load."""
+
 
 @dataclass(frozen=True)
 class Host:
@@ -58,24 +61,25 @@ def _memory() -> tuple[int, int]:
 
 
 class Load:
-    """Samples the share of all cores in use, once a second, in the background."""
+    """Samples the share of all cores in use, once a second, from `begin` to `end`."""
 
     def __init__(self) -> None:
         self.busy: list[float] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
-    def __enter__(self) -> "Load":
+    def begin(self) -> None:
         self._thread.start()
-        return self
 
-    def __exit__(self, *error: object) -> None:
+    def end(self) -> None:
+        """End the samples, if they were begun. Idempotent."""
         self._stop.set()
-        self._thread.join()
+        if self._thread.ident is not None:
+            self._thread.join()
 
     def _run(self) -> None:
         before = _ticks()
-        while not self._stop.wait(1.0):
+        while not self._stop.wait(SAMPLING):
             after = _ticks()
             total = after[1] - before[1]
             if total:

@@ -2,52 +2,57 @@
 
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from .folder import RunFolder
-from .runlog import Record, line, merge, read
+from .merging import merge
 
 
-def gather(folder: RunFolder, server: Path, devices: Sequence[Record]) -> list[Record]:
-    """Write `run.jsonl` from the server's log and the supervisors' reports; return it.
+def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
+    """Write `run.jsonl` from the server's log and the supervisors' reports.
 
-    The server's model, or the last checkpoint if it had no time to leave one, becomes
-    `model.npz`.
+    `last` replaces the facts of the log's last record, `stop`. The server's model, or the last
+    checkpoint if it had no time to leave one, becomes `model.npz`. Both authors' logs stay where
+    they are if they cannot be merged.
     """
-    log = server / "run.jsonl"
-    own = list(read(log)) if log.is_file() else []
-    records = merge([own, list(devices)])
-    write_log(folder.records, records)
+    with _replacing(folder.records) as sink:
+        merge([folder.server / "run.jsonl", folder.reports], sink, last)
     for name in ("model.npz", "checkpoint.npz"):
-        if (server / name).is_file() and not (folder.path / "model.npz").exists():
-            (server / name).replace(folder.path / "model.npz")
-    shutil.rmtree(server, ignore_errors=True)
-    return records
+        left = folder.server / name
+        if left.is_file() and not (folder.path / "model.npz").exists():
+            left.replace(folder.path / "model.npz")
+    shutil.rmtree(folder.server, ignore_errors=True)
+    folder.reports.unlink(missing_ok=True)
 
 
 def recover(path: Path) -> None:
-    """Save what is left of a run whose conductor was killed: the server's log and model.
+    """Save what is left of a run whose conductor was killed: the logs and the model.
 
-    What only the conductor knew, from the devices' supervisors, is lost. Does nothing to a
-    folder that is complete.
+    Does nothing to a folder that is complete.
     """
     folder = RunFolder(path, path.name.rpartition("-")[2])
     if not folder.records.is_file() and (folder.server / "run.jsonl").is_file():
-        gather(folder, folder.server, [])
-        folder.discard_work()
-
-
-def write_log(path: Path, records: Sequence[Record]) -> None:
-    _replace(path, b"".join(map(line, records)))
+        folder.discard_work()  # first, as a disk may be full
+        gather(folder)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    _replace(path, json.dumps(content, indent=2, allow_nan=False).encode() + b"\n")
+    text = json.dumps(content, indent=2, allow_nan=False).encode() + b"\n"
+    with _replacing(path) as sink:
+        sink.write(text)
 
 
-def _replace(path: Path, content: bytes) -> None:
+@contextmanager
+def _replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of `path` at the end of the block, and of an error never."""
     beside = path.with_name(f".{path.name}.part")
-    beside.write_bytes(content)
-    beside.replace(path)
+    try:
+        with beside.open("wb") as sink:
+            yield sink
+        beside.replace(path)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

@@ -58,8 +58,3 @@ def read(path: Path) -> Iterator[Record]:
         while block := log.read(_BLOCK):
             whole, newline, rest = (rest + block).rpartition(b"\n")
             yield from _decode_lines(whole + newline)
-
-
-def merge(logs: list[list[Record]]) -> list[Record]:
-    """Several authors' records as one log, by the time they happened; ties keep their order."""
-    return sorted((record for log in logs for record in log), key=lambda record: record["at"])

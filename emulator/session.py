@@ -28,6 +28,10 @@ class Ending:
     """As in the log's last record: `canceled`, `stopped`, `failed`."""
     detail: str = ""
 
+    def facts(self) -> dict[str, str]:
+        """Return the facts of the log's last record, `stop`."""
+        return {"reason": self.reason, **({"detail": self.detail} if self.detail else {})}
+
 
 @dataclass(frozen=True)
 class Session:
@@ -120,13 +124,3 @@ class Session:
         )
         write_json(self.folder.path / "summary.json", summary)
         return summary
-
-
-def ended(records: Sequence[Record], ending: Ending) -> list[Record]:
-    """The log with its last word as the conductor has it: it knows why the server was told to."""
-    stops = [record for record in records if record["what"] == "stop"]
-    at = stops[-1]["at"] if stops else max((r["at"] for r in records), default=0.0)
-    last: Record = {"at": at, "what": "stop", "reason": ending.reason}
-    if ending.detail:
-        last["detail"] = ending.detail
-    return [*(record for record in records if record["what"] != "stop"), last]

@@ -73,7 +73,8 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     # a run's folder
     "tail": {"runlog"},
     "folder": {"errors", "lock", "spelling"},
-    "results": {"folder", "runlog"},
+    "merging": {"runlog"},
+    "results": {"folder", "merging"},
     "summary": {"roles", "runlog"},
     "host": set(),
     "installed": set(),

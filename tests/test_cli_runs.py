@@ -15,7 +15,7 @@ import pytest
 
 from emulator import lock
 from emulator.folder import RunFolder
-from emulator.results import write_log
+from emulator.runlog import Record, line
 
 from .two_runs import runs, synthetic
 from .typed_commands import Emulate, emulate
@@ -153,6 +153,10 @@ def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     with conducting(folder, ENDS):
         told = emulate("logs", "-f", "synthetic")
     assert told.out == emulate("logs", "synthetic").out
+
+
+def write_log(path: Path, records: list[Record]) -> None:
+    path.write_bytes(b"".join(map(line, records)))
 
 
 def test_scores_that_come_late_are_followed_too(

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from analysis.doubts import doubts
+from emulator import host
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.folder import RunFolder, create
+from emulator.host import Load
 from emulator.node.memory import Counts, cause
-from emulator.runlog import Record
+from emulator.runlog import Record, read
 from emulator.runtimes.docker import exits, runtime
 from emulator.runtimes.docker.attach import Ended, Said
 from emulator.runtimes.docker.prepare import World
@@ -181,6 +183,7 @@ class Played:
 
     def __init__(self, folder: RunFolder, *events: dict[str, Any]) -> None:
         self.folder, self.view, self.wires = folder, Onlooker(), Wires()
+        self.load = Load()
         folder.server.mkdir()
         scenario = loads(SCENARIO)
         client = engine(*events)
@@ -190,7 +193,7 @@ class Played:
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
         world = World(scenario, folder, orders(text=SCENARIO), "image", folder.path)
-        self.runtime = runtime.DockerRuntime(client, folder, world, self.view)
+        self.runtime = runtime.DockerRuntime(client, folder, world, self.view, self.load)
         self.runtime._lines = self.wires  # type: ignore[assignment]
         self.scenario, self.survivors = scenario, Survivors(2, [])
 
@@ -217,8 +220,8 @@ def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
 
     yield run
     for one in made:
-        for log in one.runtime._logs.values():
-            log.close()
+        one.runtime._logs.close()
+        one.load.end()
 
 
 KILLED = (event("kill", signal="9"), event("die", exitCode="137"))
@@ -228,14 +231,13 @@ def test_a_device_whose_container_dies_is_on_record(play: Callable[..., Played])
     run = play(*KILLED)
     run.begin()
     run.hear(Ended("far"))
-    (gone,) = [record for record in run.runtime.records if record["what"] == "exit"]
+    (gone,) = list(read(run.folder.reports))
     assert run.view.records[-1] == gone
     assert (gone["node"], gone["code"], gone["cause"]) == ("far", -9, "engine")
     assert "through Docker" in gone["reason"]
     assert not run.survivors.none
     run.hear(Ended("near"))
     assert run.survivors.none
-    run.runtime._logs["far"].flush()
     assert "through Docker" in (run.folder.devices / "far.log").read_text()
 
 
@@ -244,7 +246,7 @@ def test_a_device_that_ends_once_the_run_is_over_is_not(play: Callable[..., Play
     run.begin()
     run.write(3.0, "stop", reason="time")
     run.hear(Ended("far"), Ended("server"))
-    assert run.runtime.records == []
+    assert list(read(run.folder.reports)) == []
 
 
 def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
@@ -262,7 +264,7 @@ def test_a_supervisors_last_words_are_the_reason(play: Callable[..., Played]) ->
     run = play(event("die", exitCode="1"))
     run.begin()
     run.hear(Said("far", "the network interface eth0 is gone", None), Ended("far"))
-    (gone,) = run.runtime.records
+    (gone,) = read(run.folder.reports)
     assert gone["reason"].endswith("exit code 1: the network interface eth0 is gone")
 
 
@@ -273,8 +275,29 @@ def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], no
     report = {"what": "exit", "now": time.monotonic(), "code": -9, "cause": "host"}
     with pytest.raises(DeploymentError, match=f"{node} ended unasked: killed by the kernel"):
         run.hear(Said(node, "", report), Ended(node))
-    (gone,) = run.runtime.records
+    (gone,) = read(run.folder.reports)
     assert gone["node"] == node
+
+
+def test_the_hosts_load_is_sampled_from_the_start_to_the_stop(
+    play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To start a hundred containers makes any host busy, and spoils nothing."""
+    monkeypatch.setattr(host, "SAMPLING", 0.01)
+    monkeypatch.setattr(host, "_ticks", iter(zip(range(9999), range(9999), strict=True)).__next__)
+    run = play()
+    time.sleep(0.05)
+    assert run.load.busy == []
+    run.begin()
+    until = time.monotonic() + 5
+    while not run.load.busy:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    run.write(3.0, "stop", reason="time")
+    run.hear(Ended("server"))
+    sampled = len(run.load.busy)
+    time.sleep(0.05)
+    assert len(run.load.busy) == sampled
 
 
 # -- afterwards ------------------------------------------------------------------------------------

@@ -1,19 +1,31 @@
 """What the nodes left behind becomes a run folder that is complete, also after the worst."""
 
+import errno
+import io
 import json
+import tracemalloc
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from emulator import results, runlog
 from emulator.folder import RunFolder
+from emulator.merging import merge
+from emulator.runlog import Record
 
 SERVER = [
     {"at": -0.5, "what": "hello", "node": "a"},
     {"at": 0, "what": "start"},
-    {"at": 9.0, "what": "stop"},
+    {"at": 9.0, "what": "stop", "reason": "updates"},
 ]
 DEVICES = [{"at": 3.0, "what": "kill", "node": "a"}, {"at": 10.0, "what": "traffic", "node": "a"}]
+
+
+def write(path: Path, records: list[Record]) -> None:
+    path.write_bytes(b"".join(map(runlog.line, records)))
 
 
 @pytest.fixture
@@ -21,24 +33,24 @@ def folder(tmp_path: Path) -> RunFolder:
     made = RunFolder(tmp_path / "20250101T120000Z-abc123", "abc123")
     made.server.mkdir(parents=True)
     made.work.mkdir()
-    results.write_log(made.server / "run.jsonl", SERVER)
+    write(made.server / "run.jsonl", SERVER)
+    write(made.reports, DEVICES)
     return made
 
 
-def test_two_authors_one_log(folder: RunFolder) -> None:
-    records = results.gather(folder, folder.server, DEVICES)
-    assert [r["what"] for r in records] == ["hello", "start", "kill", "stop", "traffic"]
-    assert list(runlog.read(folder.records)) == records
+def test_two_authors_one_log_with_the_end_at_its_end(folder: RunFolder) -> None:
+    results.gather(folder)
+    records = list(runlog.read(folder.records))
+    assert [r["what"] for r in records] == ["hello", "start", "kill", "traffic", "stop"]
     assert not folder.server.exists()
+    assert not folder.reports.exists()
 
 
-def test_a_score_that_came_late_stands_where_it_is_booked(folder: RunFolder) -> None:
-    late = {"at": 4.0, "what": "evaluation", "scored": 8.5}
-    own = [*SERVER[:2], {"at": 6.0, "what": "update"}, late, SERVER[2]]
-    results.write_log(folder.server / "run.jsonl", own)
-    results.gather(folder, folder.server, DEVICES)
-    times = [record["at"] for record in runlog.read(folder.records)]
-    assert times == [-0.5, 0, 3.0, 4.0, 6.0, 9.0, 10.0]
+def test_the_conductor_has_the_last_word(folder: RunFolder) -> None:
+    results.gather(folder, {"reason": "failed", "detail": "no room"})
+    *others, last = runlog.read(folder.records)
+    assert "stop" not in {record["what"] for record in others}
+    assert last == {"at": 9.0, "what": "stop", "reason": "failed", "detail": "no room"}
 
 
 @pytest.mark.parametrize(
@@ -53,14 +65,20 @@ def test_a_score_that_came_late_stands_where_it_is_booked(folder: RunFolder) -> 
 def test_the_last_model_there_is(folder: RunFolder, left: list[str], kept: bytes | None) -> None:
     for name in left:
         (folder.server / name).write_bytes(name.encode())
-    results.gather(folder, folder.server, DEVICES)
+    results.gather(folder)
     model = folder.path / "model.npz"
     assert (model.read_bytes() if model.exists() else None) == kept
 
 
-def test_a_server_that_left_nothing(folder: RunFolder) -> None:
+@pytest.mark.parametrize(
+    "reports, at", [(DEVICES, 10.0), ([], 0.0), ([{"at": 3.0, "what": "kill"}], 3.0)]
+)
+def test_a_server_that_left_nothing(folder: RunFolder, reports: list[Record], at: float) -> None:
     (folder.server / "run.jsonl").unlink()
-    assert results.gather(folder, folder.server, DEVICES) == DEVICES
+    write(folder.reports, reports)
+    results.gather(folder, {"reason": "failed"})
+    last = {"at": at, "what": "stop", "reason": "failed"}
+    assert list(runlog.read(folder.records)) == [*reports, last]
 
 
 def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
@@ -68,7 +86,7 @@ def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
         log.write(b'{"at":9.5,"wha')  # the server was killed, too
     (folder.server / "checkpoint.npz").write_bytes(b"the last one")
     results.recover(folder.path)
-    assert list(runlog.read(folder.records)) == SERVER
+    assert list(runlog.read(folder.records)) == [*SERVER[:2], *DEVICES, SERVER[2]]
     assert (folder.path / "model.npz").read_bytes() == b"the last one"
     assert not folder.work.exists()
     before = folder.records.stat().st_mtime_ns
@@ -79,6 +97,57 @@ def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
 def test_nothing_to_recover(tmp_path: Path) -> None:
     results.recover(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_cannot_be_merged_stays(folder: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*anything: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(folder.path.rglob("*"))
+    with monkeypatch.context() as patched, pytest.raises(OSError, match="No space"):
+        patched.setattr(results, "merge", full)
+        results.gather(folder)
+    assert sorted(folder.path.rglob("*")) == before
+    results.recover(folder.path)
+    assert folder.records.is_file()
+
+
+# -- many records ----------------------------------------------------------------------------------
+
+
+@given(
+    logs=st.lists(
+        st.lists(st.sampled_from([-1.5, 0, 0.25, 7.0]), max_size=8), min_size=1, max_size=3
+    )
+)
+@settings(max_examples=50, deadline=None)
+def test_a_merge_sorts_by_time_and_ties_keep_their_order(logs: list[list[float]]) -> None:
+    records = [
+        [{"at": at, "what": "x", "of": number, "n": n} for n, at in enumerate(log)]
+        for number, log in enumerate(logs)
+    ]
+    with TemporaryDirectory() as place:
+        paths = [Path(place) / f"{number}.jsonl" for number in range(len(logs))]
+        for path, log in zip(paths, records, strict=True):
+            write(path, log)
+        sink = io.BytesIO()
+        merge([*paths, Path(place) / "missing.jsonl"], sink)
+    merged = [json.loads(text) for text in sink.getvalue().splitlines()]
+    assert merged == sorted((one for log in records for one in log), key=lambda one: one["at"])
+
+
+def test_a_merge_keeps_times_and_places_only(folder: RunFolder) -> None:
+    """Records weigh some 1.1 KB each in memory; a run of an hour has hundreds of thousands."""
+    count = 20_000
+    update = {"what": "update", "node": "home-7", "staleness": 3, "loss": 0.5, "values": 1200}
+    write(folder.server / "run.jsonl", [{"at": n / 100, **update} for n in range(count)])
+    write(folder.reports, [{"at": n / 2, "what": "traffic", "rx": n, "tx": n} for n in range(99)])
+    tracemalloc.start()
+    results.gather(folder)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert sum(1 for _ in runlog.read(folder.records)) == count + 99
+    assert peak < 80 * count
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:

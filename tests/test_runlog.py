@@ -89,13 +89,6 @@ def test_a_tail_sees_each_record_once_however_it_is_written(
     assert list(tail.read()) == []
 
 
-def test_logs_of_several_authors_become_one() -> None:
-    server = [{"at": 0.0, "what": "start"}, {"at": 2.0, "what": "stop"}]
-    devices = [{"at": 2.0, "what": "traffic"}, {"at": 1.0, "what": "kill"}]
-    merged = runlog.merge([server, devices])
-    assert [record["what"] for record in merged] == ["start", "kill", "stop", "traffic"]
-
-
 def test_a_listener_is_shown_what_is_written() -> None:
     sink, heard = io.BytesIO(), []
     log = RunLog(sink, heard.append)

@@ -13,7 +13,7 @@ from emulator.folder import RunFolder, conductor, create
 from emulator.host import Host
 from emulator.runlog import Record
 from emulator.scenario import load, loads, timeline
-from emulator.session import Ending, Session, ended
+from emulator.session import Ending, Session
 
 SCENARIO = loads(
     """
@@ -129,27 +129,12 @@ def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> Non
     assert summary["fidelity"]["kept_up"]
 
 
-# -- the last word ---------------------------------------------------------------------------------
-
-START = {"at": 0, "what": "start"}
-
-
 @pytest.mark.parametrize(
-    "records, at",
+    "ending, facts",
     [
-        ([], 0.0),
-        ([START, {"at": 3.0, "what": "pull"}], 3.0),
-        (
-            [START, {"at": 4.0, "what": "stop", "reason": "canceled"}, {"at": 5, "what": "pull"}],
-            4.0,
-        ),
+        (Ending("stopped"), {"reason": "stopped"}),
+        (Ending("failed", "no room"), {"reason": "failed", "detail": "no room"}),
     ],
 )
-def test_the_conductor_has_the_last_word(records: list[Record], at: float) -> None:
-    *others, last = ended(records, Ending("failed", "no room"))
-    assert others == [record for record in records if record["what"] != "stop"]
-    assert last == {"at": at, "what": "stop", "reason": "failed", "detail": "no room"}
-
-
-def test_an_ending_without_detail_has_none() -> None:
-    assert ended([], Ending("stopped")) == [{"at": 0.0, "what": "stop", "reason": "stopped"}]
+def test_an_ending_as_the_logs_last_word(ending: Ending, facts: dict[str, str]) -> None:
+    assert ending.facts() == facts

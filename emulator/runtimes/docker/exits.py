@@ -10,7 +10,6 @@ import requests
 from docker import DockerClient
 from docker.errors import DockerException
 
-from ...folder import RunFolder
 from ...units import Bytes
 from . import spec
 
@@ -40,8 +39,8 @@ class Exit(NamedTuple):
 class Exits:
     """Describes how the nodes of one run ended, and keeps each node's last exit."""
 
-    def __init__(self, client: DockerClient, folder: RunFolder) -> None:
-        self._client, self._folder = client, folder
+    def __init__(self, client: DockerClient, run: str) -> None:
+        self._client, self._run = client, run
         self._limits: dict[str, int | None] = {}
         self._words: dict[str, str] = {}
         self.last: dict[str, Exit] = {}
@@ -55,23 +54,16 @@ class Exits:
 
     def part(self, node: str, code: int, cause: str) -> Exit:
         """Describe the exit of the part of `node`, as its supervisor reports it."""
-        container, limit = spec.name(self._folder.run, node), self._limits[node]
+        container, limit = spec.name(self._run, node), self._limits[node]
         self.last[node] = of_part(self._client, container, node, limit, code, cause)
         return self.last[node]
 
     def container(self, node: str) -> Exit:
         """Ask the engine how the container of `node` ended."""
-        container, limit = spec.name(self._folder.run, node), self._limits[node]
+        container, limit = spec.name(self._run, node), self._limits[node]
         words = self._words.get(node, "")
         self.last[node] = of_container(self._client, container, node, limit, words)
         return self.last[node]
-
-    def obituary(self, node: str) -> str:
-        """Return why `node` ended, with the last lines of its log."""
-        log = self._folder.devices / f"{node}.log"
-        lines = log.read_text(encoding="utf-8").strip().splitlines()[-5:]
-        words = "\n".join(f"    {line}" for line in lines) or "    (it said nothing)"
-        return f"{node} ended unasked: {self.last[node].reason}; {log} ends with:\n{words}"
 
 
 def of_part(

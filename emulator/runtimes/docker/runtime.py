@@ -10,6 +10,7 @@ from ...actions import Action
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
 from ...folder import RunFolder
+from ...host import Load
 from ...roles import EVALUATOR, SERVER
 from ...run import View
 from ...runlog import Record
@@ -19,6 +20,7 @@ from . import labels, owners, spec
 from .attach import Ended, Lines, Said
 from .border import finished, refusals
 from .exits import Exit, Exits
+from .nodelogs import NodeLogs
 from .prepare import World
 from .sweep import sweep
 
@@ -35,23 +37,22 @@ LOOK = 0.1
 class DockerRuntime:
     """One run of a scenario as containers on a private network."""
 
-    def __init__(self, client: DockerClient, folder: RunFolder, world: World, view: View) -> None:
+    def __init__(
+        self, client: DockerClient, folder: RunFolder, world: World, view: View, load: Load
+    ) -> None:
+        """`load` samples the host from the run's zero to its end."""
         self._client, self._folder, self._world, self._view = client, folder, world, view
+        self._load = load
         self._net = spec.name(folder.run, "wan")
         self._lines = Lines()
         self._tail = Tail(world.output / "run.jsonl")
-        self.records: list[Record] = []
-        """What the devices did and suffered, as their supervisors say."""
         self._early: list[tuple[float, str, dict[str, Any]]] = []
         self._zero: float | None = None
         self._stopped = False
         self._gone: set[str] = set()
         """Nodes whose container has ended."""
-        self._exits = Exits(client, folder)
-        self._logs = {
-            node: (folder.devices / f"{node}.log").open("a", encoding="utf-8")
-            for node in world.nodes
-        }
+        self._exits = Exits(client, folder.run)
+        self._logs = NodeLogs(folder, world.nodes)
 
     # -- Runtime ---------------------------------------------------------------------------------
 
@@ -101,8 +102,7 @@ class DockerRuntime:
 
     def teardown(self) -> None:
         self._lines.close()
-        for log in self._logs.values():
-            log.close()
+        self._logs.close()
         sweep(self._client, self._folder.run)
 
     # -- on the way up -----------------------------------------------------------------------------
@@ -172,6 +172,7 @@ class DockerRuntime:
     def _follow(self, record: Record) -> None:
         if record["what"] == "start":
             self._zero = record["zero"]
+            self._load.begin()
             for now, node, fact in self._early:
                 self._note(now, node, fact)
         elif record["what"] == "stop":
@@ -180,6 +181,7 @@ class DockerRuntime:
             else:  # the run came to its own end meanwhile
                 self.given_up = ""
             self.stop, self._stopped = record, True
+            self._load.end()
         self._view.record(record)
 
     stop: Record | None = None
@@ -192,7 +194,7 @@ class DockerRuntime:
         fact = said.fact
         if fact is None:
             self._exits.said(said.node, said.text)
-            self._write(said.node, said.text)
+            self._logs.write(said.node, said.text)
         elif fact["what"] == "failed":
             raise DeploymentError(fact["detail"])
         elif fact["what"] == "lost":
@@ -217,17 +219,12 @@ class DockerRuntime:
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = {"at": at, "what": what, "node": node, **facts}
-        self.records.append(record)
+        self._logs.report(record)
         self._view.record(record)
         if what == "exit" and node not in (SERVER, EVALUATOR):
             self._survivors.ended(node, at)
         if what != "traffic":
-            self._write(node, f"{at:.3f} {what} {facts}")
-
-    def _write(self, node: str, text: str) -> None:
-        log = self._logs[node]
-        log.write(text + "\n")
-        log.flush()
+            self._logs.write(node, f"{at:.3f} {what} {facts}")
 
     def _ended(self, node: str) -> None:
         """A container has ended: as it should, or unasked."""
@@ -240,14 +237,18 @@ class DockerRuntime:
         if not vital or node not in self._exits.last:  # else its supervisor has said why
             self._exited(node, time.monotonic(), self._exits.container(node))
         if vital:
-            raise DeploymentError(self._exits.obituary(node))
+            raise DeploymentError(self._obituary(node))
         self._survivors.lost(node)
 
     def _exited(self, node: str, now: float, how: Exit) -> None:
         """Note that `node` ended unasked. Before the run's zero, the run cannot begin."""
         if self._zero is None:
-            raise DeploymentError(self._exits.obituary(node))
+            raise DeploymentError(self._obituary(node))
         self._note(now, node, {"what": "exit", **how._asdict()})
+
+    def _obituary(self, node: str) -> str:
+        why = self._exits.last[node].reason
+        return f"{node} ended unasked: {why}; {self._logs.ending(node)}"
 
     def _await_server(self) -> None:
         """Until the server has written the model and gone."""

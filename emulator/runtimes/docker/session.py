@@ -12,11 +12,12 @@ from ...errors import HostError
 from ...folder import create
 from ...host import Host, Load
 from ...learners.export import exported
-from ...results import gather, write_log
+from ...results import gather
 from ...run import View, run
+from ...runlog import read
 from ...scenario import Scenario, demand, shortfalls, timeline
 from ...scenario.demand import Host as Capacity
-from ...session import Ending, Session, ended
+from ...session import Ending, Session
 from ...shaping.backend import Backend
 from . import image
 from .border import connect
@@ -92,10 +93,11 @@ class _Played:
                 image=self._image.id,
                 tell=self._view.progress,
             )
-            self._runtime = DockerRuntime(self._client, session.folder, world, self._view)
-            with self._load:
-                run(session.scenario, session.timeline, self._runtime)
+            folder, load = session.folder, self._load
+            self._runtime = DockerRuntime(self._client, folder, world, self._view, load)
+            run(session.scenario, session.timeline, self._runtime)
         finally:
+            self._load.end()
             sweep(self._client, session.folder.run)  # a signal may have come amid the teardown
 
     def finish(self, ending: Ending | None) -> dict[str, Any]:
@@ -103,10 +105,8 @@ class _Played:
         session = self._session
         if ending is None and self._runtime and self._runtime.given_up:
             ending = Ending("failed", self._runtime.given_up)
-        devices = self._runtime.records if self._runtime else []
-        records = gather(session.folder, session.folder.server, devices)
-        if ending:
-            records = ended(records, ending)
-            write_log(session.folder.records, records)
+        session.folder.discard_work()  # no container needs it, and a disk may be full
+        gather(session.folder, ending.facts() if ending else None)
+        records = read(session.folder.records)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
         return session.conclude(records, busy=self._load.busy, quotas=quotas)

@@ -191,9 +191,8 @@ class _World:
     def _finish(self, ending: Ending | None) -> dict[str, Any]:
         """Whatever happened, the folder is complete, and says how it ended."""
         if ending:
-            facts = {"detail": ending.detail} if ending.detail else {}
             now = self._runtime.now if self._runtime else 0.0
-            self._log.write(now, "stop", reason=ending.reason, **facts)
+            self._log.write(now, "stop", **ending.facts())
         self._flush()
         state, model = self._state, self._folder.path / "model.npz"
         if self._learning.scores:

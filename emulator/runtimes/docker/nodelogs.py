@@ -1,0 +1,43 @@
+"""What nodes print and their supervisors report, on disk while the run goes on."""
+
+from collections import deque
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+from ...folder import RunFolder
+from ...runlog import Record, line
+
+LAST = 5
+"""Lines of each log that are kept in memory, too."""
+
+
+class NodeLogs:
+    """Writes `devices/NAME.log` for each of `nodes`, and `reports.jsonl`."""
+
+    def __init__(self, folder: RunFolder, nodes: Iterable[str]) -> None:
+        self._folder = folder
+        self._reports = folder.reports.open("ab", buffering=0)
+        self._logs = {node: self._path(node).open("ab", buffering=0) for node in nodes}
+        self._last = {node: deque[str](maxlen=LAST) for node in self._logs}
+
+    def _path(self, node: str) -> Path:
+        return self._folder.devices / f"{node}.log"
+
+    def write(self, node: str, text: str) -> None:
+        self._last[node].append(text)
+        self._logs[node].write(f"{text}\n".encode())
+
+    def report(self, record: Record) -> None:
+        """Write a record for the run's log."""
+        self._reports.write(line(record))
+
+    def ending(self, node: str) -> str:
+        """Return where the log of `node` is, and its last lines."""
+        lines = "\n".join(f"    {text}" for text in self._last[node] if text.strip())
+        return f"{self._path(node)} ends with:\n{lines or '    (it said nothing)'}"
+
+    def close(self) -> None:
+        for file in (self._reports, *self._logs.values()):
+            with suppress(OSError):
+                file.close()
