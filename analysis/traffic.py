@@ -51,23 +51,24 @@ def totals(run: Run) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=list(_WAYS))
 
 
-def busiest(own: pd.DataFrame, window: float) -> float:
-    """The highest mean Mbit/s over any stretch of at least `window` seconds between readings.
+def busiest(own: pd.DataFrame, window: float, at_once: float = 0.0) -> float:
+    """Return the highest mean Mbit/s over any stretch of at least `window` seconds.
 
     `own` holds one node's intervals in one direction. All of it is one stretch if it is
-    shorter; 0 if there is none.
+    shorter; 0 if there is none. `at_once`: bytes that each stretch has for nothing.
     """
     if own.empty:
         return 0.0
     at, until = own["at"].to_numpy(float), own["until"].to_numpy(float)
     sums = np.concatenate([[0.0], np.cumsum(own["bytes"].to_numpy(float))]) * 8 / 1e6
+    spare = at_once * 8 / 1e6
     first = np.arange(len(at))
     last = np.searchsorted(until, at + window - 1e-6)  # the first interval that ends late enough
     whole = last < len(at)
     if not whole.any():
-        return float(sums[-1] / (until[-1] - at[0]))
+        return float((sums[-1] - spare) / (until[-1] - at[0]))
     first, last = first[whole], last[whole]
-    return float(((sums[last + 1] - sums[first]) / (until[last] - at[first])).max())
+    return float(((sums[last + 1] - sums[first] - spare) / (until[last] - at[first])).max())
 
 
 def rebin(own: pd.DataFrame, edges: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ import pytest
 
 from analysis import read as read_run
 from analysis.doubts import doubts
+from analysis.figures import link_rates
 from emulator.errors import ScenarioError
 from emulator.runlog import Record, read
 from emulator.runtimes.virtual.session import play
@@ -286,6 +287,34 @@ SPARSE = "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep
 def test_a_run_that_is_fine_gives_no_reason_for_doubt(tmp_path: Path, overrides: list[str]) -> None:
     folder, *_ = played(tmp_path, *overrides, text=OVERLAPPING)
     assert doubts(read_run(folder)) == []
+
+
+@pytest.mark.parametrize("algorithm", ["adacomp", "asgd"])
+def test_links_that_keep_to_their_rate_are_not_blamed(tmp_path: Path, algorithm: str) -> None:
+    """A slow uplink: one frame is a peak, and the acknowledgements of a fast downlink a flood."""
+    devices = ", ".join(
+        f"{{name: {name}, link: {link}}}"
+        for name, link in {
+            "dial": "dial",
+            "dsl": "dsl",
+            "skew": "{up: {rate: 200kbit}, down: {rate: 50mbit}}",
+            "slow": "{up: {rate: 20kbit}, down: {rate: 50mbit}}",
+        }.items()
+    )
+    folder, *_ = played(
+        tmp_path,
+        f"devices=[{devices}]",
+        "faults=[]",
+        "stop={time: 2min}",
+        f"training.algorithm={algorithm}",
+        "virtual={learner: none, step: 20ms, boot: 50ms}",
+    )
+    run = read_run(folder)
+    assert doubts(run) == []
+    table = link_rates.table([run]).set_index(["node", "what"])
+    assert table["share"].max() < 1.05
+    full = {"adacomp": [("dsl", "rx"), ("skew", "tx")], "asgd": [("dial", "tx"), ("dsl", "tx")]}
+    assert set(table.loc[full[algorithm], "verdict"]) == {"saturated"}
 
 
 def test_faults_come_when_they_are_planned(overlapping: Played) -> None:
