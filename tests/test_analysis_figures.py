@@ -12,6 +12,8 @@ from analysis.__main__ import main
 from analysis.devices import devices
 from analysis.doubts import doubts
 from analysis.figures import (
+    accuracy_bytes,
+    accuracy_time,
     accuracy_updates,
     bytes_by_kind,
     device_traffic,
@@ -109,6 +111,37 @@ def test_accuracy_is_that_of_the_evaluations_in_per_cent(run: Run) -> None:
     table = accuracy_updates.table([run])
     assert table["updates"].to_list() == [200, 400, 600, 800, 1000]
     assert table["accuracy"].to_list() == (evaluations["accuracy"] * 100).to_list()
+
+
+def test_accuracy_over_time_has_the_faults_as_bands(run: Run, sizes: dict[str, list[Run]]) -> None:
+    table = accuracy_time.table([run])
+    measured, bands = (table[(table["what"] == "accuracy") == known] for known in (True, False))
+    assert measured["at"].to_list() == run.records("evaluation")["at"].to_list()
+    assert bands["what"].to_list() == ["crash", "partition"]
+    assert bands["until"].to_list() == faults.outages(run)["until"].to_list()
+    ax = drawing.render(accuracy_time, [run]).axes[0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        *("crash: fiber-1", "partition: adsl-0")
+    ]
+    assert ax.get_xlim()[1] > run.end * 0.9
+    several = drawing.render(accuracy_time, [run, run]).axes[0]
+    assert len(several.patches) == 0
+
+
+@pytest.mark.parametrize(
+    ("figure", "label"),
+    [
+        (accuracy_time, "time (s)"),
+        (accuracy_bytes, "bytes pushed"),
+        (update_rate, "time (s)"),
+        (server_traffic, "time (s)"),
+        (device_traffic, "time (s)"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else drawing.name(value),
+)
+def test_axes_are_labelled_in_words(run: Run, figure: drawing.FigureModule, label: str) -> None:
+    drawn = drawing.render(figure, [run])
+    assert {ax.get_xlabel() for ax in drawn.axes} - {""} == {label}
 
 
 def test_server_traffic_has_the_records_rates_and_the_faults_as_bands(run: Run) -> None:

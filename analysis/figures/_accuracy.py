@@ -12,12 +12,13 @@ from ..theme import nothing, series
 
 def table(runs: Sequence[Run], over: str) -> pd.DataFrame:
     """Columns `run`, `over`, `accuracy` (per cent): a row an evaluation."""
+    return stack(runs, lambda run: rows(run, over), [over, "accuracy"])
 
-    def rows(run: Run) -> pd.DataFrame:
-        evaluations = run.records("evaluation")
-        return evaluations[[over]].assign(accuracy=evaluations["accuracy"] * 100)
 
-    return stack(runs, rows, [over, "accuracy"])
+def rows(run: Run, over: str) -> pd.DataFrame:
+    """Return the same of one run, without its name."""
+    evaluations = run.records("evaluation")
+    return evaluations[[over]].assign(accuracy=evaluations["accuracy"] * 100)
 
 
 def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:

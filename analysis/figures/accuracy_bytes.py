@@ -24,7 +24,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
     shown = table[table["push_bytes"] > 0]  # zero has no place on a logarithmic axis
-    _accuracy.draw(shown, ax, "push_bytes", "push_bytes")
+    _accuracy.draw(shown, ax, "push_bytes", "bytes pushed")
     if not shown.empty:
         low, high = shown["push_bytes"].min(), shown["push_bytes"].max()
         ax.set_xscale("log")

@@ -99,7 +99,7 @@ def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     grid[0][0].set_xlim(*extent(table))
     for column, label in enumerate(_WAYS.values()):
         grid[0][column].set_title(label, loc="left")
-        grid[-1][column].set_xlabel("at (s)")
+        grid[-1][column].set_xlabel("time (s)")
     _fault_legend(table, ax)
 
 
@@ -140,7 +140,7 @@ def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
         panel.set_xlim(*extent(table))
         panel.set_ylim(len(keys), 0)
         panel.set_title(label, loc="left")
-        panel.set_xlabel("at (s)")
+        panel.set_xlabel("time (s)")
         panel.grid(visible=False)
         step = -(-len(keys) // _MOST_NAMES)
         panel.set_yticks(np.arange(len(keys))[::step] + 0.5, _names(keys)[::step], fontsize=6.5)

@@ -70,7 +70,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         if len(colours) == 1:
             shade(panel, struck)
     top, bottom = grid[0][0], grid[1][0]
-    bottom.set_xlabel("at (s)")
+    bottom.set_xlabel("time (s)")
     if len(colours) > 1:
         above(top)
     elif not struck.empty:

@@ -63,7 +63,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
             baseline=None,
             zorder=3,
         )
-    ax.set_xlabel("at (s)")
+    ax.set_xlabel("time (s)")
     ax.set_ylabel("updates / s")
     ax.set_ylim(bottom=0)
     struck = table[table["what"] != "update"]
