@@ -65,8 +65,15 @@ def facts(run: Run) -> list[Row]:
         ("versions", _pairs(manifest.get("versions"))),
         ("image", _image(manifest.get("image"))),
         ("on the wire", _encrypted(manifest.get("encrypted"))),
+        *(("keys not kept", f"{', '.join(one['keys'])}: {one['why']}") for one in _unkept(run)),
     ]
     return [(name, str(value)) for name, value in rows if value]
+
+
+def _unkept(run: Run) -> list[dict[str, Any]]:
+    """Return the keys of the scenario that the runtime did not keep, as the manifest has them."""
+    told = run.manifest.get("not_kept")
+    return [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
 
 
 def ended_by(run: Run) -> str:

@@ -17,6 +17,7 @@ from .results import write_json
 from .runlog import Record
 from .scenario import Scenario, Timed, dump
 from .scenario.timeline import lines
+from .scenario.unkept import unkept
 from .summary import summarise
 
 
@@ -98,6 +99,7 @@ class Session:
                 **versions(packages),
             },
             "host": host.plain(),
+            "not_kept": [one.plain() for one in unkept(self.scenario, self.runtime)],
         }
 
     def conclude(

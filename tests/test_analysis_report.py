@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis import FIGURES, drawing, page, read
+from analysis import FIGURES, drawing, page, read, sections
 from analysis.compare import compare, compare_html, readable, rows
 from analysis.doubts import doubts, kept_up
 from analysis.figures import (
@@ -19,7 +19,7 @@ from analysis.labels import labels
 from analysis.protocol import algorithm, sentence
 from analysis.quantities import figures, seconds, size
 from analysis.report import report
-from analysis.runs import COLUMNS
+from analysis.runs import COLUMNS, Run
 
 from .handmade_run import act, update, written
 from .synthetic_run import Synthetic
@@ -165,6 +165,12 @@ def test_labels_tell_only_what_sets_runs_apart(folder: Path, tmp_path: Path) -> 
     assert labels([run]) == ["synthetic"]
     assert labels([run, other]) == ["adacomp", "asgd"]
     assert len(set(labels([run, run]))) == 2
+
+
+def test_the_report_names_the_keys_that_were_not_kept(tmp_path: Path) -> None:
+    told = {"not_kept": [{"keys": ["server.link.up.setup"], "why": "sent at once"}]}
+    facts = sections.facts(Run(tmp_path, manifest=told))
+    assert ("keys not kept", "server.link.up.setup: sent at once") in facts
 
 
 def test_the_protocol_is_told_in_full(folder: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from emulator.folder import RunFolder, conductor, create
 from emulator.host import Host
 from emulator.runlog import Record
-from emulator.scenario import load, loads, timeline
+from emulator.scenario import dump, load, loads, timeline
 from emulator.session import Ending, Session
 
 SCENARIO = loads(
@@ -111,7 +112,19 @@ def test_a_folder_says_what_was_planned(session: Session) -> None:
         "runtime": "virtual",
         "host": {"name": "bench", "cores": 2, "memory": 1 << 34},
         "tcp": "ideal",
+        "not_kept": [],
     }
+
+
+def test_a_manifest_says_what_the_runtime_does_not_keep(session: Session) -> None:
+    changed = loads(dump(SCENARIO), ["devices[0].profile={memory: 1GiB}"])
+    replace(session, scenario=changed).describe(HOST, ())
+    assert content(session.folder, "manifest.json")["not_kept"] == [
+        {
+            "keys": ["devices[0].profile.memory"],
+            "why": "no device runs out of memory in virtual time",
+        }
+    ]
 
 
 def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> None:
