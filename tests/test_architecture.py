@@ -85,6 +85,10 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"installed", "summary"},
     },
     "deal": {"datasets", "errors", "scenario"},
+    "preflight": {
+        *{"calibration", "deal", "errors", "host", "laws", "learners", "link", "models"},
+        *{"scenario", "shaping", "units"},
+    },
     "run": {"actions", "cancel", "core", "runlog", "scenario"},
     "node": {
         *_PLUGINS,
@@ -108,15 +112,15 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"actions", "calibration", "codecs", "core", "datasets", "deal", "errors", "faults"},
         *{"kinds", "laws", "layout", "learners", "link", "models", "node", "roles", "scenario"},
         *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
-        *{"cache", "installed", "lock", "pulls", "tail", "transport", "units"},
+        *{"cache", "installed", "lock", "preflight", "pulls", "tail", "transport", "units"},
     },
-    "sweep": {"deal", "errors", "results", "run", "runlog", "runtimes", "scenario"},
+    "sweep": {"deal", "errors", "preflight", "results", "run", "runlog", "runtimes", "scenario"},
     "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},
     "doctor": {"datasets", "errors", "host", "installed", "runtimes", "shaping"},
     "cli": {
-        *{"doctor", "errors", "folder", "host", "node", "results", "runlog", "runtimes"},
-        *{"algorithms", "calibration", "cancel", "codecs", "models", "scenario", "sweep", "tail"},
-        "units",
+        *{"algorithms", "calibration", "cancel", "codecs", "doctor", "errors", "folder"},
+        *{"host", "link", "models", "node", "preflight", "results", "runlog"},
+        *{"runtimes", "scenario", "sweep", "tail", "units"},
     },
 }
 ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may import it

@@ -16,9 +16,9 @@ from emulator.units import Seconds
 
 from .synthetic_run import Synthetic
 from .two_runs import runs, synthetic
-from .typed_commands import Emulate, emulate, scenario
+from .typed_commands import Emulate, data, emulate, scenario
 
-__all__ = ["emulate", "runs", "synthetic"]
+__all__ = ["data", "emulate", "runs", "synthetic"]
 
 
 @pytest.fixture
@@ -58,7 +58,7 @@ def test_what_cannot_be_compared(
 
 
 @pytest.fixture
-def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None) -> dict[str, Any]:
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
     from emulator import calibration
     from emulator.calibration import measuring
@@ -105,7 +105,7 @@ def test_a_scenario_is_played_on_both_runtimes(
     assert both_runtimes["seeds"] == [("docker", 5), ("virtual", 5)]
     assert both_runtimes["virtual"].step.lognormal[0] == pytest.approx(0.03)  # as it was meanwhile
     assert "a step took a core 20.00 ms before, and 40.00 ms after the containers ran" in told.err
-    assert "pair in virtual time\n" in told.out and "pair in containers on this host" in told.out
+    assert "pair in virtual time\n" in told.out and "pair in containers\n" in told.out
     assert re.search(r"\nbytes a push +([\d,]+) +\1 +none\n", told.out), told.out
     assert "docker       runs/pair/1-docker\n" in told.out
     found = emulate(*words, "--json", "--out", "drawn").json
@@ -140,6 +140,18 @@ def test_what_is_missing_is_said_before_anything_is_played(
     monkeypatch.setattr(session, "require", require)
     told = emulate("compare", "--runtimes", scenario(Path.cwd()))
     assert (told.code, told.err) == (1, "emulate: no engine\n")
+    assert both_runtimes["seeds"] == []
+
+
+def test_what_virtual_time_would_refuse_is_said_before_anything_is_played(
+    emulate: Emulate, both_runtimes: dict[str, Any]
+) -> None:
+    given = ("--set", "virtual.learner=none", "--set", "stop.accuracy=90%")
+    told = emulate("compare", "--runtimes", scenario(Path.cwd()), *given)
+    assert (told.code, told.err) == (
+        2,
+        "stop.accuracy: with virtual.learner none nobody learns: leave it out\n",
+    )
     assert both_runtimes["seeds"] == []
 
 

@@ -14,9 +14,9 @@ from emulator.scenario.deadlines import Step, late
 from emulator.units import Seconds
 
 from .made_up_calibration import FOUND, kept
-from .typed_commands import Emulate, emulate
+from .typed_commands import Emulate, data, emulate
 
-__all__ = ["emulate", "kept"]
+__all__ = ["data", "emulate", "kept"]
 
 PIS = """
 name: pis
@@ -69,7 +69,7 @@ def test_local_steps_are_counted_as_they_are() -> None:
 
 
 def test_check_takes_the_step_from_the_scenario_or_the_calibration(
-    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    emulate: Emulate, tmp_path: Path, data: None
 ) -> None:
     file = tmp_path / "pis.yaml"
     file.write_text(PIS)

@@ -152,6 +152,20 @@ def test_what_takes_data_to_see_is_seen_before_anything_is_played(
     assert played() == []
 
 
+def test_what_any_point_refuses_is_said_before_a_step_is_measured(
+    file: Path, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(*anything: object, **more: object) -> None:
+        raise AssertionError("calibrated before all points were looked at")
+
+    monkeypatch.setattr("emulator.runtimes.virtual.session.calibrated", measured)
+    file.write_text(SCENARIO.replace("learner: none, step: 10ms, boot: 1s", "learner: numpy"))
+    chosen = "training={dataset: mnist, model: mnist-cnn, codec: dense}"
+    points = Grid(file, over=(f"{chosen},{chosen.split('=')[1].replace('cnn', 'mlp')}",)).points()
+    with pytest.raises(ScenarioError, match=r"virtual\.learner: NumPy learns perceptrons only"):
+        made_up(points, tmp_path / "out")
+
+
 def test_the_page_shows_how_to_do_it_in_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

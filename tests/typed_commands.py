@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emulator import datasets
+from emulator import datasets, preflight
 from emulator.cli import main
 from emulator.datasets.examples import Examples
 
@@ -82,7 +82,8 @@ def scenario(tmp_path: Path, *changes: tuple[str, str]) -> Path:
 
 @pytest.fixture
 def data(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Images, as if they had been fetched."""
+    """Images, as if they had been fetched, on a machine that has TensorFlow."""
     labels = np.arange(200, dtype=np.uint8) % 10
     some = Examples(np.zeros((200, 8, 8), np.uint8), labels, 16)
     monkeypatch.setattr(datasets, "load", lambda name: datasets.Dataset(name, some, some))
+    monkeypatch.setattr(preflight, "tensorflow_version", lambda: "2.0.0")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .after import runs_readable, short
+from .options import ON
 from .output import enduring
-from .play import EXIT_CODES, ON, watched
+from .play import EXIT_CODES, watched
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
@@ -30,10 +31,13 @@ def agree(
     What a step takes is measured before and after the containers' run, to see whether the host
     holds its speed, and meanwhile, on the host that they make busy: virtual time reckons with that.
     """
+    from ..preflight import preflight
     from ..runtimes.docker.session import require
     from ..scenario import load
 
     scenario = load(file, overrides)
+    for on in ("docker", "virtual"):
+        preflight(scenario, on).require()
     require()
     before = _calibrate(scenario) if scenario.virtual.open else None
     with _alongside(scenario) if before else nullcontext() as meter:

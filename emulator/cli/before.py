@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import FILE, JSON_OPTION, SET
+from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
@@ -17,40 +17,64 @@ if TYPE_CHECKING:
 @click.command(short_help="What would be played, and can this host carry it?")
 @FILE
 @SET
+@ON_OPTION(help="Where `emulate run` would play it.")
 @JSON_OPTION
-def check(file: Path, overrides: tuple[str, ...], as_json: bool) -> None:
+def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> None:
     """Say what the scenario FILE means, and whether this host can carry it. Starts nothing.
 
-    Shows the resolved devices and links, the faults as compiled from the seed, and what all of
-    it wants of this host. The exit code is 2 if the file is wrong, with every mistake and its
-    place, and 1 if the host is too small for it.
+    Shows the resolved devices and links, the faults as compiled from the seed, what all of it
+    wants of this host, the keys that a runtime does not keep, and all for which `emulate run` would
+    refuse it, but for what only the Docker engine knows: see `emulate doctor`. The exit code is 2
+    if the file is wrong, with every mistake and its place, and 1 if this host lacks something.
+
+    In JSON every quantity is a number: times in seconds, rates in bits a second, memory in bytes,
+    CPU shares in cores, other shares from 0 to 1; null where there is no rate or no quota.
 
     \b
     emulate check scenarios/quickstart.yaml
     emulate check scenarios/quickstart.yaml --set 'devices[0].count=40'
+    emulate check scenarios/quickstart.yaml --on virtual
     """
     from ..host import Host
+    from ..preflight import preflight
     from ..scenario import demand, load, shortfalls, world
     from ..scenario.deadlines import late
     from ..scenario.demand import Host as Capacity
+    from ..scenario.unkept import unkept
 
     scenario, host = load(file, overrides), Host.here()
     shown, wanted = world(scenario), demand(scenario)
-    short = shortfalls(wanted, Capacity(host.cores, host.available))
-    short += late(scenario, _step(scenario))
+    short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
+    for found in short.values():
+        found += late(scenario, _step(scenario))
+    refusals = {one: preflight(scenario, one, host).refusals for one in ON}
+    ignored = {one: unkept(scenario, one) for one in ON}
     if as_json:
         content = {
             **shown.plain(),
             "demand": wanted.plain(),
             "host": {**host.plain(), "available": host.available},
-            "shortfalls": [one.plain() for one in short],
+            "shortfalls": [one.plain() for one in short["docker"]],
+            "refusals": {one: list(map(str, errors)) for one, errors in refusals.items()},
+            "not_kept": {one: [key.plain() for key in keys] for one, keys in ignored.items()},
         }
         click.echo(json.dumps(content, indent=2))
     else:
-        from .tables import print_world
+        from .tables import Findings, demand_table, print_world
 
-        print_world(scenario, shown, wanted, host, short)
-    sys.exit(1 if any(one.fatal for one in short) else 0)
+        findings = {
+            one: Findings(
+                on=words,
+                refused=list(map(str, refusals[one])),
+                warned=[str(found) for found in short[one] if not found.fatal],
+                unkept=list(map(str, ignored[one])),
+            )
+            for one, words in ON.items()
+        }
+        (other,) = ON.keys() - {on}
+        table = demand_table(wanted, host) if on == "docker" else None
+        print_world(scenario, shown, table, findings[on], findings[other])
+    sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 
 def _step(scenario: "Scenario") -> "Step | None":

@@ -15,6 +15,13 @@ SET = click.option(
     metavar="PATH=VALUE",
     help="Override a key of the scenario, as --set training.batch_size=32. Repeatable.",
 )
+ON = {"docker": "containers", "virtual": "virtual time"}
+"""The runtimes, and what each is in words."""
+
+ON_OPTION = partial(
+    click.option, "--on", type=click.Choice(list(ON)), default="docker", show_default=True
+)
+"""To be called with a help: what is done there."""
 RUNS_OPTION = click.option(
     "--runs",
     type=click.Path(path_type=Path),

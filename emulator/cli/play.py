@@ -10,7 +10,7 @@ import click
 from ..cancel import canceling
 from ..errors import HostError
 from .after import page, short
-from .options import FILE, JSON_OPTION, RUNS_OPTION, SET
+from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
 from .progress import Progress, amount
 
@@ -20,18 +20,10 @@ if TYPE_CHECKING:
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
 
-ON = {"docker": "containers on this host", "virtual": "virtual time"}
-"""The runtimes, and what each is."""
-
-
 @click.command(short_help="Play a scenario, in containers or in virtual time.")
 @FILE
 @SET
-@click.option(
-    "--on",
-    type=click.Choice(list(ON)),
-    default="docker",
-    show_default=True,
+@ON_OPTION(
     help="In containers, real and in real time; or in virtual time: exact, repeatable, and with "
     "neither Docker nor root.",
 )
@@ -79,8 +71,11 @@ def watched(
     Raises Canceled where a signal ends it before it has a folder; later that is a run's outcome.
     """
     from ..scenario import timeline
+    from ..scenario.unkept import unkept
 
     play = player(on)
+    for ignored in unkept(scenario, on):
+        click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)

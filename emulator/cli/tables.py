@@ -1,7 +1,7 @@
 """Tables for people: wide enough for what they hold, also where there is no terminal."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
 
@@ -10,15 +10,24 @@ from rich.table import Table
 from rich.text import Text
 
 from ..host import Host
+from ..link import Link
 from ..scenario import Scenario
-from ..scenario.demand import PORTS, Demand, Shortfall
-from ..scenario.world import DeviceRow, FaultRow, World
+from ..scenario.algorithm import flow
+from ..scenario.demand import PORTS, Demand
+from ..scenario.dump import plain
+from ..scenario.world import DeviceRow, FaultRow, HazardRow, World, describe
+from ..units import Bytes, Fraction, Share
 
 MOST = 40
 """Rows of one table that a person still reads; `--json` has them all."""
 
 WIDE = 160
 """Columns where no terminal sets a bound: a file, a pipe."""
+
+_CHOSEN = (
+    *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull", "split"),
+)
+"""Keys of `training` that choose the method; most have parameters of their own."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -41,39 +50,61 @@ def table(*columns: str, title: str | None = None) -> Table:
     return made
 
 
+@dataclass(frozen=True)
+class Findings:
+    """What `emulate check` has to say of a scenario on one runtime."""
+
+    on: str
+    """In words, as `containers`."""
+    refused: Sequence[str]
+    """Why `emulate run` would refuse it."""
+    warned: Sequence[str]
+    unkept: Sequence[str]
+    """Keys that the runtime does not keep, each with the reason."""
+
+
 def print_world(
     scenario: Scenario,
     world: World,
-    wanted: Demand,
-    host: Host,
-    short: Sequence[Shortfall],
+    demanded: Table | None,
+    found: Findings,
+    other: Findings,
 ) -> None:
-    """The resolved world as `emulate check` shows it."""
+    """Print the resolved world, what it wants (`demanded`), and what was `found` on the runtime
+    that it is checked for, and on the `other`."""
     out = console()
-    out.print(Text(world.name, "bold"), *_training(scenario, world), sep="\n")
-    out.print(f"server: {world.server}\n")
+    out.print(Text(world.name, "bold"), *_training(scenario), sep="\n")
+    out.print(f"server: {_link(world.server)}\n")
     alike = list(_together(world.devices))
-    out.print(_rows(f"{len(world.devices)} devices", alike), _more(alike))
+    out.print(_devices(f"{len(world.devices)} devices", alike), _more(alike))
     if world.faults:
         out.print(_faults(world.faults), _more(world.faults))
     if world.hazards:
-        title = "faults that devices draw, by iteration"
-        out.print(_rows(title, world.hazards), _more(world.hazards))
-    out.print(_demand(wanted, host), "")
-    for one in short:
-        out.print(Text(one.severity, "red" if one.fatal else "yellow"), str(one))
-    if not short:
+        out.print(_hazards(world.hazards), _more(world.hazards))
+    if demanded:
+        out.print(demanded, "")
+    for findings in (found, other):
+        for line in findings.unkept:
+            out.print(Text("note", "yellow"), f"not kept in {findings.on}: {line}", soft_wrap=True)
+    for line in other.refused:
+        out.print(Text("note", "yellow"), f"refused in {other.on}: {line}", soft_wrap=True)
+    for line in found.refused:
+        out.print(Text("error", "red"), line, soft_wrap=True)
+    for line in found.warned:
+        out.print(Text("warning", "yellow"), line, soft_wrap=True)
+    if not found.refused and not found.warned:
         out.print(Text("ok", "green"), "this host can carry it")
 
 
-def _training(scenario: Scenario, world: World) -> Iterable[str]:
+def _training(scenario: Scenario) -> Iterable[str]:
     training, stop = scenario.training, scenario.stop
     yield (
-        f"{training.model} on {training.dataset} (split: {training.split.kind}), "
-        f"batches of {training.batch_size}, learning rate {training.learning_rate:g}, seed "
-        f"{scenario.seed}"
+        f"{training.model} on {training.dataset}, batches of {training.batch_size}, learning rate "
+        f"{training.learning_rate:g}, seed {scenario.seed}"
     )
-    yield f"algorithm: {world.algorithm}"
+    yield f"algorithm: {training.described}"
+    for name in _CHOSEN:
+        yield f"{name}: {_chosen(getattr(training, name))}"
     ends = [
         f"{stop.updates} updates" if stop.updates else "",
         f"accuracy {stop.accuracy}" if stop.accuracy is not None else "",
@@ -81,6 +112,17 @@ def _training(scenario: Scenario, world: World) -> Iterable[str]:
     ]
     every = f"measured every {scenario.evaluate.every} updates"
     yield f"until: {' or '.join(filter(None, ends))}; {every}"
+
+
+def _chosen(value: Any) -> str:
+    """Return a kind with all its parameters, or as a bare word if it has none, as YAML has it."""
+    written = plain(value)
+    bare = isinstance(written, dict) and written.keys() == {"kind"}
+    return str(written["kind"]) if bare else flow(written)
+
+
+def _link(link: Link) -> str:
+    return f"up {describe(link.up)}, down {describe(link.down)}" if link.shaped else "unshaped"
 
 
 def _together(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
@@ -97,10 +139,25 @@ def _group(name: str) -> str:
     return group if number.isdigit() else name
 
 
-def _rows(title: str, rows: Sequence[Any]) -> Table:
-    made = table(*[field.name for field in fields(rows[0])], title=title)
+def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
+    made = table(*[field.name for field in fields(DeviceRow)], title=title)
     for row in rows[:MOST]:
-        made.add_row(*(str(cell) or "-" for cell in astuple(row)))
+        made.add_row(
+            row.name,
+            row.profile or "-",
+            "no quota" if row.cpu is None else str(Share(row.cpu)),
+            str(Bytes(row.memory)),
+            describe(row.up),
+            describe(row.down),
+            ", ".join(row.failures) or "-",
+        )
+    return made
+
+
+def _hazards(rows: Sequence[HazardRow]) -> Table:
+    made = table("node", "fault", "per_iteration", title="faults that devices draw, by iteration")
+    for row in rows[:MOST]:
+        made.add_row(row.node, row.fault, str(Fraction(row.per_iteration)))
     return made
 
 
@@ -117,7 +174,8 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST} more (--json shows all)\n" if len(rows) > MOST else ""
 
 
-def _demand(wanted: Demand, host: Host) -> Table:
+def demand_table(wanted: Demand, host: Host) -> Table:
+    """Return what containers want of this host beside what it has."""
     made = table("", "wanted", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
     made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")

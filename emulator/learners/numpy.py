@@ -62,12 +62,8 @@ class _Perceptron:
     """The two passes through a layout's dense layers."""
 
     def __init__(self, layout: Layout) -> None:
-        if not _is_perceptron(layout):
-            known = [name for name, model in MODELS.items() if _is_perceptron(model.layout)]
-            raise ValueError(
-                f"NumPy learns perceptrons only, {' or '.join(known)}: take one of them, or "
-                "TensorFlow as the learner"
-            )
+        if why := refusal(layout):
+            raise ValueError(why)
         one_thread()
         parts = [(variable.shape, at) for variable, at in layout]
         self._layers = list(zip(parts[::2], parts[1::2], strict=True))
@@ -113,6 +109,17 @@ def _cross_entropy(logits: Array, y: Array) -> tuple[Array, Array]:
     softmax = powers / sums
     softmax[rows, y] -= 1
     return losses, softmax
+
+
+def refusal(layout: Layout) -> str:
+    """Return why NumPy cannot learn a model of this `layout`; nothing if it can."""
+    if _is_perceptron(layout):
+        return ""
+    known = [name for name, model in MODELS.items() if _is_perceptron(model.layout)]
+    return (
+        f"NumPy learns perceptrons only, {' or '.join(known)}: take one of them, or "
+        "TensorFlow as the learner"
+    )
 
 
 def _is_perceptron(layout: Layout) -> bool:

@@ -1,27 +1,29 @@
-"""The resolved world as tables: what `emulate check` prints, and its JSON."""
+"""The resolved world in base units: what `emulate check` prints in words, or as JSON."""
 
 import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..link import Link, Side
-from ..units import Bytes, Fraction, Share
 from .devices import Device
-from .model import Scenario
+from .model import Scenario, Training
 from .timeline import Struck, outages
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device, its quantities as people write them."""
+    """One device, its quantities in base units."""
 
     name: str
-    profile: str
-    cpu: str
-    memory: str
-    up: str
-    down: str
-    failures: str
+    profile: str | None
+    cpu: float | None
+    """Cores of this host; None: no quota."""
+    memory: int
+    """Bytes."""
+    up: Side
+    down: Side
+    failures: tuple[str, ...]
+    """Names of the failure profiles."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,8 @@ class HazardRow:
 
     node: str
     fault: str
-    per_iteration: str
+    per_iteration: float
+    """The chance that an iteration ends in it."""
 
 
 @dataclass(frozen=True)
@@ -48,23 +51,31 @@ class World:
     """All that a scenario comes to."""
 
     name: str
-    algorithm: str
+    seed: int
+    training: Training
     devices: tuple[DeviceRow, ...]
-    server: str
+    server: Link
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self)
+        """As JSON holds it: bytes, seconds, bits a second, cores, and shares of 1."""
+        return {**asdict(self), "algorithm": self.training.described, "training": _plain(self)}
+
+
+def _plain(world: World) -> dict[str, Any]:
+    """Return what is trained and how, each chosen kind with all its parameters."""
+    parts = {name: getattr(world.training, name) for name in Training.model_fields}
+    return {name: asdict(one) if hasattr(one, "kind") else one for name, one in parts.items()}
 
 
 def world(scenario: Scenario) -> World:
     return World(
         name=scenario.name,
-        algorithm=scenario.training.described,
+        seed=scenario.seed,
+        training=scenario.training,
         devices=tuple(map(_device, scenario.nodes)),
-        server=_link(scenario.server.link),
+        server=scenario.server.link,
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
     )
@@ -77,23 +88,20 @@ def describe(side: Side) -> str:
         str(side.delay) if side.delay else "",
         f"±{side.jitter}" if side.jitter else "",
         f"{side.loss} loss" if side.loss else "",
+        f"{side.setup} set-up" if side.setup else "",
     ]
     return " ".join(filter(None, parts)) or "unshaped"
-
-
-def _link(link: Link) -> str:
-    return f"up {describe(link.up)}, down {describe(link.down)}" if link.shaped else "unshaped"
 
 
 def _device(device: Device) -> DeviceRow:
     return DeviceRow(
         name=device.name,
-        profile=device.profile or "",
-        cpu="no quota" if device.cpu is None else str(Share(device.cpu)),
-        memory=str(Bytes(device.memory)),
-        up=describe(device.link.up),
-        down=describe(device.link.down),
-        failures=", ".join(profile.name for profile in device.failures),
+        profile=device.profile,
+        cpu=device.cpu,
+        memory=device.memory,
+        up=device.link.up,
+        down=device.link.down,
+        failures=tuple(profile.name for profile in device.failures),
     )
 
 
@@ -104,6 +112,5 @@ def _fault(struck: Struck) -> FaultRow:
 
 def _hazards(device: Device) -> tuple[HazardRow, ...]:
     return tuple(
-        HazardRow(device.name, one["kind"], str(Fraction(one["per_iteration"])))
-        for one in device.hazards
+        HazardRow(device.name, one["kind"], float(one["per_iteration"])) for one in device.hazards
     )

@@ -47,6 +47,11 @@ SHORTEST_QUEUE = 16
 UNRATED_QUEUE = 10_000
 """Packets; more than TCP's windows let under way."""
 UNFELT = "100gbit"
+FASTEST = 100e9
+"""Bits a second that a rate must stay below: it needs a peak rate above it, `UNFELT`."""
+SLOWEST = 100.0
+"""Bits a second that a rate needs: the kernel holds the time of a burst in 32 bits of 64 ns, and a
+frame would take longer than these 275 s below 45 bit/s."""
 ANY_SEGMENTS = 65535
 FEW_SEGMENTS = 4
 """A bucket of fewer frames would make everyone's superpackets short for the sake of a slow link."""

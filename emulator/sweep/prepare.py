@@ -7,7 +7,8 @@ measured: else each would see the others in its own times.
 from collections.abc import Callable, Sequence
 
 from ..deal import deal
-from ..errors import ScenarioError
+from ..errors import EmulatorError, ScenarioError
+from ..preflight import preflight
 from ..runlog import Record
 from ..scenario import Scenario
 from .point import Point
@@ -16,37 +17,49 @@ from .point import Point
 def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenario]:
     """Their scenarios as virtual time will play them, in their order.
 
-    Raises a ScenarioError that has every mistake that takes more than a scenario to see, and
-    whose it is.
+    Raises an error that has every refusal of every point, and whose it is, before anything is
+    calibrated.
     """
     refusals: dict[str, list[str]] = {}
-    resolved = []
-    dealt: set[object] = {None}
+    kinds: set[type[EmulatorError]] = set()
+    split = _Splits()
     for point in points:
-        try:
-            resolved.append(_resolved(point.scenario, tell))
-            if (hand := _hand(point.scenario)) not in dealt:
-                dealt.add(hand)
-                deal(point.scenario)
-        except ScenarioError as error:
+        for error in preflight(point.scenario, "virtual", split=split).refusals:
             refusals.setdefault(str(error), []).append(point.label)
+            kinds.add(type(error))
     if refusals:
-        raise ScenarioError("\n".join(f"{_who(of)}: {why}" for why, of in refusals.items()))
-    return resolved
+        kind = ScenarioError if ScenarioError in kinds else kinds.pop()
+        raise kind("\n".join(f"{_who(of)}: {why}" for why, of in refusals.items()))
+    return [_resolved(point.scenario, tell) for point in points]
+
+
+class _Splits:
+    """Splits the data of scenarios, once for those that are split alike; keeps no split."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, EmulatorError | None] = {}
+
+    def __call__(self, scenario: Scenario) -> None:
+        training, names = scenario.training, tuple(device.name for device in scenario.nodes)
+        key = training.dataset, training.split, training.batch_size, names, scenario.seed
+        if key not in self._known:
+            self._known[key] = _refused(scenario)
+        if error := self._known[key]:
+            raise error
+
+
+def _refused(scenario: Scenario) -> EmulatorError | None:
+    try:
+        deal(scenario)
+    except EmulatorError as error:
+        return error
+    return None
 
 
 def _resolved(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
     from ..runtimes.virtual.session import resolve
 
     return resolve(scenario, _Steps(tell))
-
-
-def _hand(scenario: Scenario) -> object:
-    """What it takes to be dealt the same; None for those who are dealt nothing."""
-    training, names = scenario.training, tuple(device.name for device in scenario.nodes)
-    if scenario.virtual.learner == "none":
-        return None
-    return training.dataset, training.split, training.batch_size, names, scenario.seed
 
 
 def _who(labels: Sequence[str]) -> str:

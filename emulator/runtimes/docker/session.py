@@ -7,16 +7,15 @@ from typing import Any
 
 from docker import DockerClient
 
-from ...deal import Hands, deal
-from ...errors import HostError
+from ...deal import Hands
 from ...folder import create
 from ...host import Host, Load
 from ...learners.export import exported
+from ...preflight import preflight
 from ...results import gather
 from ...run import View, run
 from ...runlog import read
-from ...scenario import Scenario, demand, shortfalls, timeline
-from ...scenario.demand import Host as Capacity
+from ...scenario import Scenario, timeline
 from ...session import Ending, Session
 from ...shaping.backend import Backend
 from . import image
@@ -38,8 +37,10 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
     """
     os.umask(0o022)  # the containers' users must read what is mounted, whatever ours keeps private
     view.progress("data")
-    hands, host = deal(scenario), Host.here()
-    _carried_by(host, scenario)
+    host = Host.here()
+    hands = preflight(scenario, "docker", host).require()
+    if hands is None:
+        raise TypeError("containers train, so their data is split")
     client = connect()
     found = image.require(client)
     remove_dead(client, view.progress)
@@ -57,12 +58,6 @@ def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, An
 def require() -> None:
     """Raise a HostError that says what is missing, if there is no engine with our image."""
     image.require(connect())
-
-
-def _carried_by(host: Host, scenario: Scenario) -> None:
-    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
-    if too_much := [str(one) for one in short if one.fatal]:
-        raise HostError("this host cannot carry the scenario:\n" + "\n".join(too_much))
 
 
 @dataclass

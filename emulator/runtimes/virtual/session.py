@@ -12,13 +12,13 @@ from ...codecs.base import Codec, Encoder
 from ...core.parameters import Parameters, State
 from ...core.server import ParameterServer, Stop
 from ...datasets import DATASETS
-from ...deal import deal
-from ...errors import ScenarioError
+from ...deal import Hands
 from ...folder import create
 from ...host import Host
 from ...host import cores as usable
 from ...learners.export import exported
 from ...node.checkpoint import Checkpoints, save
+from ...preflight import preflight
 from ...roles import EVALUATOR
 from ...run import View, run
 from ...runlog import RunLog, read
@@ -40,8 +40,11 @@ def play(
     What is missing is found before anything is made. `cores` threads find gradients (None: as many
     as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
     """
+    if scenario.virtual.learner != "none":
+        view.progress("data")
+    hands = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
-    learning, encoder, codec, state = _learners(resolved, view, cores)
+    learning, encoder, codec, state = _learners(resolved, hands, view, cores)
     planned = tuple(timeline(resolved))
     session = Session(resolved, planned, create(scenario.name, runs), "virtual")
     world = _World(session, learning, encoder, codec, state, view)
@@ -50,8 +53,6 @@ def play(
 
 def resolve(scenario: Scenario, view: View) -> Scenario:
     """The scenario with its laws of work known: those it leaves open as calibrated on this host."""
-    if scenario.virtual.learner == "none" and scenario.stop.accuracy is not None:
-        raise ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
     virtual, training = scenario.virtual, scenario.training
     if virtual.open:
         found = calibrated(
@@ -66,25 +67,20 @@ def resolve(scenario: Scenario, view: View) -> Scenario:
 
 
 def _learners(
-    scenario: Scenario, view: View, cores: int | None
+    scenario: Scenario, hands: Hands | None, view: View, cores: int | None
 ) -> tuple[Learning, Encoder, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
     model = models.find(training.model)
     initial = model.initial(scenario.seed)
-    if learner == "none":
+    if hands is None:
         expected = Expected(training.codec, model.layout)
         return Nobody(model.layout.size, _steps(scenario)), expected, expected, Unchanged(initial)
-    view.progress("data")
-    hands = deal(scenario)
     graph = None
     if learner == "tensorflow":
         view.progress("graphs")
         graph = exported(training.model)
-    try:
-        make = tools(learner, model.layout, graph)
-        made = [make() for _ in range(cores or usable())]
-    except ValueError as error:
-        raise ScenarioError(f"virtual.learner: {error}") from error
+    make = tools(learner, model.layout, graph)
+    made = [make() for _ in range(cores or usable())]
     state = Parameters(
         initial,
         training.learning_rate,
