@@ -27,6 +27,12 @@ ENTRIES = st.one_of(
     st.floats(-(2.0**100), 2.0**100, width=32),
 )
 HUGE = st.sampled_from([3.4e38, -3.4e38, 0.0, 1.0, 1e-45])
+# whole multiples of one power of two: their sums are exact in double precision, in any order
+MULTIPLES = st.one_of(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0]),
+    st.integers(-(2**23), 2**23).map(float),
+)
+UNITS = st.integers(-140, 100).map(lambda exponent: 2.0**exponent)
 KINDS = st.sampled_from(["conv", "dense", "recurrent", "bias"])
 SHAPES = st.lists(st.integers(1, 6), min_size=1, max_size=3).map(tuple)
 LAYOUTS = st.lists(st.tuples(KINDS, SHAPES), min_size=1, max_size=4).map(lambda v: layout(*v))
@@ -44,7 +50,9 @@ def normal(seed: int, size: int, count: int) -> Any:
 @given(data=st.data(), shape=LAYOUTS)
 @settings(max_examples=25, deadline=None)
 def test_updates_say_what_the_paper_says(row: Row, data: st.DataObject, shape: Layout) -> None:
-    gradients = data.draw(st.lists(vectors(shape.size), min_size=1, max_size=5))
+    unit = data.draw(UNITS)
+    entries = MULTIPLES.map(lambda number: number * unit)
+    gradients = data.draw(st.lists(vectors(shape.size, entries), min_size=1, max_size=5))
     assert row.naive is not None
     naive = row.naive(row.codec, shape)
     for said, gradient in zip(updates(row.codec, shape, iter(gradients)), gradients, strict=True):

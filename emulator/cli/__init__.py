@@ -63,7 +63,7 @@ for command in (
 def main() -> None:
     """Run a command; what we raise on purpose is printed bare, and ends with its exit code."""
     try:
-        commands(standalone_mode=False)
+        commands(prog_name="emulate", standalone_mode=False)
     except EmulatorError as error:
         _complain(error)
         sys.exit(error.exit_code)
