@@ -208,6 +208,29 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
     )
 
 
+def test_a_step_that_takes_long_counts_and_tells_the_time() -> None:
+    out, wall = io.StringIO(), Wall()
+    view = PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
+    for second in range(25):
+        view.progress(f"waiting for {4 - second // 8} of 4 nodes to say hello")
+        wall.now += 1
+    assert out.getvalue() == (
+        "waiting for 4 of 4 nodes to say hello ...\n"
+        "waiting for 3 of 4 nodes to say hello ... 10 s\n"
+        "waiting for 2 of 4 nodes to say hello ... 20 s\n"
+    )
+
+
+def test_the_panel_counts_the_time_of_a_step() -> None:
+    out, wall = io.StringIO(), Wall()
+    console = Console(file=out, width=100, force_terminal=True, color_system=None)
+    with LiveView(progress(), console, "flaky", clock=wall) as view:
+        view.progress("waiting for 4 of 4 nodes to say hello")
+        wall.now += 12
+        view.progress("waiting for 1 of 4 nodes to say hello")
+    assert "waiting for 1 of 4 nodes to say hello ... 12 s" in out.getvalue()
+
+
 def test_how_it_goes_is_told_by_the_clock_on_the_wall() -> None:
     """Virtual time plays hours in a second, or a second in hours."""
     out, wall = io.StringIO(), Wall()

@@ -112,6 +112,30 @@ class Pace:
         return f"{share:.0%} done, {span(left)} left" if share < 1 else "100% done"
 
 
+class Step:
+    """The step on the way up that is being done, and for how long.
+
+    Texts that begin with the same word are one step, which counts.
+    """
+
+    def __init__(self, clock: Clock, text: str = "") -> None:
+        self._clock, self.text = clock, text
+        self._begun = clock()
+
+    def take(self, text: str) -> bool:
+        """Note what is being done; return whether another step has begun."""
+        new = text.split(" ", 1)[0] != self.text.split(" ", 1)[0]
+        if new:
+            self._begun = self._clock()
+        self.text = text
+        return new
+
+    def words(self) -> str:
+        """As `waiting for 3 of 9 nodes ... 12 s`; the time from the first second on."""
+        elapsed = self._clock() - self._begun
+        return f"{self.text} ..." + (f" {span(elapsed)}" if elapsed >= 1 else "")
+
+
 class PlainView:
     """A line for each thing that matters, and one for how it goes every `every` seconds."""
 
@@ -124,14 +148,13 @@ class PlainView:
     ) -> None:
         self._progress, self._every, self._clock = progress, every, clock
         self._lines, self._pace = Lines(console, clock), Pace(clock)
-        self._step, self._due = "", -1.0
+        self._step, self._due, self._again = Step(clock), -1.0, 0.0
 
     def progress(self, text: str) -> None:
-        # counting up is for those who can see it move
-        step = text.split(" ", 1)[0]
-        if step != self._step:
-            self._lines.say(f"{text} ...")
-        self._step = step
+        # who cannot see it count is told now and then
+        if self._step.take(text) or self._again <= self._clock():
+            self._again = self._clock() + self._every
+            self._lines.say(self._step.words())
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
@@ -169,18 +192,18 @@ class LiveView:
     def __init__(
         self, progress: Progress, console: Console, title: str, clock: Clock = time.monotonic
     ) -> None:
-        self._progress, self._title, self._step = progress, title, "starting"
+        self._progress, self._title, self._step = progress, title, Step(clock, "starting")
         self._lines, self._pace = Lines(console, clock), Pace(clock)
         self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
 
     def progress(self, text: str) -> None:
-        self._step = text
+        self._step.take(text)
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
         self._lines.tell(record)
         if record["what"] == "start":
-            self._step = ""
+            self._step.take("")
             self._pace.begin()
 
     def beat(self, now: float) -> None:
@@ -188,8 +211,8 @@ class LiveView:
 
     def _draw(self) -> Panel:
         progress = self._progress
-        if self._step:
-            return Panel(Text(f"{self._step} ..."), title=Text(self._title), title_align="left")
+        if self._step.text:
+            return Panel(Text(self._step.words()), title=Text(self._title), title_align="left")
         accuracy = "not yet" if progress.accuracy is None else f"{progress.accuracy:.2%}"
         grid = Table.grid(padding=(0, 3))
         now, updates = f"{progress.now:.0f} s", f"{progress.updates}"
