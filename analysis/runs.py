@@ -5,7 +5,7 @@ the rest is read: a report on half a run is worth having, a guess at the other h
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import yaml
 
 from .errors import RunError
 from .records import by_kind, frame, mapping
+from .shapes import MANIFEST, SCENARIO, SUMMARY, Shape, check
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
@@ -103,33 +104,38 @@ def read(folder: Path | str) -> Run:
     notes: list[str] = []
     return Run(
         folder=folder.resolve(),
-        scenario=_yaml(folder / "scenario.yaml", notes),
-        manifest=_json(folder / "manifest.json", notes),
-        summary=_json(folder / "summary.json", notes),
+        scenario=_yaml(folder / "scenario.yaml", SCENARIO, notes),
+        manifest=_json(folder / "manifest.json", MANIFEST, notes),
+        summary=_json(folder / "summary.json", SUMMARY, notes),
         timeline=_schedule(folder / "timeline.jsonl", notes),
         frames=_records(folder / "run.jsonl", notes),
         notes=tuple(notes),
     )
 
 
-def _json(path: Path, notes: list[str]) -> dict[str, Any]:
+def _json(path: Path, shape: Shape, notes: list[str]) -> dict[str, Any]:
+    return _read(path, shape, notes, json.loads)
+
+
+def _yaml(path: Path, shape: Shape, notes: list[str]) -> dict[str, Any]:
+    return _read(path, shape, notes, yaml.safe_load)
+
+
+def _read(
+    path: Path, shape: Shape, notes: list[str], parse: Callable[[str], Any]
+) -> dict[str, Any]:
     if not _there(path, notes):
         return {}
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(f"{path}: not JSON: {error}") from error
-    return mapping(path, content)
-
-
-def _yaml(path: Path, notes: list[str]) -> dict[str, Any]:
-    if not _there(path, notes):
-        return {}
-    try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise RunError(f"{path}: not YAML: {error}") from error
-    return mapping(path, content)
+        content = parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())  # YAML's take several lines
+        raise RunError(f"{path}: not {path.suffix[1:].upper()}: {reason}") from error
+    checked = mapping(path, content)
+    check(path, checked, shape)
+    return checked
 
 
 _REASONS = {

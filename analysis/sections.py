@@ -48,7 +48,7 @@ def facts(run: Run) -> list[Row]:
     """The summary table, as (name, value)."""
     summary, manifest = run.summary, run.manifest
     host = manifest.get("host") or {}
-    memory = f", {host['memory'] / 2**30:.0f} GiB" if "memory" in host else ""
+    memory = f", {host['memory'] / 2**30:.0f} GiB" if host.get("memory") else ""
     rows = [
         ("scenario", run.name),
         ("outcome", run.outcome),

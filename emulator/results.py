@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from .errors import EmulatorError
 from .folder import RunFolder
 from .merging import merge
 
@@ -31,12 +32,31 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
 def recover(path: Path) -> None:
     """Save what is left of a run whose conductor was killed: the logs and the model.
 
-    Does nothing to a folder that is complete.
+    Does nothing to a folder that is complete. Raises an EmulatorError if the logs are damaged or
+    the folder cannot be written.
     """
     folder = RunFolder(path, path.name.rpartition("-")[2])
     if not folder.records.is_file() and (folder.server / "run.jsonl").is_file():
         folder.discard_work()  # first, as a disk may be full
-        gather(folder)
+        try:
+            gather(folder)
+        except OSError as error:
+            raise EmulatorError(f"{path} cannot be completed: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise EmulatorError(f"{path}: a log of its nodes is damaged: {error}") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a file of a run's folder; an EmulatorError says why it cannot be read."""
+    try:
+        content = json.loads(path.read_bytes())
+    except OSError as error:
+        raise EmulatorError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise EmulatorError(f"{path}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise EmulatorError(f"{path}: a {type(content).__name__} where a mapping was expected")
+    return content
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

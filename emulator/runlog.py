@@ -12,6 +12,9 @@ _encode = msgspec.json.Encoder().encode
 _decoder = msgspec.json.Decoder(dict[str, Any])
 _decode, _decode_lines = _decoder.decode, _decoder.decode_lines
 
+_DAMAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises for bytes that are no lines of JSON objects."""
+
 _BLOCK = 1 << 18
 """Bytes that are read at once: a log may be larger than memory."""
 
@@ -48,13 +51,34 @@ def line(record: Record) -> bytes:
 
 
 def parse(line: bytes) -> Record:
-    return _decode(line)
+    """Decode one line of a log. Raises a ValueError if it is no JSON object."""
+    try:
+        return _decode(line)
+    except _DAMAGE as error:
+        raise ValueError(f"not a record in JSON: {error}") from error
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The records of a log in the order written; a last line that was cut short is left out."""
+    """The records of a log in the order written; a last line that was cut short is left out.
+
+    Raises a ValueError that names the first line that is no JSON object.
+    """
     with path.open("rb") as log:
-        rest = b""
+        rest, number = b"", 1
         while block := log.read(_BLOCK):
             whole, newline, rest = (rest + block).rpartition(b"\n")
-            yield from _decode_lines(whole + newline)
+            try:
+                yield from _decode_lines(whole + newline)
+            except _DAMAGE as error:
+                raise ValueError(f"{path}:{_damaged(whole, number)}: {error}") from error
+            number += whole.count(b"\n") + len(newline)
+
+
+def _damaged(lines: bytes, number: int) -> int:
+    """Return the number of the first damaged one of `lines`, of which the first has `number`."""
+    for place, text in enumerate(lines.split(b"\n"), start=number):
+        try:
+            parse(text)
+        except ValueError:
+            return place
+    return number

@@ -74,7 +74,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "tail": {"runlog"},
     "folder": {"errors", "lock", "spelling"},
     "merging": {"runlog"},
-    "results": {"folder", "merging"},
+    "results": {"errors", "folder", "merging"},
     "summary": {"roles", "runlog"},
     "host": set(),
     "installed": set(),

@@ -69,10 +69,14 @@ def _happened(path: Path) -> Look:
 
     def look() -> Iterator[str]:
         # the server's own log becomes part of the whole one, and is gone
-        records = filter(told.lacks, read(whole)) if whole.is_file() else server.read()
-        for record in list(records):
-            told.note(record)
-            yield describe(record)
+        try:
+            records = filter(told.lacks, read(whole)) if whole.is_file() else server.read()
+            for record in list(records):
+                told.note(record)
+                yield describe(record)
+        except (KeyError, TypeError, ValueError) as error:
+            reason = f"a record lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise EmulatorError(f"the log of {path.name} is damaged: {reason}") from error
 
     return look
 

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ import click
 
 from ..errors import EmulatorError
 from ..folder import conductor, find, folders
+from ..results import read_json
 from .after import short
 from .options import JSON_OPTION, RUNS_OPTION
 
@@ -21,7 +23,15 @@ if TYPE_CHECKING:
 PATIENCE = 90.0
 """Seconds that a run may take to end when it is told to."""
 
-_FACTS = ("outcome", "updates", "final_accuracy", "compression_ratio", "duration_s")
+_NUMBER_OR_NONE = (int, float, type(None))
+_FACTS: dict[str, tuple[type, ...]] = {
+    "outcome": (str,),
+    "updates": (int,),
+    "final_accuracy": _NUMBER_OR_NONE,
+    "compression_ratio": _NUMBER_OR_NONE,
+    "duration_s": (int, float),
+}
+"""What a summary tells of a run in the list, and the types that its values may have."""
 
 
 @click.command("list", short_help="The runs, the newest last.")
@@ -30,17 +40,27 @@ _FACTS = ("outcome", "updates", "final_accuracy", "compression_ratio", "duration
 def list_(runs: Path, as_json: bool) -> None:
     """Show the runs, the newest last: how each went, and the id that other commands take.
 
+    A run whose summary or manifest is damaged is left out, and named on standard error.
+
     \b
     emulate list
     emulate list --json | jq '.[] | select(.outcome == "failed") | .run'
     """
-    rows = [_row(path) for path in folders(runs)]
+    rows = list(_rows(folders(runs)))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
         click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
     else:
         _print(rows)
+
+
+def _rows(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        try:
+            yield _row(path)
+        except EmulatorError as error:
+            click.echo(f"emulate: left out: {error}", err=True)
 
 
 def _row(path: Path) -> dict[str, Any]:
@@ -55,15 +75,21 @@ def _row(path: Path) -> dict[str, Any]:
 
 
 def _facts(path: Path) -> dict[str, Any]:
-    facts: dict[str, Any] = dict.fromkeys(_FACTS)
-    try:
-        summary = json.loads((path / "summary.json").read_bytes())
-        return {name: summary[name] for name in _FACTS}
-    except FileNotFoundError:
+    """Return the facts of a run. Raises an EmulatorError if one of its files is damaged."""
+    file = path / "summary.json"
+    if (path / "manifest.json").exists():
+        read_json(path / "manifest.json")
+    if not file.exists():
         alive = conductor(path) is not None
-        return facts | {"outcome": "running" if alive else "unfinished"}
-    except (ValueError, KeyError, TypeError):
-        return facts | {"outcome": "unreadable"}
+        return dict.fromkeys(_FACTS) | {"outcome": "running" if alive else "unfinished"}
+    summary = read_json(file)
+    for name, types in _FACTS.items():
+        if name not in summary:
+            raise EmulatorError(f"{file}: {name} is missing")
+        if not isinstance(summary[name], types):
+            words = "a text" if str in types else "a number"
+            raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
+    return {name: summary[name] for name in _FACTS}
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
