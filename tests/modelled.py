@@ -4,12 +4,17 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import TypeAlias
 
 from emulator.link import Link
 from emulator.runtimes.virtual.heap import Heap
 from emulator.runtimes.virtual.line import Law, Lines
 from emulator.runtimes.virtual.network import law
+from emulator.shaping.tc import ETHERNET
 from tests.netem.lab import Way
+
+Cut: TypeAlias = tuple[float, float]
+"""From when until when nothing gets through."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,12 @@ def modelled(
     sent: Sequence[float],
     *,
     spared: float = 0.0,
-    cut: tuple[float, float] | None = None,
+    cut: Cut | None = None,
 ) -> list[float]:
     """When messages of that size, sent at these times over one connection, arrive with TCP.
 
-    `spared`: bytes of frames that the shaper lets through at once beyond what tbf does; `cut`: from
-    when until when nothing gets through. Times are of any clock.
+    `spared`: bytes of frames that the shaper lets through at once beyond what tbf does. Times are
+    of any clock.
     """
     heap, received = Heap(), list[float]()
     lines = Lines(heap, _generous(law(link, Link(), way, tcp=True), spared), 1, _no_dice)
@@ -62,6 +67,15 @@ def modelled(
         heap.at(cut[1], lines.mend, 0)
     heap.run(math.inf, 1_000_000)
     return received
+
+
+def resumed(link: Link, way: Way, sent: float, cut: Cut) -> float:
+    """When the first segment of a message arrives that is sent into a cut or is cut off."""
+    constants = law(link, Link(), way, tcp=True)
+    assert constants.tcp is not None
+    began, mended = cut
+    at = constants.tcp.resumed(max(began, sent), mended)
+    return at + constants.delay + 8 * ETHERNET / constants.rate
 
 
 def _generous(of: Law, spared: float) -> Law:

@@ -33,7 +33,9 @@ def lose(link: Link, device: str) -> list[Command]:
 def sever() -> list[Command]:
     """Let nothing in or out but on the loopback; connections survive. Said twice, it does once.
 
-    Here a drop may be told to TCP: it backs off all the same when nothing gets through.
+    Here a drop may be told to TCP: it backs off all the same when nothing gets through. But what is
+    sent out into a cut was never sent for TCP, and goes with a wide window once the cut is over,
+    where a loss further down would have made it begin with one segment.
     """
     chains = [_chain("input", 'iifname != "lo" drop'), _chain("output", 'oifname != "lo" drop')]
     return [_nft(_fresh(_CUT, chains))]

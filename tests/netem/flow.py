@@ -14,27 +14,31 @@ STAMP = struct.Struct("!Qd")
 
 
 def sink(port: str) -> None:
-    """Print [bytes, sent, received whole] of each message on the first connection to come."""
+    """Print [bytes, sent, begun, received whole] of each message on the first connection.
+
+    A message has begun when its first bytes have come.
+    """
     with socket.create_server(("", int(port))) as server:
         peer, _ = server.accept()
     seen = []
     while len(head := peer.recv(STAMP.size, socket.MSG_WAITALL)) == STAMP.size:
+        begun = time.monotonic()
         size, sent = STAMP.unpack(head)
         left = size - STAMP.size
         while left:
             left -= len(peer.recv(min(left, 1 << 18)))
-        seen.append([size, sent, time.monotonic()])
+        seen.append([size, sent, begun, time.monotonic()])
     print(json.dumps(seen))
 
 
-def source(host: str, port: str, size: str, count: str, gap: str, control: str) -> None:
-    """Send `count` messages of `size` bytes, `gap` seconds after one another.
+def source(host: str, port: str, size: str, count: str, gap: str, control: str, pause: str) -> None:
+    """Send `count` messages of `size` bytes, `gap` seconds after one another, after a pause.
 
     Prints how many segments TCP sent again.
     """
     message = bytearray(int(size))
     peer = _connect(host, int(port), control)
-    began = time.monotonic()
+    began = time.monotonic() + float(pause)
     for number in range(int(count)):
         time.sleep(max(0.0, began + number * float(gap) - time.monotonic()))
         STAMP.pack_into(message, 0, len(message), time.monotonic())

@@ -16,6 +16,7 @@ from emulator.shaping.command import Command
 
 Way = Literal["up", "down"]
 FLOW = str(Path(__file__).with_name("flow.py"))
+HOLD = str(Path(__file__).with_name("hold.py"))
 _numbers = itertools.count()
 
 
@@ -25,6 +26,8 @@ class Message:
 
     size: int
     sent: float
+    begun: float
+    """When its first bytes came."""
     received: float
 
     @property
@@ -51,9 +54,15 @@ class Lab:
         apply(commands, inside=_inside(self.far))
 
     def stream(
-        self, way: Way, size: int, count: int = 1, gap: float = 0.0, control: str = "cubic"
+        self,
+        way: Way,
+        size: int,
+        count: int = 1,
+        gap: float = 0.0,
+        control: str = "cubic",
+        pause: float = 0.0,
     ) -> "Stream":
-        """Start sending messages over a TCP connection of their own.
+        """Start sending messages over a TCP connection of their own, `pause` seconds old.
 
         Its congestion control is named, since a host's default may be another than Linux's, and
         loss means something else to it.
@@ -61,7 +70,7 @@ class Lab:
         start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
         port = str(next(self.ports))
         sink = self._run(end, "sink", port)
-        words = [_address(way), port, str(size), str(count), str(gap), control]
+        words = [_address(way), port, str(size), str(count), str(gap), control, str(pause)]
         return Stream(sink, self._run(start, "source", *words))
 
     def ping(self, count: int, gap: float = 0.001, wait: float = 1.0) -> list[float | None]:
@@ -111,28 +120,43 @@ class Stream:
 
 
 @contextmanager
-def lab() -> Iterator[Lab]:
-    """Unshaped so far; nothing of it is left afterwards."""
+def lab(delay: float = 0.0) -> Iterator[Lab]:
+    """Unshaped so far; nothing of it is left afterwards.
+
+    The cable takes `delay` seconds each way, also on a kernel without netem.
+    """
     name = f"emulate-{os.getpid()}-{next(_numbers)}"
     made = Lab(f"{name}-near", f"{name}-far")
     try:
-        _build(made)
+        _build(made, delay)
         yield made
     finally:
         made.end()
 
 
-def _build(made: Lab) -> None:
+def _build(made: Lab, delay: float) -> None:
+    apply(Command.of(f"ip netns add {name}") for name in (made.near, made.far))
+    if delay:
+        _hold(made, delay)
+    else:
+        ends = f"eth0 netns {made.near} type veth peer name eth0 netns {made.far}"
+        apply([Command.of(f"ip link add {ends}")])
     lines = [
-        f"ip netns add {made.near}",
-        f"ip netns add {made.far}",
-        f"ip link add eth0 netns {made.near} type veth peer name eth0 netns {made.far}",
         f"ip -n {made.near} address add {_address('down')}/24 dev eth0",
         f"ip -n {made.far} address add {_address('up')}/24 dev eth0",
         f"ip -n {made.near} link set eth0 up",
         f"ip -n {made.far} link set eth0 up",
     ]
     apply(Command.of(line) for line in lines)
+
+
+def _hold(made: Lab, delay: float) -> None:
+    """A cable whose two ends are TAP devices, with a process between them."""
+    words = [sys.executable, "-I", "-S", HOLD, made.near, made.far, str(delay)]
+    holding = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+    made.children.append(holding)
+    assert holding.stdout is not None
+    assert holding.stdout.readline() == "ready\n"
 
 
 def _address(way: Way) -> str:

@@ -5,8 +5,8 @@ the link's rate, then propagates. All devices of a group have the same law, so t
 together: one that stands still costs a few bytes, only what is being sent is an object.
 
 A cut stops what is being sent, and it goes on where it was; what has left arrives. TCP, where
-it is modelled, opens its window anew after a pause, stays below what loss allows, and finds out
-about the end of a cut only when it next tries.
+it is modelled, opens its window anew after a pause, stays below what loss allows, finds out
+about the end of a cut only when it next tries, and then opens its window slowly.
 """
 
 import math
@@ -18,8 +18,9 @@ from typing import Any, NamedTuple
 
 from ...link import FRAME
 from .access import Access
+from .connections import Connections, Start
 from .heap import Heap
-from .tcp import INITIAL, RESTART, Tcp
+from .tcp import Tcp
 
 BITS = 8 * FRAME
 """On the link, for each byte of a message."""
@@ -48,7 +49,7 @@ class _Sending:
 
     __slots__ = (
         *("bits", "crossed", "epoch", "gap", "lines", "message", "queue", "setup", "shared"),
-        *("since", "stalled", "who"),
+        *("since", "stalled", "start", "who"),
     )
 
     def __init__(self, lines: "Lines", who: int, message: _Message) -> None:
@@ -64,6 +65,7 @@ class _Sending:
         self.stalled: float | None = None  # since when TCP tries in vain
         self.crossed = 0  # bytes of the message that have been counted: no counter falls
         self.setup = 0.0  # seconds of the link's setup to go, when `gap` was so much
+        self.start: Start | None = None  # where TCP stood when the message began or went on
 
     def through(self) -> None:
         self.lines.sent(self)
@@ -86,8 +88,7 @@ class Lines:
         self._cut: dict[int, float] = {}
         self._carried = array("q", bytes(8 * devices))
         self._arrived = array("d", bytes(8 * devices)) if law.jitter else None
-        self._rested = array("d", [-math.inf]) * devices if law.tcp else None
-        self._window = array("d", [INITIAL]) * devices if law.tcp else None
+        self._connections = Connections(law.tcp, law.rate, devices) if law.tcp else None
 
     # -- what devices and faults do --------------------------------------------------------------
 
@@ -130,8 +131,8 @@ class Lines:
             self._carried[who] += self._progress(busy)  # a part has crossed all the same
             self._pause(busy)
         self._cut.pop(who, None)
-        if self._window is not None:
-            self._window[who] = INITIAL
+        if self._connections is not None:
+            self._connections.reset(who)
 
     def reconnect(self, who: int, *, resend: bool) -> bool:
         """After a cut so long that the connection died: what was being sent is lost.
@@ -153,25 +154,21 @@ class Lines:
     # -- one message -----------------------------------------------------------------------------
 
     def _begin(self, busy: _Sending) -> None:
-        law, size = self._law, busy.message.size
-        busy.stalled, busy.since = None, self._heap.now
+        law, who, size, now = self._law, busy.who, busy.message.size, self._heap.now
+        busy.stalled, busy.since = None, now
         busy.gap, busy.bits = law.setup, size * BITS
         busy.setup, busy.crossed = law.setup, 0
-        if busy.who in self._cut:
+        connections = self._connections
+        if who in self._cut:
+            if connections is not None:
+                busy.start = connections.wait(who, now)
             return
-        if law.tcp:
-            self._open(busy, law.tcp)
+        if connections is not None:
+            # TCP opens its window, the link standing idle; what an idle shaper saved up is free
+            idle, credit, busy.start = connections.open(who, size, now)
+            busy.gap += idle
+            busy.bits = max(0.0, busy.bits - credit)
         self._resume(busy)
-
-    def _open(self, busy: _Sending, tcp: Tcp) -> None:
-        """TCP opens its window, the link standing idle; what an idle shaper saved up is free."""
-        who, size, rested, windows = busy.who, busy.message.size, self._rested, self._window
-        if rested is None or windows is None:
-            return
-        rest = self._heap.now - rested[who]
-        idle, windows[who] = tcp.ramp(size, self._law.rate, tcp.window(windows[who], rest))
-        busy.gap += idle
-        busy.bits = max(0.0, busy.bits - tcp.credit(rest + idle))
 
     def _resume(self, busy: _Sending) -> None:
         busy.since, busy.stalled = self._heap.now, None
@@ -185,10 +182,9 @@ class Lines:
 
     def _retry(self, busy: _Sending, epoch: int) -> None:
         """After a time-out TCP begins with a single segment."""
-        tcp, windows = self._law.tcp, self._window
-        if busy.epoch != epoch or tcp is None or windows is None:
+        if busy.epoch != epoch or self._connections is None:
             return
-        idle, windows[busy.who] = tcp.ramp(busy.bits / BITS, self._law.rate, RESTART)
+        idle, busy.start = self._connections.recover(busy.who, busy.bits / BITS)
         busy.gap = busy.setup + idle
         self._resume(busy)
 
@@ -220,8 +216,10 @@ class Lines:
             busy.shared = False
         else:
             busy.gap = max(0.0, busy.gap - elapsed)
-        if self._law.tcp and not busy.bits and busy.gap:  # `_retry` makes a new gap of them
-            busy.bits = min(busy.message.size * BITS, busy.gap * self._law.rate)
+        if self._connections is not None and busy.start is not None:
+            self._connections.stall(busy.who, elapsed - busy.setup, busy.start)
+            if not busy.bits and busy.gap:  # `_retry` makes a new gap of them
+                busy.bits = min(busy.message.size * BITS, busy.gap * self._law.rate)
         busy.setup = max(0.0, busy.setup - elapsed)
         busy.since = self._heap.now
 
@@ -232,8 +230,8 @@ class Lines:
         self._heap.at(self._due(who), deliver, *arguments)
         busy.epoch += 1
         busy.shared = False
-        if self._rested is not None:
-            self._rested[who] = self._heap.now
+        if self._connections is not None:
+            self._connections.rested[who] = self._heap.now
         if busy.queue:
             busy.message = busy.queue.pop(0)
             self._begin(busy)

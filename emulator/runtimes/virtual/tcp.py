@@ -3,14 +3,17 @@
 The habits are those of Linux with CUBIC (RFC 9438), its default, in the terms of those who
 described them: ten segments to begin with (RFC 6928), twice as many a round trip later (slow start,
 RFC 5681), anew after a pause; a time-out of 200 ms and a round trip, doubled each time (RFC
-6298); less than the link's rate where packets get lost (Padhye et al., 1998). And the shaper's:
-an idle link lets its bucket's content through at once. All of it are functions of numbers that
-the caller keeps, the congestion window and times: nothing here changes.
+6298), and the slow growth that follows one (`cubic.py`: RFC 5681, RFC 5682, RFC 9438); less than
+the link's rate where packets get lost (Padhye et al., 1998). And the shaper's: an idle link lets
+its bucket's content through at once. All of it are functions of numbers that the caller keeps, the
+congestion window and times: nothing here changes.
 
 Not modelled: connecting; what share each of two connections on a link gets; the queue at a
 bottleneck and what is lost when it overflows; losses one by one, only what they cost on
-average, so that a short message never has the luck or the misfortune that a real one has; that a
-window which loss has cut remembers (the first megabyte of a connection is faster); lost
+average, so that a short message never has the luck or the misfortune that a real one has; the
+memory that single losses leave in a window (the first megabyte of a connection is faster); the
+loss of what is under way when a cut begins, which TCP sends again; the first probe's answer (RFC
+8985), which ends a cut of less than two round trips a round trip sooner; spurious time-outs; lost
 acknowledgements; socket buffers, which matter from about 3 MiB under way; other congestion
 controls: BBR (Cardwell et al., 2016) hardly slows down for loss, and does not open anew after
 a pause; messages close behind one another, each of which has the whole window here.
@@ -121,6 +124,16 @@ class Tcp:
             return idle, window
         top = 2 * max(INITIAL, rtt / pace if pace else math.inf)
         return idle, max(window, min(window + size, top))
+
+    def widened(self, window: float, seconds: float) -> float:
+        """Return the window after `seconds` of slow start from `window` on.
+
+        It grows until it lasts a round trip, and the link is not idle any more.
+        """
+        while seconds >= self.rtt > window * self.pace:
+            seconds -= self.rtt
+            window += window
+        return window
 
     def credit(self, idle: float) -> float:
         """Bits that pass at once after `idle` seconds, those within a ramp counted, too."""
