@@ -93,11 +93,11 @@ def looking() -> Iterator[Look]:
     look = Look()
     deploy, wait = VirtualRuntime.deploy, VirtualRuntime.wait
 
-    def counted(self: VirtualRuntime, scenario: Scenario) -> None:
+    def counted(self: VirtualRuntime, scenario: Scenario, *arguments: Any) -> None:
         assert scenario.nodes  # worked out once, and kept
         gc.collect()
         tracemalloc.start()
-        deploy(self, scenario)
+        deploy(self, scenario, *arguments)
 
     def looked(self: VirtualRuntime, until: float) -> bool:
         going_on = wait(self, until)
