@@ -163,10 +163,12 @@ class Wires:
 
     def __init__(self) -> None:
         self.news: list[list[Said | Ended]] = []
+        self.heard: set[str] = set()
 
     def open(self, *anything: object) -> None: ...
 
-    def listen(self, node: str) -> None: ...
+    def listen(self, node: str) -> None:
+        self.heard.add(node)
 
     def close(self) -> None: ...
 
@@ -175,7 +177,8 @@ class Wires:
 
     def read(self, timeout: float) -> list[Said | Ended]:
         time.sleep(0.001)
-        return self.news.pop(0) if self.news else []
+        now = self.news and {one.node for one in self.news[0]} <= self.heard
+        return self.news.pop(0) if now else []
 
 
 class Played:
@@ -187,6 +190,7 @@ class Played:
         folder.server.mkdir()
         scenario = loads(SCENARIO)
         client = engine(*events)
+        client.info = lambda: {"NCPU": 2}
         address = {
             "NetworkSettings": {"Networks": {f"emulate-{folder.run}-wan": {"IPAddress": ""}}}
         }

@@ -88,12 +88,17 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "every": 50,
         "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
         "checkpoint": 30.0,
+        "gathering": None,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0},
             "far": {"delay": pytest.approx(0.027), "jitter": 0.003},
             "evaluator": {"delay": 0.002, "jitter": 0.0},
         },
     }
+
+
+def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:
+    assert plain(orders().server(120.0))["gathering"] == 120.0
 
 
 def test_a_device_is_told_no_secret_but_its_own() -> None:

@@ -81,10 +81,12 @@ class ParameterServer:
         every: int = 1,
         encrypted: bool = False,
         pulls: Pulls | None = None,
+        gathering: float | None = GATHERING,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
-        Without `pulls`, models travel as they are.
+        Without `pulls`, models travel as they are. The members have `gathering` seconds from
+        `now` to say hello; None: as long as the driver lets them.
         """
         self.parameters = parameters
         self.ended: Ended | None = None
@@ -95,7 +97,7 @@ class ParameterServer:
         self._workers = frozenset(workers)
         self._evaluator = evaluator
         self._stop, self._ledger = stop, Ledger(log, codec, layout, encrypted)
-        self._gather_until = now + GATHERING
+        self._gather_until = None if gathering is None else now + gathering
         self._missing = self._members()
         self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet

@@ -94,6 +94,8 @@ class Server(msgspec.Struct, frozen=True, tag="server"):
     """Seconds between checkpoints."""
     holds: dict[str, Delay] = {}
     """How long what each node sends is held."""
+    gathering: float | None = None
+    """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
 
 
 class Node(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from ..transport.secrets import Keys
 from . import config
 from .checkpoint import Checkpoints, save
 from .config import PORT, Node, Server
+from .roll import FILE, Roll
 
 SLACK = 65536
 """Bytes that the largest honest frame may exceed the dense model by."""
@@ -60,6 +61,7 @@ def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
         now=now,
         encrypted=isinstance(part.guests, Keys),
         pulls=pulls.make(part.pull).start(model.layout),
+        gathering=part.gathering,
     )
 
 
@@ -74,6 +76,7 @@ def _holds(node: Node, part: Server) -> dict[str, drive.Held]:
 def _chores(
     server: ParameterServer, part: Server, output: Path, log: RunLog
 ) -> tuple[drive.Chore, ...]:
+    roll = Roll(server, output / FILE)
     if part.checkpoint is None:
-        return ()
-    return (Checkpoints(server, part.checkpoint, output / "checkpoint.npz", log),)
+        return (roll,)
+    return (roll, Checkpoints(server, part.checkpoint, output / "checkpoint.npz", log))

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import click
 
+from ...core.server import GATHERING
 from ...deal import deal
 from ...errors import EmulatorError, HostError
 from ...folder import RunFolder
@@ -49,7 +50,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
             image=found.id,
             tell=lambda step: None,
         )
-        world.write_server()
+        world.write_server(GATHERING)
         world.write_nodes(SERVER)
         shutil.copytree(graph, folder.work / "graph")
         (path / "scenario.yaml").write_text(dump(scenario))

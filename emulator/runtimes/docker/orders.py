@@ -36,7 +36,8 @@ class Orders:
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def server(self) -> Node:
+    def server(self, gathering: float | None = None) -> Node:
+        """`gathering`: seconds that the server waits for all hellos where nobody conducts it."""
         scenario = self.scenario
         training, stop = scenario.training, scenario.stop
         part = Server(
@@ -62,6 +63,7 @@ class Orders:
             if scenario.server.checkpoint
             else None,
             holds=self._holds(),
+            gathering=gathering,
         )
         beyond = [device.link.down for device in scenario.nodes]
         return self._node(SERVER, part, scenario.server.link, beyond)

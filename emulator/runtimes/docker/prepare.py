@@ -46,8 +46,9 @@ class World:
     def _shards(self) -> Path:
         return self.folder.work / "shards"
 
-    def write_server(self) -> None:
-        self._write(SERVER, self.orders.server())
+    def write_server(self, gathering: float | None = None) -> None:
+        """`gathering`: see `Orders.server`."""
+        self._write(SERVER, self.orders.server(gathering))
 
     def write_nodes(self, address: str) -> None:
         """What the others are told, once the server's address is known."""

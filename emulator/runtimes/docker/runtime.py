@@ -1,7 +1,6 @@
 """Containers on this host, each behind its own link; this process only tells them when."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from docker import DockerClient
@@ -11,6 +10,7 @@ from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
 from ...folder import RunFolder
 from ...host import Load
+from ...node.roll import FILE as HELLOS
 from ...roles import EVALUATOR, SERVER
 from ...run import View
 from ...runlog import Record
@@ -20,12 +20,11 @@ from . import labels, owners, spec
 from .attach import Ended, Lines, Said
 from .border import finished, refusals
 from .exits import Exit, Exits
+from .gathering import Gathering
 from .nodelogs import NodeLogs
 from .prepare import World
 from .sweep import sweep
-
-TOGETHER = 8
-"""Containers that are started at once."""
+from .waves import Waves
 
 PATIENCE = 10.0
 """Seconds that the server has to write the model when it is told to stop."""
@@ -64,8 +63,7 @@ class DockerRuntime:
             finished(self._client.networks.create, **wanted)
         address = self._start_server()
         self._world.write_nodes(address)
-        self._start_others(scenario.nodes)
-        self._gather(len(scenario.nodes) + 1)
+        self._gather(scenario.nodes)
 
     def wait(self, until: float) -> bool:
         while not self._stopped:
@@ -123,20 +121,33 @@ class DockerRuntime:
         networks: dict[str, Any] = container.attrs["NetworkSettings"]["Networks"]
         return str(networks[self._net]["IPAddress"])
 
-    def _start_others(self, devices: tuple[Device, ...]) -> None:
-        wanted = [self._world.container(EVALUATOR, self._net, self._labels(EVALUATOR))]
-        wanted += [
-            self._world.container(d.name, self._net, self._labels("device", d.name), d)
+    def _gather(self, devices: tuple[Device, ...]) -> None:
+        """Start the others in waves, and look on until the run begins, or cannot.
+
+        The evaluator comes last: while devices boot they leave it no time.
+        """
+        wanted = {
+            d.name: self._world.container(d.name, self._net, self._labels("device", d.name), d)
             for d in devices
-        ]
-        pool = ThreadPoolExecutor(TOGETHER)
-        try:
-            for number, _ in enumerate(pool.map(self._start, wanted), 1):
-                self._view.progress(f"containers {number}/{len(wanted)}")
-        finally:
-            pool.shutdown(cancel_futures=True)
-        for one in wanted:
-            self._lines.listen(one.node)
+        }
+        wanted[EVALUATOR] = self._world.container(EVALUATOR, self._net, self._labels(EVALUATOR))
+        with refusals("asking for the engine's cores"):
+            cores = self._client.info()["NCPU"]
+        gathering = Gathering({node: one.cpu or 1.0 for node, one in wanted.items()}, cores)
+        hellos = Tail(self._world.output / HELLOS)
+        with Waves(gathering, lambda node: self._start(wanted[node]), hellos) as waves:
+            while self._zero is None or not waves.idle:
+                for node in waves.roll():
+                    self._lines.listen(node)
+                self._view.progress(gathering.words())
+                self._look(LOOK)
+                if why := gathering.late(time.monotonic()) or self._stopped_early():
+                    raise DeploymentError(f"the run did not begin: {why}")
+
+    def _stopped_early(self) -> str:
+        """Return why the server gave up before the run began; empty if it did not."""
+        stop = self.stop if self._zero is None else None
+        return str(stop.get("detail", "no reason")) if stop else ""
 
     def _start(self, wanted: spec.Container) -> Any:
         with refusals(f"starting {wanted.node}"):
@@ -145,15 +156,6 @@ class DockerRuntime:
             self._exits.started(wanted)
             container.start()
         return container
-
-    def _gather(self, members: int) -> None:
-        """Look on until the server says that the run has begun, or that it cannot."""
-        self._view.progress(f"waiting for {members} nodes to say hello")
-        while self._zero is None:
-            self._look(LOOK)
-            if self._stopped:
-                stop = self.stop or {}
-                raise DeploymentError(f"the run did not begin: {stop.get('detail', 'no reason')}")
 
     # -- while it goes ----------------------------------------------------------------------------
 
