@@ -1,15 +1,19 @@
 """What every runtime's session is: a folder taken, described, played into, and concluded."""
 
+import errno
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from shutil import disk_usage
+from typing import Any, NoReturn
 
 from . import models
 from .cancel import Canceled, canceling
 from .core import wire
+from .errors import DeploymentError, HostError
 from .folder import RunFolder
 from .host import Host
 from .installed import versions
@@ -19,6 +23,13 @@ from .scenario import Scenario, Timed, dump
 from .scenario.timeline import lines
 from .scenario.unkept import unkept
 from .summary import summarise
+
+DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""What the system says of a disk that takes nothing any more."""
+
+LEAST_SPACE = 1 << 16
+"""Bytes that are free on a disk that is not full. NumPy and containers do not say it in so many
+words when they fail for want of space."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +64,8 @@ class Session:
 
         `finish` is told what ended the run, None if it came to its own end; it writes what
         remains and returns `conclude`'s summary. Whoever cancels the run makes no error; what
-        goes wrong in `world` is raised once `finish` has saved all that is known.
+        goes wrong in `world` is raised once `finish` has saved all that is known. A HostError
+        says that the folder cannot be written any more.
         """
         ending: Ending | None = None
         with self._taken() as reason:
@@ -62,10 +74,46 @@ class Session:
             except Canceled:
                 ending = Ending(reason[0])
             except Exception as error:
-                finish(Ending("failed", str(error)))
-                error.add_note(f"what is known of the run is in {self.folder.path}")
+                self._give_up(error, finish)
+            try:
+                return self.folder.path, finish(ending)
+            except OSError as error:
+                if unwritable := self._unwritable(error):
+                    raise unwritable from error
                 raise
-            return self.folder.path, finish(ending)
+
+    def _give_up(
+        self, error: Exception, finish: Callable[[Ending | None], dict[str, Any]]
+    ) -> NoReturn:
+        """Raise what went wrong in the world, after `finish` has saved what can be saved."""
+        said = self._unwritable(error) or error
+        try:
+            finish(Ending("failed", str(said)))
+            said.add_note(f"what is known of the run is in {self.folder.path}")
+        except OSError as again:
+            said = self._unwritable(again) or again
+            if not isinstance(error, OSError):
+                said.add_note(f"before that: {error}")
+        if said is error:
+            raise error
+        raise said from error
+
+    def _unwritable(self, error: Exception) -> HostError | None:
+        """Return what is wrong with the folder or its disk; None if that is not why."""
+        path = self.folder.path
+        if not path.is_dir():
+            return HostError(f"the run's folder {path} was moved or removed while the run went on")
+        full = disk_usage(path).free < LEAST_SPACE
+        if isinstance(error, OSError) and error.errno in DISK:
+            why = os.strerror(error.errno)
+        elif isinstance(error, OSError | DeploymentError) and full:
+            why = os.strerror(errno.ENOSPC)
+        else:
+            return None
+        return HostError(
+            f"the run's folder {path} cannot be written: {why}: make room, and `emulate report "
+            f"{self.folder.run}` draws what was written before; or name another place with --runs"
+        )
 
     @contextmanager
     def _taken(self) -> Iterator[list[str]]:
@@ -103,11 +151,17 @@ class Session:
         }
 
     def conclude(
-        self, records: Iterable[Record], *, busy: Sequence[float] = (), quotas: bool = False
+        self,
+        records: Iterable[Record],
+        *,
+        busy: Sequence[float] = (),
+        quotas: bool = False,
+        left: Sequence[str] = (),
     ) -> dict[str, Any]:
         """Write the summary of these records, which are read once, and return it.
 
         `busy` and `quotas` as `summarise` takes them: nothing where there is no host to keep up.
+        `left`: what of the run could not be removed from the host, a line each.
         """
         scenario = self.scenario
         layout = models.find(scenario.training.model).layout
@@ -124,5 +178,6 @@ class Session:
             quotas=quotas,
             parameters=layout.kinds,
         )
+        summary["left"] = list(left)
         write_json(self.folder.path / "summary.json", summary)
         return summary

@@ -81,7 +81,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     # those who make it happen
     "cancel": set(),
     "session": {
-        *{"cancel", "core", "folder", "host", "models", "results", "runlog", "scenario"},
+        *{"cancel", "core", "errors", "folder", "host", "models", "results", "runlog", "scenario"},
         *{"installed", "summary"},
     },
     "deal": {"datasets", "errors", "scenario"},

@@ -120,7 +120,7 @@ def played(
 
     folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / "1-abc123")
     summary = json.loads((folder / "summary.json").read_text())
-    summary |= {"stop": "updates", "detail": "", "exits": [], **facts}
+    summary |= {"stop": "updates", "detail": "", "exits": [], "left": [], **facts}
     monkeypatch.setattr(session, "play", lambda *anything: (folder, summary))
     return emulate("run", scenario(Path.cwd()), *words)
 
@@ -144,6 +144,24 @@ def test_a_device_that_ended_unasked_is_named_and_the_host_not_blamed(
     told = played(emulate, monkeypatch, "--no-report", exits=[gone])
     assert "WARNING      far ended unasked at 3.2 s: killed by its own memory limit" in told.out
     assert "the host did not keep up" not in told.out
+
+
+def test_what_is_left_in_the_engine_is_a_warning(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = played(emulate, monkeypatch, "--no-report", left=["network emulate-1-wan stays"])
+    assert told.code == 0
+    assert "WARNING      network emulate-1-wan stays" in told.out
+
+
+def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(folder: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("analysis.report.report", full)
+    told = played(emulate, monkeypatch)
+    assert told.err.startswith("emulate: cannot draw the report of ")
+    assert "No space left on device" in told.err and "Traceback" not in told.err
 
 
 def test_a_doubtful_run_says_so(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:

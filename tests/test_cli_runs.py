@@ -12,10 +12,13 @@ from textwrap import indent
 from typing import Any
 
 import pytest
+from docker.errors import APIError
+from requests import Response
 
 from emulator import lock
 from emulator.folder import RunFolder
 from emulator.runlog import Record, line
+from emulator.runtimes.docker.sweep import sweep
 
 from .two_runs import runs, synthetic
 from .typed_commands import Emulate, emulate
@@ -203,6 +206,8 @@ class Engine:
         ]
         self.networks_ = [{"Id": one["emulate.run"], "Labels": one} for one in owners]
         self.removed: list[str] = []
+        self.attached: dict[str, str] = {}
+        """Networks to which somebody else's container is attached."""
 
     def containers(self, all: bool, filters: dict[str, str]) -> list[Any]:
         return self._of(self.containers_, filters)
@@ -221,8 +226,15 @@ class Engine:
         self.containers_ = [one for one in self.containers_ if one["Id"] != name]
 
     def remove_network(self, name: str) -> None:
+        if name in self.attached:
+            refused = Response()
+            refused.status_code = 403
+            raise APIError("error while removing network", response=refused)
         self.networks_ = [one for one in self.networks_ if one["Id"] != name]
         self.removed.append(name)
+
+    def inspect_network(self, name: str) -> Any:
+        return {"Containers": {"1": {"Name": self.attached[name]}}}
 
 
 def marks(run: str, folder: Path | None, lock: Path) -> dict[str, str]:
@@ -344,3 +356,31 @@ def test_the_lock_of_another_user_proves_nothing(
     engine = Engine(marks("theirs", tmp_path / "theirs", tmp_path / "theirs.lock"))
     (owner,) = owners.owners(engine)
     assert not owner.dead and not owner.abandoned
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_network_that_somebody_else_uses_stays_and_the_rest_goes(
+    emulate: Emulate, engine: Engine, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    engine.attached = {"dead01": "stranger"}
+    told = emulate("clean", "--force", *words)
+    assert told.code == 1
+    assert engine.removed == ALL[1:]
+    why = "these containers of somebody else's are attached: stranger: remove them, then `emulate"
+    assert why in (told.json["left"][0] if words else told.err)
+    assert (tmp_path / "dead01.lock").exists()
+    engine.attached = {}
+    assert emulate("clean", *words).code == 0
+    assert engine.removed == [*ALL[1:], "dead01"]
+
+
+def test_an_engine_that_fails_while_a_run_is_tidied_up() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            self.api = self
+
+        def containers(self, **about: object) -> None:
+            raise APIError("the engine is going down")
+
+    (why,) = sweep(Broken(), "abc123").left  # type: ignore[arg-type]
+    assert "run abc123" in why and "the engine is going down" in why

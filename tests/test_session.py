@@ -1,15 +1,20 @@
 """What every runtime's session leaves behind, however the run ends."""
 
+import errno
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import emulator.session
+from emulator.errors import DeploymentError, HostError
 from emulator.folder import RunFolder, conductor, create
 from emulator.host import Host
 from emulator.runlog import Record
@@ -94,6 +99,72 @@ def test_a_run_that_goes_wrong(session: Session) -> None:
     assert str(session.folder.path) in raised.value.__notes__[0]
     assert conductor(session.folder.path) is None
     assert not session.folder.work.exists()
+
+
+FULL = OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize(
+    "error, free, words",
+    [
+        (FULL, 1 << 30, "cannot be written: No space left on device: make room, and `emulate rep"),
+        (OSError("8 requested and 0 written"), 0, "cannot be written: No space left on device"),
+        (DeploymentError("server ended unasked"), 0, "cannot be written: No space left on device"),
+        (OSError("8 requested and 0 written"), 1 << 30, None),
+        (DeploymentError("server ended unasked"), 1 << 30, None),
+        (RuntimeError("a bug"), 0, None),
+    ],
+)
+def test_a_disk_that_is_full_is_told_of_in_one_line(
+    session: Session,
+    monkeypatch: pytest.MonkeyPatch,
+    error: Exception,
+    free: int,
+    words: str | None,
+) -> None:
+    monkeypatch.setattr(emulator.session, "disk_usage", lambda path: SimpleNamespace(free=free))
+    seen: list[Ending | None] = []
+
+    def world() -> None:
+        raise error
+
+    with pytest.raises(HostError if words else type(error)) as raised:
+        session.play(world, finisher(seen))
+    said = str(raised.value)
+    assert seen == [Ending("failed", said)]
+    assert said.count("\n") == 0
+    assert said.startswith(
+        f"the run's folder {session.folder.path} {words}" if words else str(error)
+    )
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_a_disk_that_is_full_when_the_run_ends(session: Session, good: bool) -> None:
+    def world() -> None:
+        if not good:
+            raise DeploymentError("no such luck")
+
+    def finish(ending: Ending | None) -> dict[str, Any]:
+        raise FULL
+
+    with pytest.raises(HostError, match="No space left on device") as raised:
+        session.play(world, finish)
+    assert getattr(raised.value, "__notes__", []) == ([] if good else ["before that: no such luck"])
+
+
+def test_a_folder_that_is_removed_while_the_run_goes_on(session: Session) -> None:
+    def world() -> None:
+        shutil.rmtree(session.folder.path)
+        session.folder.path.stat()
+
+    with pytest.raises(HostError, match="was moved or removed while the run went on"):
+        session.play(world, lambda ending: session.conclude([]))
+
+
+def test_what_is_left_in_the_engine_is_in_the_summary(session: Session) -> None:
+    left = ["network emulate-1-wan stays"]
+    assert session.conclude([], left=left)["left"] == left
+    assert session.conclude([])["left"] == []
 
 
 def test_a_folder_says_what_was_planned(session: Session) -> None:

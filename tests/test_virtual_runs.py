@@ -2,6 +2,8 @@
 
 import json
 import os
+import resource
+import shutil
 import signal
 from collections import Counter
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 from analysis import read as read_run
 from analysis.doubts import doubts
 from analysis.figures import link_rates
-from emulator.errors import ScenarioError
+from emulator.errors import HostError, ScenarioError
 from emulator.runlog import Record, read
 from emulator.runtimes.virtual.session import play
 from emulator.scenario import load, loads
@@ -526,3 +528,31 @@ def test_a_signal_before_the_run_has_begun(tmp_path: Path) -> None:
         folder, summary = play(loads(SCENARIO), tmp_path, Impatient(), cores=1)
     assert summary["outcome"] == "canceled"
     assert [record["what"] for record in read(folder / "run.jsonl")] == ["stop"]
+
+
+class Remover(Onlooker):
+    """Removes the run's folder once the run goes on."""
+
+    def __init__(self, runs: Path) -> None:
+        super().__init__()
+        self.runs = runs
+
+    def beat(self, now: float) -> None:
+        shutil.rmtree(self.runs, ignore_errors=True)
+
+
+def test_a_folder_that_is_removed_in_the_middle(tmp_path: Path) -> None:
+    with digits(), pytest.raises(HostError, match="was moved or removed while the run went on"):
+        play(loads(SCENARIO), tmp_path / "runs", Remover(tmp_path / "runs"), cores=1)
+
+
+def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+    """Files may not grow beyond 40 kB here, which the system says in the words of a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
+    try:
+        with digits(), pytest.raises(HostError, match="cannot be written: File too large") as told:
+            play(loads(SCENARIO), tmp_path, Onlooker(), cores=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(told.value).count("\n") == 0

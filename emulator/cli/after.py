@@ -95,8 +95,12 @@ def page(folder: Path, *, to_stderr: bool = False) -> None:
     """Draw a run's report, and say where it is."""
     from analysis.report import report as draw
 
-    with runs_readable():
-        click.echo(f"{'report':<12} {short(draw(folder))}", err=to_stderr)
+    try:
+        with runs_readable():
+            drawn = draw(folder)
+    except OSError as error:
+        raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
+    click.echo(f"{'report':<12} {short(drawn)}", err=to_stderr)
 
 
 def short(path: Path) -> Path:

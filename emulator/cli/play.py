@@ -120,6 +120,8 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
     for reason in summary["fidelity"]["reasons"]:
         line("WARNING", f"the host did not keep up: {reason}")
+    for why in summary["left"]:
+        line("WARNING", why)
     line("run", str(short(folder)))
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -170,7 +171,8 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     """Remove every container, network and volume that runs have left behind.
 
     They are found by their label; nothing without it is touched. What belongs to a run that is
-    being played is left alone. Run folders stay.
+    being played is left alone. Run folders stay. The exit code is 1 if something could not be
+    removed.
 
     \b
     emulate clean
@@ -182,16 +184,22 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     wanted = [owner for owner in owners(client) if run in (None, owner.run)]
     spared = [] if force else [owner for owner in wanted if not owner.abandoned]
     counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
+    left: list[str] = []
     for owner in wanted:
         if owner not in spared:
             swept = remove(client, owner)
             counts = {what: count + getattr(swept, what) for what, count in counts.items()}
+            left += swept.left
     if as_json:
-        click.echo(json.dumps({**counts, "spared": [owner.run for owner in spared]}))
-        return
+        told = {**counts, "spared": [owner.run for owner in spared], "left": left}
+        click.echo(json.dumps(told))
+        sys.exit(1 if left else 0)
     click.echo("removed " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     for owner in spared:
         click.echo(f"left alone: run {owner.run} {_life(owner)}")
+    for why in left:
+        click.echo(f"emulate: {why}", err=True)
+    sys.exit(1 if left else 0)
 
 
 def _life(owner: "Owner") -> str:

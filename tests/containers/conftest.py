@@ -105,10 +105,12 @@ def start(tmp_path, ours):
             text=True,
         )
         processes.append(process)
+        said = []
         for line in process.stdout:
+            said.append(line)
             if "start:" in line:
                 return process
-        raise AssertionError(f"the run did not begin, exit code {process.wait()}")
+        raise AssertionError(f"the run did not begin, exit code {process.wait()}: {said}")
 
     yield run
     for process in processes:

@@ -1,14 +1,18 @@
 """Containers that die unasked: on record with the reason, and the run goes on without them."""
 
 import json
+import os
+import shutil
 import subprocess
 import time
 
 import pytest
 
+from emulator.runtimes.docker.image import require
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+ENDLESS = TINY.replace("updates: 300, time: 60s", "time: 10min")
 WORLD = TINY.replace("updates: 300, time: 60s", "time: 8s").replace(
     "{name: right}", "{name: shot}\n  - {name: unplugged}"
 )
@@ -63,3 +67,60 @@ def test_a_device_that_is_shot_before_the_start_ends_the_run_at_once(client, tmp
     assert time.monotonic() - shot < 20
     assert "shot ended unasked: somebody ended its container through Docker" in error
     assert latest(tmp_path).summary["outcome"] == "failed"
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 2 MiB for the run's folders."""
+    place = tmp_path / "runs"
+    place.mkdir()
+    if (
+        os.getuid()
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place]).returncode
+    ):
+        pytest.skip("only root may mount a file system")
+    (tmp_path / "scenario.yaml").write_text(ENDLESS)
+    yield place
+    subprocess.run(["umount", "--lazy", place], check=True)
+
+
+def test_a_full_disk_ends_the_run_in_one_line(emulate, ours, small_disk):
+    done = emulate("run", "scenario.yaml", "--no-report", check=False)
+    assert done.returncode == 1
+    assert "No space left on device: make room, and `emulate report" in done.stderr
+    assert "Traceback" not in done.stderr and done.stderr.count("\n") <= 2
+    assert not ours()
+
+
+def test_a_folder_that_is_removed_ends_the_run_in_one_line(start, tmp_path):
+    process = start(ENDLESS)
+    shutil.rmtree((tmp_path / "runs/tiny/latest").resolve())
+    *_, last = process.stdout.read().splitlines()
+    assert process.wait(60) == 1
+    assert last.startswith("emulate: the run's folder") and last.endswith("while the run went on")
+
+
+def test_a_stranger_on_the_network_is_a_warning(start, emulate, client, tmp_path, ours):
+    """A run that went well is a success, whatever of it cannot be removed."""
+    process = start(ENDLESS.replace("10min", "2s"))
+    run = json.loads((tmp_path / "runs/tiny/latest/manifest.json").read_text())["id"]
+    stranger = client.containers.run(
+        require(client).id,
+        entrypoint=["sleep", "600"],
+        command=[],
+        network=f"emulate-{run}-wan",
+        name=f"stranger-{run}",
+        detach=True,
+    )
+    try:
+        told = process.stdout.read()
+        assert process.wait() == 0
+        assert f"WARNING      network emulate-{run}-wan stays" in told
+        assert f"attached: stranger-{run}" in told
+        assert len(ours()) == 1
+        assert emulate("clean", "--run", run, check=False).returncode == 1
+        stranger.reload()
+        assert stranger.status == "running"
+    finally:
+        stranger.remove(force=True)
+    assert json.loads(emulate("clean", "--run", run, "--json").stdout)["networks"] == 1

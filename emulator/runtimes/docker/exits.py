@@ -55,7 +55,9 @@ class Exits:
     def part(self, node: str, code: int, cause: str) -> Exit:
         """Describe the exit of the part of `node`, as its supervisor reports it."""
         container, limit = spec.name(self._run, node), self._limits[node]
-        self.last[node] = of_part(self._client, container, node, limit, code, cause)
+        how = of_part(self._client, container, node, limit, code, cause)
+        words = self._words.get(node, "") if code > 0 else ""
+        self.last[node] = how._replace(reason=": ".join(filter(None, (how.reason, words))))
         return self.last[node]
 
     def container(self, node: str) -> Exit:

@@ -14,7 +14,7 @@ from docker import DockerClient
 
 from ... import folder, lock
 from ...cache import cache
-from ...errors import DeploymentError, HostError
+from ...errors import HostError
 from .border import refusals
 from .labels import FOLDER, LOCK, RUN
 from .sweep import Swept, sweep
@@ -89,9 +89,9 @@ def _owner(labels: Mapping[str, str], running: bool) -> Owner:
 
 
 def remove(client: DockerClient, owner: Owner) -> Swept:
-    """Remove everything of `owner` from the engine, and its lock."""
+    """Remove everything of `owner` from the engine, and its lock once nothing is left."""
     swept = sweep(client, owner.run)
-    if owner.lock and owner.conductor is None:
+    if owner.lock and owner.conductor is None and not swept.left:
         with suppress(OSError):
             owner.lock.unlink()
     return swept
@@ -107,5 +107,4 @@ def remove_dead(client: DockerClient, tell: Callable[[str], None]) -> None:
     if dead:
         tell(f"removing what dead runs have left: {', '.join(owner.run for owner in dead)}")
     for owner in dead:
-        with suppress(DeploymentError):
-            remove(client, owner)
+        remove(client, owner)

@@ -101,7 +101,7 @@ class DockerRuntime:
     def teardown(self) -> None:
         self._lines.close()
         self._logs.close()
-        sweep(self._client, self._folder.run)
+        sweep(self._client, self._folder.run)  # the session looks for what is left
 
     # -- on the way up -----------------------------------------------------------------------------
 
@@ -168,6 +168,7 @@ class DockerRuntime:
                 self._ended(news.node)
             else:
                 self._hear(news)
+        self._folder.path.stat()  # raises where somebody moved the folder or removed it
         for record in self._tail.read():
             self._follow(record)
 

@@ -72,6 +72,8 @@ class _Played:
     _view: View
     _runtime: DockerRuntime | None = None
     _load: Load = field(default_factory=Load)
+    _left: tuple[str, ...] = ()
+    """What could not be removed from the engine."""
 
     def world(self) -> None:
         """Bring it up, let it run, take it down."""
@@ -93,7 +95,7 @@ class _Played:
             run(session.scenario, session.timeline, self._runtime)
         finally:
             self._load.end()
-            sweep(self._client, session.folder.run)  # a signal may have come amid the teardown
+            self._left = sweep(self._client, session.folder.run).left
 
     def finish(self, ending: Ending | None) -> dict[str, Any]:
         """Whatever happened, the folder is complete, and says how it ended."""
@@ -104,4 +106,4 @@ class _Played:
         gather(session.folder, ending.facts() if ending else None)
         records = read(session.folder.records)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
-        return session.conclude(records, busy=self._load.busy, quotas=quotas)
+        return session.conclude(records, busy=self._load.busy, quotas=quotas, left=self._left)

@@ -1,67 +1,94 @@
 """Remove what runs have created, found by its label alone."""
 
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+import requests
 from docker import DockerClient
-from docker.errors import APIError, NotFound
+from docker.errors import APIError, DockerException, NotFound
 
-from ...errors import DeploymentError
 from .labels import RUN
 
 PATIENCE = 30.0
-"""Seconds that the engine has to take everything away."""
+"""Seconds that the engine has to take the containers away."""
 
 
 @dataclass(frozen=True)
 class Swept:
     """How many of each were removed."""
 
-    containers: int
-    networks: int
-    volumes: int
+    containers: int = 0
+    networks: int = 0
+    volumes: int = 0
+    left: tuple[str, ...] = ()
+    """What could not be removed, and why: a line each."""
 
 
 def sweep(client: DockerClient, run: str | None = None) -> Swept:
     """Remove every container, network and volume of `run`, or of all runs. Idempotent.
 
-    Raises DeploymentError if something is still there after `PATIENCE`.
+    What Docker refuses is no error, since it must not turn a run that went well into a failure.
     """
-    label = {"label": RUN if run is None else f"{RUN}={run}"}
-    containers = client.api.containers(all=True, filters=label)
+    try:
+        return _sweep(client, {"label": RUN if run is None else f"{RUN}={run}"})
+    except (DockerException, requests.RequestException) as error:
+        what = "all runs" if run is None else f"run {run}"
+        return Swept(left=(f"Docker failed while what {what} created was removed: {error}",))
+
+
+def _sweep(client: DockerClient, label: dict[str, str]) -> Swept:
+    api = client.api
+    containers = api.containers(all=True, filters=label)
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda found: _remove_container(client, found["Id"]), containers))
-    _await_none(client, label)
-    networks = client.api.networks(filters=label)
-    for network in networks:
-        _ignoring(client.api.remove_network, network["Id"])
-    volumes = client.api.volumes(filters=label).get("Volumes") or []
-    for volume in volumes:
-        _ignoring(client.api.remove_volume, volume["Name"])
-    return Swept(len(containers), len(networks), len(volumes))
+        ends = list(pool.map(lambda found: _remove_container(client, found["Id"]), containers))
+    stuck = _stuck(client, label)
+    nets = [_remove_network(client, network) for network in api.networks(filters=label)]
+    found = api.volumes(filters=label).get("Volumes") or []
+    volumes = [_remove(api.remove_volume, f"volume {one['Name']}", one["Name"]) for one in found]
+    left = tuple(filter(None, [*ends, *stuck, *nets, *volumes]))
+    return Swept(ends.count(""), nets.count(""), volumes.count(""), left)
 
 
-def _remove_container(client: DockerClient, name: str) -> None:
-    _ignoring(client.api.remove_container, name, force=True, v=True)
+def _remove_container(client: DockerClient, name: str) -> str:
+    return _remove(client.api.remove_container, f"container {name}", name, force=True, v=True)
 
 
-def _ignoring(remove: Any, *args: Any, **options: Any) -> None:
-    """What is gone already, or going, is as good as removed."""
+def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
+    """Remove a network; somebody may have attached a container of theirs."""
+    name = network.get("Name", network["Id"])
+    refused = _remove(client.api.remove_network, f"network {name}", network["Id"])
+    if not refused:
+        return ""
+    attached = client.api.inspect_network(network["Id"]).get("Containers") or {}
+    if not attached:
+        return refused
+    names = ", ".join(sorted(one["Name"] for one in attached.values()))
+    return (
+        f"network {name} stays, as these containers of somebody else's are attached: {names}: "
+        "remove them, then `emulate clean` removes it"
+    )
+
+
+def _remove(remove: Callable[..., Any], what: str, *args: Any, **options: Any) -> str:
+    """Remove a thing; return why it could not be, empty if it is gone already, or going."""
     try:
         remove(*args, **options)
     except NotFound:
-        return
+        return ""
     except APIError as error:
-        if error.status_code != 409:
-            raise DeploymentError(f"cannot remove {args[0]}: {error.explanation}") from error
+        return "" if error.status_code == 409 else f"{what} stays: {error.explanation or error}"
+    return ""
 
 
-def _await_none(client: DockerClient, label: dict[str, str]) -> None:
+def _stuck(client: DockerClient, label: dict[str, str]) -> list[str]:
+    """Wait until the containers are gone; return those that stay."""
     until = time.monotonic() + PATIENCE
     while left := client.api.containers(all=True, filters=label):
         if time.monotonic() > until:
             names = ", ".join(found["Names"][0].lstrip("/") for found in left if found["Names"])
-            raise DeploymentError(f"these containers do not go away: {names}")
+            return [f"these containers do not go away within {PATIENCE:.0f} s: {names}"]
         time.sleep(0.1)
+    return []

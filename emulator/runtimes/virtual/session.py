@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -128,10 +128,14 @@ class _World:
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> tuple[Path, dict[str, Any]]:
-        with self._folder.records.open("wb") as sink:
-            self._log = RunLog(sink, self._view.record)
-            self._flush = sink.flush
+        sink = self._folder.records.open("wb")
+        self._log = RunLog(sink, self._view.record)
+        self._flush = sink.flush
+        try:
             return self._session.play(self._happen, self._finish)
+        finally:
+            with suppress(OSError):  # what was not flushed, on a disk that is said to be full
+                sink.close()
 
     def _happen(self) -> None:
         self._session.describe(
