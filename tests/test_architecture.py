@@ -45,7 +45,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "datasets": {"cache", "errors", "spelling", "streams", "task"},
     "learners": {
         *{"cache", "codecs", "datasets", "errors", "layout", "local", "models", "streams"},
-        *{"installed", "task"},
+        *{"healing", "installed", "task"},
     },
     "shaping": {"errors", "link", "units"},
     # the protocol, its driver, and the file that says what to play
@@ -76,6 +76,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "merging": {"runlog"},
     "results": {"errors", "folder", "merging"},
     "summary": {"roles", "runlog"},
+    "healing": set(),
     "host": set(),
     "installed": set(),
     # those who make it happen
@@ -98,6 +99,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "calibration": {
         *{"cache", "codecs", "core", "datasets", "errors", "laws", "learners", "models"},
         *{
+            "healing",
             "modulation",
             "node",
             "runlog",

@@ -96,17 +96,23 @@ DAMAGED = {
     "not a number": json.dumps({**PLAIN, "boot": {"fixed": float("nan")}}),
     "a word for a time": json.dumps({**PLAIN, "boot": {"fixed": "soon"}}),
     "a number for a word": json.dumps({**PLAIN, "host": 7}),
+    "a number beyond all": json.dumps({**PLAIN, "boot": {"fixed": 10**400}}),
+    "a list of lists": "[" * 5_000,
     "another model's": json.dumps({**PLAIN, "model": "mnist-cnn"}),
 }
 
 
 @pytest.mark.parametrize("content", DAMAGED.values(), ids=DAMAGED)
-def test_a_damaged_file_is_measured_again(asked: list[Any], content: str | bytes) -> None:
+def test_a_damaged_file_is_measured_again(
+    asked: list[Any], content: str | bytes, capsys: pytest.CaptureFixture[str]
+) -> None:
     store(FOUND)
     data = content if isinstance(content, bytes) else content.encode()
     FOUND.file.write_bytes(data)
     assert (ask(), len(asked)) == (FOUND, 1)
+    assert capsys.readouterr().err.startswith(f"emulate: {FOUND.file} is damaged (")
     assert (ask(), len(asked)) == (FOUND, 1)
+    assert capsys.readouterr().err == ""
 
 
 def test_what_is_read_is_what_was_kept() -> None:

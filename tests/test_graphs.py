@@ -253,6 +253,7 @@ def test_exports_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "gradient.pb",
         "evaluation.pb",
         "graph.json",
+        "SHA256SUMS",
     }
     assert list((tmp_path / "graphs").iterdir()) == [folder]
     monkeypatch.setattr(sys, "executable", "/bin/false")

@@ -117,6 +117,67 @@ def test_a_failed_export_says_what_tensorflow_said_and_leaves_nothing(
     assert list((tmp_path / "cache" / "graphs").iterdir()) == []
 
 
+FILES = ("gradient.pb", "evaluation.pb", "graph.json")
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The models that were exported into an empty cache, by something quicker than TensorFlow."""
+    models: list[str] = []
+
+    def export_quickly(model: str, folder: Path) -> None:
+        models.append(model)
+        folder.mkdir()
+        for name in FILES:
+            (folder / name).write_bytes(f"{name} of {model}".encode() * 40)
+
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(export, "tensorflow_version", lambda: "0")
+    monkeypatch.setattr(export, "_export", export_quickly)
+    return models
+
+
+DAMAGE = {
+    "empty": lambda content: b"",
+    "cut short": lambda content: content[:-3],
+    "another bit": lambda content: content[:5] + bytes([content[5] ^ 1]) + content[6:],
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+@pytest.mark.parametrize("name", [*FILES, export.SUMS])
+def test_damaged_graphs_are_made_again_with_a_word(
+    made: list[str], capsys: pytest.CaptureFixture[str], name: str, damage: str
+) -> None:
+    folder = export.exported("digits-mlp")
+    sound = {file.name: file.read_bytes() for file in folder.iterdir()}
+    (folder / name).write_bytes(DAMAGE[damage](sound[name]))
+    assert capsys.readouterr().err == ""
+    assert export.exported("digits-mlp") == folder
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == sound
+    assert capsys.readouterr().err.startswith(f"emulate: {folder} is damaged (")
+    assert export.exported("digits-mlp") == folder
+    assert (made, capsys.readouterr().err) == (["digits-mlp"] * 2, "")
+    assert list(folder.parent.iterdir()) == [folder]
+
+
+def test_graphs_of_which_one_is_missing_are_made_again(
+    made: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = export.exported("digits-mlp")
+    (folder / "evaluation.pb").unlink()
+    assert (export.exported("digits-mlp") / "evaluation.pb").is_file()
+    assert "(evaluation.pb is missing)" in capsys.readouterr().err
+
+
+def test_a_cache_that_cannot_hold_graphs_is_said_with_its_remedy(
+    made: list[str], tmp_path: Path
+) -> None:
+    (tmp_path / "cache").write_text("no folder")
+    with pytest.raises(HostError, match=r"cannot keep graphs in .*: set EMULATE_CACHE to a folder"):
+        export.exported("digits-mlp")
+
+
 def test_a_device_imports_no_more_than_it_needs() -> None:
     """What is imported is paid in every container."""
     needless = {"tensorflow", "pydantic", "yaml", "docker", "ssl", "urllib.request", "tarfile"}

@@ -4,6 +4,7 @@ import json
 import math
 import os
 import platform
+from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from .. import laws
 from ..cache import cache
 from ..codecs import AnyCodec
 from ..errors import HostError
+from ..healing import made_again
 from ..laws import Fixed, LogNormal
 from ..units import Quantity, Seconds
 
@@ -107,16 +109,28 @@ def rounded(value: float) -> float:
 
 
 def find(host: str, processor: str, model: str, batch_size: int, codec: str) -> Calibration | None:
-    """The one that is kept; None if there is none, or if its file is damaged."""
+    """The one that is kept; None if there is none, or if its file is damaged, which is said."""
     asked = (host, processor, model, batch_size, codec)
-    found = _read(_file(*asked))
-    return found if found is not None and _key(found) == asked else None
+    file = _file(*asked)
+    try:
+        found = _read(file)
+        if _key(found) != asked:
+            raise ValueError("it is of something else")
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        made_again(file, str(error))
+        return None
+    return found
 
 
 def stored() -> list[Calibration]:
     """All that are kept, whichever host they are of; damaged files are passed over."""
-    found = (_read(file) for file in sorted(cache("calibration").glob("*.json")))
-    return [one for one in found if one is not None]
+    found = []
+    for file in sorted(cache("calibration").glob("*.json")):
+        with suppress(OSError, ValueError):
+            found.append(_read(file))
+    return found
 
 
 def store(calibration: Calibration) -> Path:
@@ -144,11 +158,12 @@ def _file(host: str, processor: str, model: str, batch_size: int, codec: str) ->
     return cache("calibration", f"{model}-{batch_size}-{digest}.json")
 
 
-def _read(file: Path) -> Calibration | None:
+def _read(file: Path) -> Calibration:
+    """Read a calibration; a ValueError if the file holds none."""
     try:
         return read(json.loads(file.read_bytes()))
-    except (OSError, ValueError):
-        return None
+    except (OverflowError, RecursionError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _processor() -> str:
