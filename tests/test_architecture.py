@@ -116,7 +116,17 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
         *{"local", "folder", "host", "results", "run", "runlog", "session", "shaping", "streams"},
         *{"cache", "installed", "lock", "preflight", "pulls", "tail", "transport", "units"},
     },
-    "sweep": {"deal", "errors", "preflight", "results", "run", "runlog", "runtimes", "scenario"},
+    "sweep": {
+        "deal",
+        "errors",
+        "healing",
+        "preflight",
+        "results",
+        "run",
+        "runlog",
+        "runtimes",
+        "scenario",
+    },
     "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},
     "doctor": {"datasets", "errors", "host", "installed", "runtimes", "shaping"},
     "cli": {

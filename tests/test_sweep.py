@@ -12,7 +12,7 @@ from emulator import datasets
 from emulator.errors import EmulatorError, ScenarioError
 from emulator.scenario import load, loads
 from emulator.sweep import Finished, Grid, Point, Standing, sweep
-from emulator.sweep.shelf import NOTE
+from emulator.sweep.note import NOTE
 
 from .doc_blocks import blocks
 from .made_up_play import DIVERGES

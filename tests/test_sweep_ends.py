@@ -1,5 +1,6 @@
 """Ends that nobody wished for: they spare what is finished, and the next sweep goes on."""
 
+import json
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 
 from emulator.errors import DataError, EmulatorError, HostError
 from emulator.sweep import Standing
+from emulator.sweep.note import NOTE
 
 from .made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from .made_up_sweeps import MADE_UP, Watching, file, made_up, played, rates
@@ -38,6 +40,59 @@ def alive(pid: int) -> bool:
 def hanging(out: Path) -> int:
     """The process that plays a point which never ends; 0 if it does not yet."""
     return next((int(path.read_text() or 0) for path in out.glob(".playing/*/pid")), 0)
+
+
+DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
+    "an empty note": (NOTE, lambda content: b""),
+    "half a note": (NOTE, lambda content: content[: len(content) // 2]),
+    "a list for a note": (NOTE, lambda content: b"[]"),
+    "a mistyped fact": (
+        NOTE,
+        lambda content: content.replace(b'"updates": 40', b'"updates": "40"'),
+    ),
+    "no facts": (NOTE, lambda content: content.replace(b'"facts"', b'"fact"')),
+    "another log": ("run.jsonl", lambda content: content.replace(b"fiber", b"fibre", 1)),
+    "an empty summary": ("summary.json", lambda content: b""),
+}
+
+
+@pytest.mark.parametrize("file_name, damage", DAMAGE.values(), ids=DAMAGE)
+def test_a_damaged_point_is_played_again_with_a_word(
+    file: Path,
+    tmp_path: Path,
+    played: Callable[[], list[str]],
+    capsys: pytest.CaptureFixture[str],
+    file_name: str,
+    damage: Callable[[bytes], bytes],
+) -> None:
+    out, points = tmp_path / "out", rates(file, 0.1, 0.2)
+    first = made_up(points, out)
+    assert made_up(points, out) == first
+    assert (played(), capsys.readouterr().err) == (["0.1 4", "0.2 4"], "")
+    damaged = first[0].folder / file_name
+    sound = damaged.read_bytes()
+    damaged.write_bytes(damage(sound))
+    assert damaged.read_bytes() != sound
+    assert made_up(points, out) == first
+    assert played() == ["0.1 4", "0.1 4", "0.2 4"]
+    aside = out / "damaged" / first[0].folder.name
+    assert (aside / file_name).read_bytes() == damage(sound)
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"emulate: {first[0].folder} is damaged (")
+    assert line.endswith(f"): it is made again, and what it held is in {aside}")
+
+
+def test_points_of_earlier_versions_have_no_digests(
+    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+) -> None:
+    (one,) = made_up(rates(file, 0.1), tmp_path / "out")
+    note = json.loads((one.folder / NOTE).read_bytes())
+    (one.folder / NOTE).write_text(json.dumps({key: note[key] for key in OLD}))
+    assert made_up(rates(file, 0.1), tmp_path / "out") == [one]
+    assert played() == ["0.1 4"]
+
+
+OLD = ("label", "digest", "facts")
 
 
 @pytest.mark.parametrize(

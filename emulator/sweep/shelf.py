@@ -1,22 +1,21 @@
 """A sweep's folder: finished points stand in it whole, and nothing half made ever counts."""
 
 import fcntl
-import json
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError, HostError
+from ..healing import made_again
 from ..results import write_json
+from . import note
 from .point import Finished, Point
-
-NOTE = "point.json"
-"""Beside a finished point's run: what it was played from and what came of it."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Shelf:
         write_json(self.path / "sweep.json", {**about, "points": folders})
 
     def finished(self, points: Sequence[Point]) -> list[Finished]:
-        """Those of the points that are finished.
+        """Those of the points that are finished. One that is damaged is put aside, with a word.
 
         Raises an EmulatorError if under the label of one stands what another scenario gave:
         what has been played is not ours to remove.
@@ -39,11 +38,15 @@ class Shelf:
         found, strange = [], []
         for point in points:
             place = self._place(point)
-            note = _read(place / NOTE)
-            if note.get("digest") == point.digest:
-                found.append(_finished(point, place, note["facts"]))
-            elif place.exists():
-                strange.append(str(place))
+            try:
+                told = note.read(place)
+                if told and told["digest"] == point.digest:
+                    note.verify(place, told)
+                    found.append(_finished(point, place, told["facts"]))
+                elif place.exists():
+                    strange.append(str(place))
+            except note.DamagedError as damage:
+                made_again(place, str(damage), kept=self._put_aside(place))
         if strange:
             raise EmulatorError(
                 "these are not of the scenarios that are to be played: name another folder, or "
@@ -58,14 +61,24 @@ class Shelf:
 
     def keep(self, point: Point, played: Path, facts: dict[str, Any]) -> Finished:
         """Put a run folder in its place, in one step: from then on the point is finished."""
-        note = {"label": point.label, "digest": point.digest, "facts": facts}
-        write_json(played / NOTE, note)
+        note.write(played, point.label, point.digest, facts)
         place = self._place(point)
         played.rename(place)
         return _finished(point, place, facts)
 
     def _place(self, point: Point) -> Path:
         return self.path / "points" / point.name
+
+    def _put_aside(self, place: Path) -> Path:
+        """Move a point's folder out of the way, into `<out>/damaged/`, and return where it is."""
+        aside = self.path / "damaged"
+        aside.mkdir(exist_ok=True)
+        kept = aside / place.name
+        for number in count(2):
+            if not kept.exists():
+                return place.rename(kept)
+            kept = aside / f"{place.name}-{number}"
+        raise AssertionError("unreachable")
 
     @property
     def _playing(self) -> Path:
@@ -111,11 +124,3 @@ def _lock(folder: int, path: Path) -> None:
 def _finished(point: Point, folder: Path, facts: dict[str, Any]) -> Finished:
     row = {"point": point.label, **point.values, "seed": point.scenario.seed, **facts}
     return Finished(point.label, folder, row)
-
-
-def _read(note: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(note.read_bytes())
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}

@@ -1,0 +1,74 @@
+"""The note beside a finished point's run: what it was played from, and what came of it.
+
+It holds the SHA-256 of the run's files and of itself, so that damage is seen before a point counts.
+"""
+
+import json
+from collections.abc import Mapping
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import Any
+
+from ..results import write_json
+
+NOTE = "point.json"
+
+_TYPES = {"label": str, "digest": str, "facts": dict}
+
+
+class DamagedError(Exception):
+    """The note, or a file that it names, is not as it was written."""
+
+
+def write(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> None:
+    """Write the note of the run in `folder`, which nothing will be added to."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    note = {
+        "label": label,
+        "digest": digest,
+        "facts": facts,
+        "files": {path.relative_to(folder).as_posix(): _sum(path) for path in files},
+    }
+    write_json(folder / NOTE, {**note, "sum": _own_sum(note)})
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """Return the note in `folder`, None if there is none. Raises a DamagedError.
+
+    Notes of earlier versions have no digests, and are believed.
+    """
+    try:
+        note = json.loads((folder / NOTE).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise DamagedError(f"{NOTE}: {error}") from error
+    if not isinstance(note, dict):
+        raise DamagedError(f"{NOTE}: a {type(note).__name__} where a mapping was expected")
+    own = note.pop("sum", None)
+    if own is not None and own != _own_sum(note):
+        raise DamagedError(f"{NOTE} does not have its SHA-256")
+    for key, kind in _TYPES.items():
+        if not isinstance(note.get(key), kind):
+            raise DamagedError(f"{NOTE}: no {key}")
+    return note
+
+
+def verify(folder: Path, note: Mapping[str, Any]) -> None:
+    """Raise a DamagedError if a file that `note` names is not as it was."""
+    for name, expected in note.get("files", {}).items():
+        try:
+            found = _sum(folder / name)
+        except OSError as error:
+            raise DamagedError(f"{name}: {error.strerror}") from error
+        if found != expected:
+            raise DamagedError(f"{name} does not have its SHA-256")
+
+
+def _sum(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _own_sum(note: Mapping[str, Any]) -> str:
+    return sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()
