@@ -8,9 +8,10 @@ import numpy as np
 import pandas as pd
 
 from . import pushes
-from .compare import TARGETS, compare
+from .compare import compare
 from .quantities import figures, percent, seconds, size
 from .runs import Run
+from .targets import target_name, together
 
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")
 
@@ -37,7 +38,8 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
     evaluations of the containers' (virtual time's is interpolated, should it have been measured
     beside them), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
     """
-    told = _told(docker), _told(virtual)
+    wanted = together([docker, virtual])
+    told = _told(docker, wanted), _told(virtual, wanted)
     values = [
         {**one, **accuracy} for one, accuracy in zip(told, _over(docker, virtual), strict=True)
     ]
@@ -74,7 +76,7 @@ def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 # -- what a run says -------------------------------------------------------------------------------
 
 
-def _told(run: Run) -> dict[str, float]:
+def _told(run: Run, wanted: Sequence[float]) -> dict[str, float]:
     row = compare([run]).iloc[0]
     updates, pulls = run.records("update"), run.records("pull")
     pulls = pulls[pulls["node"] != "evaluator"]
@@ -95,7 +97,8 @@ def _told(run: Run) -> dict[str, float]:
         "final_accuracy": float(row["final_accuracy"]),
         "best_accuracy": float(row["best_accuracy"]),
     }
-    return told | {f"time_to_{one}": float(row[f"time_to_{one}"]) for one in TARGETS}
+    times = [f"{_TIME}{target_name(target)}" for target in wanted]
+    return told | {time: float(row.get(time, math.nan)) for time in times}
 
 
 def _over(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
@@ -135,7 +138,7 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-_ACCURACY = "accuracy_at_"
+_ACCURACY, _TIME = "accuracy_at_", "time_to_"
 _QUANTITIES = {
     "updates_per_second": _Quantity("updates / s", figures),
     "updates": _Quantity("updates", figures),
@@ -151,7 +154,7 @@ _QUANTITIES = {
     _ACCURACY: _Quantity("", lambda share: percent(share, 2), relative=False),
     "final_accuracy": _Quantity("final accuracy", lambda share: percent(share, 2), relative=False),
     "best_accuracy": _Quantity("best accuracy", lambda share: percent(share, 2), relative=False),
-    **{f"time_to_{one}": _Quantity(f"time to {one} %", seconds) for one in TARGETS},
+    _TIME: _Quantity("", seconds),
 }
 """In the order in which they are told."""
 
@@ -160,13 +163,16 @@ def _quantity(name: str) -> _Quantity:
     if name.startswith(_ACCURACY):
         after = int(name.removeprefix(_ACCURACY))
         return _QUANTITIES[_ACCURACY]._replace(words=f"accuracy after {after:,} updates")
+    if name.startswith(_TIME):
+        return _QUANTITIES[_TIME]._replace(words=f"time to {name.removeprefix(_TIME)} %")
     return _QUANTITIES[name]
 
 
-def _place(name: str) -> tuple[int, int]:
-    if name.startswith(_ACCURACY):
-        return list(_QUANTITIES).index(_ACCURACY), int(name.removeprefix(_ACCURACY))
-    return list(_QUANTITIES).index(name), 0
+def _place(name: str) -> tuple[int, float]:
+    for prefix in (_ACCURACY, _TIME):
+        if name.startswith(prefix):
+            return list(_QUANTITIES).index(prefix), float(name.removeprefix(prefix))
+    return list(_QUANTITIES).index(name), 0.0
 
 
 def _shown(of: _Quantity, value: float) -> str:

@@ -15,11 +15,9 @@ from .protocol import algorithm, sentence
 from .quantities import figures as number
 from .quantities import percent, seconds, size
 from .runs import Run, read
+from .targets import target_name, together
 
 __all__ = ["compare", "compare_html", "read", "readable", "rows", "text"]
-
-TARGETS = (90, 95, 97)
-"""Test accuracies, in per cent, for which the cost of getting there is told."""
 
 _AS_THEY_ARE = ("scenario", "algorithm", "seed", "outcome")
 _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
@@ -40,10 +38,12 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
 
     Columns: `run` (what sets it apart), `scenario`, `algorithm`, `seed`, `outcome`, `updates`,
     `duration` (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense
-    over sent at equal updates), `updates_per_second`, and for each of TARGETS what it took to
-    reach it first: `updates_to_90`, `time_to_90` (s), `bytes_to_90` (pushed), and so on.
+    over sent at equal updates), `updates_per_second`, and for each target of any of the runs what
+    it took to reach it first: `updates_to_90`, `time_to_90` (s), `bytes_to_90` (pushed), and so on.
     """
-    return pd.DataFrame([_row(run, name) for run, name in zip(runs, labels(runs), strict=True)])
+    wanted = together(runs)
+    pairs = zip(runs, labels(runs), strict=True)
+    return pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
 
 
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -59,12 +59,12 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     shown = {name: [str(value) for value in table[name]] for name in _AS_THEY_ARE}
     for name, (column, words) in _WORDED.items():
         shown[name] = [words(value) for value in table[column]]
-    for target in TARGETS:
-        for cost, words in _COSTS.items():
-            values = table[f"{cost}_to_{target}"]
-            shown[f"{cost} to {target} %"] = [
-                "–" if math.isnan(value) else words(value) for value in values
-            ]
+    for column in table:
+        cost, _, target = str(column).partition("_to_")
+        if target:
+            words = _COSTS[cost]
+            told = ["–" if math.isnan(value) else words(value) for value in table[column]]
+            shown[f"{cost} to {target} %"] = told
     return pd.DataFrame.from_dict(shown, orient="index", columns=list(table["run"]))
 
 
@@ -95,13 +95,13 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
     )
 
 
-def _row(run: Run, name: str) -> dict[str, Any]:
+def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
     evaluations = run.records("evaluation").dropna(subset="accuracy")
     updates = len(run.records("update")) or int(run.summary.get("updates") or 0)
     duration = run.end
     accuracy = evaluations["accuracy"]
     row = {
-        "run": name,
+        "run": label,
         "scenario": run.name,
         "algorithm": algorithm(run),
         "seed": run.summary.get("seed", run.scenario.get("seed")),
@@ -114,10 +114,10 @@ def _row(run: Run, name: str) -> dict[str, Any]:
         "ratio": pushes.ratio(run) or float("nan"),
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }
-    for target in TARGETS:
-        reached = evaluations[accuracy * 100 >= target - 1e-9]  # 0.95 * 100 is below 95
+    for target in wanted:
+        reached = evaluations[accuracy * 100 >= target - 1e-7]  # 0.95 * 100 is below 95
         for cost, key in _KEYS.items():
-            row[f"{cost}_to_{target}"] = (
+            row[f"{cost}_to_{target_name(target)}"] = (
                 float("nan") if reached.empty else float(reached[key].iloc[0])
             )
     return row

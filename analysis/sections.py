@@ -52,6 +52,7 @@ def facts(run: Run) -> list[Row]:
     rows = [
         ("scenario", run.name),
         ("outcome", run.outcome),
+        *_targets(run),
         ("ended by", ended_by(run)),
         ("runtime", "virtual time" if run.virtual else run.runtime),
         ("started", manifest.get("started")),
@@ -74,6 +75,21 @@ def _unkept(run: Run) -> list[dict[str, Any]]:
     """Return the keys of the scenario that the runtime did not keep, as the manifest has them."""
     told = run.manifest.get("not_kept")
     return [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+
+
+def _targets(run: Run) -> list[Row]:
+    """Return what it took to reach each target, where the run was ever measured."""
+    told = run.summary.get("targets")
+    if not isinstance(told, list) or run.records("evaluation").empty:
+        return []
+    return [(f"{100 * one['accuracy']:.9g} % reached", _cost(one)) for one in told]
+
+
+def _cost(one: dict[str, Any]) -> str:
+    if one["updates"] is None:
+        return "never"
+    at, pushed = seconds(one["time"]), size(one["bytes"])
+    return f"after {figures(one['updates'])} updates, {at}, {pushed} pushed"
 
 
 def ended_by(run: Run) -> str:

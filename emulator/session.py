@@ -174,6 +174,7 @@ class Session:
             devices=len(scenario.nodes),
             dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
             planned=({"at": timed.at, "verb": timed.action.verb} for timed in self.timeline),
+            targets=map(float, scenario.targets),
             busy=busy,
             quotas=quotas,
             parameters=layout.kinds,

@@ -7,6 +7,7 @@ from typing import Any
 
 from .roles import EVALUATOR, SERVER
 from .runlog import Record
+from .targets import Costs
 
 BEGINNINGS = ("kill", "sever")
 """Verbs that begin a fault; the others end one."""
@@ -37,17 +38,19 @@ def summarise(
     devices: int,
     dense_push: int,
     planned: Iterable[Record],
+    targets: Iterable[float],
     busy: Sequence[float],
     quotas: bool,
     parameters: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
     """The numbers of a log that is read once, in its order, and may be larger than memory.
 
-    `dense_push`: bytes of one uncompressed update on the wire; `busy`: share of the host's
+    `dense_push`: bytes of one uncompressed update on the wire; `targets`: accuracies for which the
+    cost of reaching them is told; `busy`: share of the host's
     cores in use, a sample a second; `quotas`: whether any device has a CPU quota; `parameters`:
     how many each kind of layer has.
     """
-    sums = _Sums()
+    sums = _Sums(Costs(targets))
     for record in records:
         sums.take(record)
     stop, (outcome, detail) = sums.stop, _ended(sums)
@@ -69,6 +72,7 @@ def summarise(
         "push_bytes": push,
         "pull_bytes": sums.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
+        "targets": sums.costs.plain(),
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
@@ -88,6 +92,7 @@ def summarise(
 class _Sums:
     """What the records came to so far. Only those that are rare are ever kept."""
 
+    costs: Costs
     updates: int = 0
     push: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
@@ -129,6 +134,7 @@ class _Sums:
                 if record["node"] == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record["rx"], record["tx"]
             case "evaluation":
+                self.costs.take(record)
                 self.accuracy = accuracy = record["accuracy"]
                 self.best = accuracy if self.best is None else max(self.best, accuracy)
             case "unmeasured":

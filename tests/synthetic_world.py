@@ -4,6 +4,8 @@ import heapq
 from random import Random
 from typing import TYPE_CHECKING
 
+from emulator.targets import Costs
+
 if TYPE_CHECKING:
     from .synthetic_run import Synthetic
 
@@ -183,6 +185,10 @@ class World:
         server = [record for record in records if record.get("node") == "server"]
         begun = sum(record["what"] in ("kill", "sever") for record in records)
         dense = len(updates) * (4 * PARAMETERS + 160)
+        costs = Costs([0.9, 0.95, 0.97])
+        for record in records:
+            if record["what"] == "evaluation":
+                costs.take(record)
         return {
             "scenario": "synthetic",
             "runtime": "docker",
@@ -193,6 +199,7 @@ class World:
             "updates": len(updates),
             "final_accuracy": accuracy[-1] if accuracy else None,
             "best_accuracy": max(accuracy, default=None),
+            "targets": costs.plain(),
             "push_bytes": push,
             "pull_bytes": self.pulled,
             "evaluation_pull_bytes": 0,

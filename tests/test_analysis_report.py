@@ -144,6 +144,35 @@ def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:
     assert readable(table).loc["time to 95 %"].to_list() == ["20 s", "–"]
 
 
+def test_targets_are_those_of_the_scenarios(tmp_path: Path) -> None:
+    facts = {"what": "evaluation", "loss": 0.1}
+    records = [
+        {"at": 10.0, "updates": 200, "version": 200, "accuracy": 0.5, "push_bytes": 1000, **facts},
+        {"at": 20.0, "updates": 400, "version": 400, "accuracy": 0.71, "push_bytes": 2000, **facts},
+    ]
+    low = written(tmp_path / "low", records, scenario={"targets": ["50%", "70.5%"]})
+    high = written(tmp_path / "high", records, scenario={"targets": ["98.5%"]})
+    table = compare([low, high])
+    assert [name for name in table if name.startswith("time_to_")] == [
+        *("time_to_50", "time_to_70.5", "time_to_98.5")
+    ]
+    assert table["updates_to_50"].to_list() == [200, 200]
+    assert table["bytes_to_70.5"].to_list() == [2000, 2000]
+    assert readable(table).loc["time to 70.5 %"].to_list() == ["20 s", "20 s"]
+    assert readable(table).loc["bytes to 98.5 %"].to_list() == ["–", "–"]
+    assert rows(table)[0]["updates_to_98.5"] is None
+
+
+def test_the_report_tells_what_the_targets_took(tmp_path: Path) -> None:
+    cost = {"accuracy": 0.7, "updates": 400, "time": 20.0, "bytes": 2000}
+    never = {"accuracy": 0.985, "updates": None, "time": None, "bytes": None}
+    record = {"at": 20.0, "what": "evaluation", "updates": 400, "accuracy": 0.7}
+    run = written(tmp_path, [record], summary={"outcome": "success", "targets": [cost, never]})
+    told = dict(sections.facts(run))
+    assert told["70 % reached"] == "after 400 updates, 20 s, 2 kB pushed"
+    assert told["98.5 % reached"] == "never"
+
+
 @pytest.mark.usefixtures("two_figures")
 def test_a_comparison_is_one_page(tmp_path: Path) -> None:
     made = read(Synthetic(devices=2, updates=200).write(tmp_path / "made"))

@@ -137,6 +137,18 @@ def test_the_exit_code_is_the_outcome(
     assert "run          runs/pair/1-abc123\n" in told.out
 
 
+def test_what_it_took_to_reach_the_targets_is_told(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    targets = [
+        {"accuracy": 0.5, "updates": 400, "time": 12.34, "bytes": 1_200_000},
+        {"accuracy": 0.985, "updates": None, "time": None, "bytes": None},
+    ]
+    told = played(emulate, monkeypatch, "--no-report", targets=targets)
+    assert "to 50 %      400 updates, 12.3 s, 1.2 MB pushed\n" in told.out
+    assert "98.5" not in told.out
+
+
 def test_a_device_that_ended_unasked_is_named_and_the_host_not_blamed(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,11 @@ def test_what_is_not_said_has_the_documented_default() -> None:
     assert [device.name for device in pair] == ["pair-0", "pair-1"]
 
 
+def test_targets_are_told_in_their_order() -> None:
+    assert small().targets == (0.9, 0.95, 0.97)
+    assert small(("name: small", "name: small\ntargets: [70%, 50%, 70%]")).targets == (0.5, 0.7)
+
+
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_an_algorithm_is_a_name_for_its_parts(name: str) -> None:
     training = small(("asgd", name)).training

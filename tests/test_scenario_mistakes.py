@@ -28,6 +28,13 @@ from .small_scenario import SMALL, mistakes
         ("name: small", "name: small\n\tx: 1", "scenario:2: this is not YAML: a tab where YAML"),
         ("name: small", "name: !x small", "scenario:1: name: the tag !x has no meaning here"),
         ("name: small", "name: &x [*x]", "name[0]: an anchor that holds itself has no end"),
+        (
+            "name: small",
+            "name: small\ntargets: []",
+            "targets: is empty: name at least one accuracy",
+        ),
+        ("name: small", "name: small\ntargets: [0%]", "targets: 0%: a target is above zero"),
+        ("name: small", "name: small\ntargets: [0.5]", "targets[0]: 0.5 has no unit"),
         ("dataset: digits", "", "training.dataset: is missing: the images or texts to"),
         (
             "dataset: digits",

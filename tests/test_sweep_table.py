@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis import compare as comparing
-from emulator.sweep import medians
+from emulator.sweep import highest, medians
 from emulator.sweep import table as tables
+from emulator.targets import Costs
 
 from .handmade_run import written
 from .synthetic_run import Synthetic
@@ -21,15 +22,20 @@ def test_what_an_accuracy_cost_is_what_the_comparison_says(tmp_path: Path) -> No
         {"at": at, "what": "evaluation", "updates": n, "accuracy": share, "push_bytes": 100 * n}
         for at, n, share in ((1.0, 1, 0.5), (2.5, 2, 0.95), (3.5, 3, None), (4.0, 4, 0.91))
     ]
-    by_hand = written(tmp_path / "short", evaluations, summary=summary).folder
+    costs = Costs([0.95, 0.905])
+    for evaluation in evaluations:
+        costs.take(evaluation)
+    own = {"targets": ["90.5%", "95%"]}
+    told = summary | {"targets": costs.plain()}
+    by_hand = written(tmp_path / "short", evaluations, scenario=own, summary=told).folder
     for one in (folder, by_hand):
         (said,) = comparing.rows(comparing.compare([comparing.read(one)]))
         found = tables.facts(one)
-        costs = {name: found[name] for name in found if "_to_" in name}
-        assert costs == {name: said[name] for name in said if "_to_" in name}
-        assert any(costs.values())
-    assert found["updates_to_95"] == 2
-    assert found["bytes_to_97"] is None
+        told = {name: found[name] for name in found if "_to_" in name}
+        assert told == {name: said[name] for name in said if "_to_" in name}
+        assert any(told.values())
+    assert (found["updates_to_95"], found["time_to_90.5"], found["bytes_to_95"]) == (2, 2.5, 200)
+    assert "updates_to_90" not in found
 
 
 def test_medians_over_seeds() -> None:
@@ -55,10 +61,22 @@ def test_medians_over_seeds() -> None:
     assert one == {
         "outcomes": {"success": 3},
         "final_accuracy": (0.97, 0.96, 0.98),
-        "updates_to_97": (500, 300, math.inf),
-        "bytes_to_97": (5000, 3000, math.inf),
+        "updates": (500, 300, math.inf),
+        "bytes": (5000, 3000, math.inf),
     }
     assert other["outcomes"] == {"success": 1, "failed": 1}
     assert other["final_accuracy"] == (0.9, 0.9, 0.9)
-    assert other["updates_to_97"] == (math.inf, math.inf, math.inf)
-    assert medians([row("1", None, None, "success")], [])[0][1]["bytes_to_97"] is None
+    assert other["updates"] == (math.inf, math.inf, math.inf)
+    assert medians([row("1", None, None, "success")], [])[0][1]["bytes"] is None
+
+
+def test_medians_are_of_the_highest_target_that_all_rows_have() -> None:
+    facts = {"outcome": "success", "final_accuracy": 0.8}
+    some = {"updates_to_50": 10, "bytes_to_50": 100, "updates_to_70": 20, "bytes_to_70": 200}
+    more = {**some, "updates_to_98.5": 90, "bytes_to_98.5": 900}
+    rows = [{**facts, **some}, {**facts, **more}]
+    assert highest(rows) == "70"
+    assert highest(rows[1:]) == "98.5"
+    assert highest([facts]) is None
+    assert medians(rows, [])[0][1]["updates"] == (20, 20, 20)
+    assert medians([facts], [])[0][1].keys() == {"outcomes", "final_accuracy"}

@@ -9,6 +9,7 @@ import click
 
 from ..cancel import canceling
 from ..errors import HostError
+from ..targets import percent
 from .after import page, short
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
@@ -110,6 +111,12 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
     if summary["final_accuracy"] is not None:
         best = summary["best_accuracy"]
         line("accuracy", f"{summary['final_accuracy']:.2%} (best {best:.2%})")
+    for target in summary["targets"]:
+        if target["updates"] is not None:
+            spent = f"{target['updates']} updates, {target['time']:.1f} s"
+            line(
+                f"to {percent(target['accuracy'])} %", f"{spent}, {amount(target['bytes'])} pushed"
+            )
     line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s")
     if summary["compression_ratio"]:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]

@@ -108,22 +108,22 @@ def _view(*, to_stderr: bool) -> Any:
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
-    from ..sweep import medians
+    from ..sweep import highest, medians
     from .tables import console, table
 
-    told = medians([one.row for one in finished], axes)
+    rows = [one.row for one in finished]
+    told, target = medians(rows, axes), highest(rows)
+    costs = [f"{cost} to {target} %" for cost in ("updates", "bytes") if target is not None]
     seeds = max(sum(came["outcomes"].values()) for _, came in told)
     title = f"median of {seeds} seeds (least – most)" if seeds > 1 else None
-    shown = table(
-        *axes, "outcome", "final accuracy", "updates to 97 %", "bytes to 97 %", title=title
-    )
+    shown = table(*axes, "outcome", "final accuracy", *costs, title=title)
     for values, came in told:
         shown.add_row(
             *(values[axis] for axis in axes),
             _outcomes(came["outcomes"]),
             _spread(came["final_accuracy"], "{:.2%}".format),
-            _spread(came["updates_to_97"], "{:.0f}".format),
-            _spread(came["bytes_to_97"], amount),
+            *([_spread(came["updates"], "{:.0f}".format)] if costs else []),
+            *([_spread(came["bytes"], amount)] if costs else []),
         )
     console().print(shown)
 

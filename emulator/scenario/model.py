@@ -165,6 +165,12 @@ AnyAimed = Annotated[
 ]
 
 
+def _ascending(targets: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
+    if not all(targets):
+        raise ValueError("0%: a target is above zero, as every model reaches that")
+    return tuple(sorted(set(targets)))
+
+
 def _folder_name(name: str) -> str:
     if not _FOLDER.fullmatch(name):
         raise ValueError(
@@ -187,6 +193,10 @@ class Scenario(Part):
     """When the model is measured."""
     stop: Stop
     """When the run ends."""
+    targets: Annotated[
+        tuple[Fraction, ...], NotEmpty("name at least one accuracy"), AfterValidator(_ascending)
+    ] = Field(default_factory=lambda: (Fraction(0.9), Fraction(0.95), Fraction(0.97)))
+    """Test accuracies for which the summary and the tables tell what it took to reach them."""
     server: Server = Field(default_factory=Server)
     """The parameter server."""
     virtual: Virtual = Field(default_factory=Virtual)

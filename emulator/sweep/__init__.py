@@ -7,10 +7,9 @@ its own on one core. `Grid` makes points of one file and the values that its key
 from .grid import Axis, Grid, folder_name
 from .point import Finished, Point
 from .pool import Quiet, Standing, View, sweep
-from .table import TARGETS, medians
+from .table import highest, medians
 
 __all__ = [
-    "TARGETS",
     "Axis",
     "Finished",
     "Grid",
@@ -19,6 +18,7 @@ __all__ = [
     "Standing",
     "View",
     "folder_name",
+    "highest",
     "medians",
     "sweep",
 ]
