@@ -133,7 +133,7 @@ class Step:
     def words(self) -> str:
         """As `waiting for 3 of 9 nodes ... 12 s`; the time from the first second on."""
         elapsed = self._clock() - self._begun
-        return f"{self.text} ..." + (f" {span(elapsed)}" if elapsed >= 1 else "")
+        return f"{self.text} ..." + (f" {elapsed:.0f} s" if elapsed >= 1 else "")
 
 
 class PlainView:
