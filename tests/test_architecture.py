@@ -124,7 +124,7 @@ MAY_IMPORT: dict[str, set[str]] = {  # part of the package: parts it may import
     "studies": {"cancel", "cli", "errors", "host", "results", "runlog", "scenario", "sweep"},
     "doctor": {"datasets", "errors", "host", "installed", "runtimes", "shaping"},
     "cli": {
-        *{"algorithms", "calibration", "cancel", "codecs", "doctor", "errors", "folder"},
+        *{"algorithms", "calibration", "cancel", "codecs", "core", "doctor", "errors", "folder"},
         *{"host", "link", "models", "node", "preflight", "results", "runlog"},
         *{"runtimes", "scenario", "sweep", "tail", "targets", "units"},
     },

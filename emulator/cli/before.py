@@ -35,11 +35,13 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
     emulate check scenarios/quickstart.yaml --set 'devices[0].count=40'
     emulate check scenarios/quickstart.yaml --on virtual
     """
+    from ..core.server import GATHERING
     from ..host import Host
     from ..preflight import preflight
     from ..scenario import demand, load, shortfalls, world
     from ..scenario.deadlines import late
     from ..scenario.demand import Host as Capacity
+    from ..scenario.startup import slow_starts, startup
     from ..scenario.unkept import unkept
 
     scenario, host = load(file, overrides), Host.here()
@@ -47,12 +49,15 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
     for found in short.values():
         found += late(scenario, _step(scenario))
+    short["docker"] += slow_starts(scenario, GATHERING)
+    least = startup(scenario, host.cores)
     refusals = {one: preflight(scenario, one, host).refusals for one in ON}
     ignored = {one: unkept(scenario, one) for one in ON}
     if as_json:
         content = {
             **shown.plain(),
             "demand": wanted.plain(),
+            "startup": least,
             "host": {**host.plain(), "available": host.available},
             "shortfalls": [one.plain() for one in short["docker"]],
             "refusals": {one: list(map(str, errors)) for one, errors in refusals.items()},
@@ -72,7 +77,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
             for one, words in ON.items()
         }
         (other,) = ON.keys() - {on}
-        table = demand_table(wanted, host) if on == "docker" else None
+        table = demand_table(wanted, host, least) if on == "docker" else None
         print_world(scenario, shown, table, findings[on], findings[other])
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 

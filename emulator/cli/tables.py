@@ -15,6 +15,7 @@ from ..scenario import Scenario
 from ..scenario.algorithm import flow
 from ..scenario.demand import PORTS, Demand
 from ..scenario.dump import plain
+from ..scenario.startup import BOOT, ENGINE
 from ..scenario.world import DeviceRow, FaultRow, HazardRow, World, describe
 from ..units import Bytes, Fraction, Share
 
@@ -174,14 +175,19 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST} more (--json shows all)\n" if len(rows) > MOST else ""
 
 
-def demand_table(wanted: Demand, host: Host) -> Table:
-    """Return what containers want of this host beside what it has."""
+def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
+    """Return what containers want of this host beside what it has.
+
+    `startup`: seconds until all have said hello, at least.
+    """
     made = table("", "wanted", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
     made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
     memory = f"about {_gib(wanted.memory)}, the server's {wanted.server >> 20} MiB among it"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
+    each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
+    made.add_row("start-up", each, f"at least {startup:.0f} s until all have said hello")
     return made
 
 
