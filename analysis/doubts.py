@@ -92,7 +92,8 @@ def _evaluations(run: Run) -> list[str]:
 def _faults(run: Run) -> list[str]:
     table = actions(run)
     found = []
-    missed = table[table["at"].isna() & (table["planned"] < run.end - TIMELY)]
+    undone = table["at"].isna() & ~table["needless"]
+    missed = table[undone & (table["planned"] < run.end - TIMELY)]
     if not missed.empty:
         found.append(f"{len(missed)} planned actions never happened, though their time came")
     late = table["late"].max()

@@ -1,6 +1,8 @@
 """What went wrong in a run, when it was planned and when it really happened."""
 
+import math
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import pandas as pd
@@ -12,10 +14,16 @@ Done: TypeAlias = tuple[str, str, str]
 
 OUTAGE = ("node", "fault", "at", "until")
 ACTION = ("fault", "node", "verb", "planned", "at", "drawn")
+Row: TypeAlias = tuple[str, str, str, float, float, bool]
+"""As `ACTION` names its parts."""
+Spans: TypeAlias = dict[tuple[str, str], list[tuple[float, float]]]
+"""For each node and the verb that begins an outage: from when until when."""
 
 _CLOSES = {"kill": "boot", "exit": "boot", "sever": "mend"}
 _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
+_BEGINNING = {"kill": "kill", "start": "kill", "sever": "sever", "mend": "sever"}
+"""The verb that begins what each verb begins or ends."""
 _VERBS = {"kill": "kill", "boot": "start", "sever": "sever", "mend": "mend"}
 """What the log calls an action, and the verb that the timeline has for it."""
 
@@ -43,8 +51,9 @@ def actions(run: Run) -> pd.DataFrame:
     """Each action, planned and realised: what the schedule wanted and what came of it.
 
     Columns: `fault`, `node`, `verb`, `planned` (s), `at` (s; NaN if it never happened),
-    `drawn` (whether the device drew it for itself, so that no timeline could hold it), and
-    `late` (s).
+    `drawn` (whether the device drew it for itself, so that no timeline could hold it), `late`
+    (s), and `needless` (whether it never happened because a fault that the device drew held the
+    device at that time: faults of one kind that overlap are one).
     """
     happened = _happened(run)
     happened = happened[happened["what"].isin(_VERBS)]
@@ -59,6 +68,7 @@ def actions(run: Run) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(ACTION))
     table[["planned", "at"]] = table[["planned", "at"]].astype(float)
     table["late"] = table["at"] - table["planned"]
+    table["needless"] = _needless(rows)
     return table.sort_values("planned", ignore_index=True, kind="stable")
 
 
@@ -71,6 +81,38 @@ def downtime(run: Run) -> pd.Series:
             sums[str(node)] = sums.get(str(node), 0.0) + max(0.0, until - max(at, reached))
             reached = max(reached, until)
     return pd.Series(sums, dtype=float)
+
+
+def _needless(rows: Sequence[Row]) -> list[bool]:
+    """Return for each action whether it was left undone as a drawn fault held the node."""
+    spans = _drawn(rows)
+    return [
+        math.isnan(at)
+        and any(
+            since <= planned <= until for since, until in spans.get((node, _BEGINNING[verb]), ())
+        )
+        for _, node, verb, planned, at, _ in rows
+    ]
+
+
+def _drawn(rows: Sequence[Row]) -> Spans:
+    """Return the outages that a drawn fault began or ended; `rows` are in the order of `at`."""
+    spans: Spans = defaultdict(list)
+    gone: dict[tuple[str, str], tuple[float, bool]] = {}
+    for _, node, verb, _, at, drawn in rows:
+        if math.isnan(at):
+            continue
+        held = node, _BEGINNING[verb]
+        if verb == _BEGINNING[verb]:
+            gone[held] = at, drawn
+        elif held in gone:
+            since, begun = gone.pop(held)
+            if begun or drawn:
+                spans[held].append((since, at))
+    for held, (since, begun) in gone.items():
+        if begun:
+            spans[held].append((since, math.inf))
+    return spans
 
 
 def _happened(run: Run) -> pd.DataFrame:

@@ -136,7 +136,7 @@ def faults(run: Run) -> list[Row]:
     due = table[(table["planned"] < run.end) | table["at"].notna()]
     worst = due["late"].sort_values(ascending=False, na_position="first", kind="stable")
     due = due.loc[sorted(worst.index[:MOST])]
-    columns = ["fault", "node", "verb", "planned", "at", "drawn", "late"]
+    columns = ["fault", "node", "verb", "planned", "at", "drawn", "late", "needless"]
     return [_fault(*row) for row in due[columns].itertuples(index=False)]
 
 
@@ -153,9 +153,18 @@ def faults_to_come(run: Run) -> int:
 
 
 def _fault(
-    fault: str, node: str, verb: str, planned: float, at: float, drawn: bool, late: float
+    fault: str,
+    node: str,
+    verb: str,
+    planned: float,
+    at: float,
+    drawn: bool,
+    late: float,
+    needless: bool,
 ) -> Row:
     when = "drawn by the device" if drawn else f"{planned:.3f}"
+    if needless:
+        return "", fault, node, verb, when, "not needed: a drawn fault lasted", ""
     if math.isnan(at):
         return "bad", fault, node, verb, when, "never", ""
     return "", fault, node, verb, when, f"{at:.3f}", "" if drawn else f"{late:+.3f}"

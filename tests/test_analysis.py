@@ -153,7 +153,7 @@ def test_outages_last_from_kill_to_boot_and_from_sever_to_mend(tmp_path: Path) -
 def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> None:
     timeline = [
         {"at": at, "verb": verb, "node": "a", "fault": "crash"}
-        for at, verb in ((1.0, "kill"), (2.0, "start"), (6.0, "kill"), (50.0, "kill"))
+        for at, verb in ((1.0, "kill"), (2.0, "start"), (6.0, "sever"), (50.0, "kill"))
     ]
     records = [
         act(1.2, "kill", "a", "crash", 1.0),
@@ -168,6 +168,34 @@ def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> 
     assert table["drawn"].to_list() == [False, False, True, False, False]
     assert table["at"].isna().to_list() == [False, False, False, True, True]
     assert any("1 planned actions never happened" in doubt for doubt in doubts(run))
+
+
+def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
+    tmp_path: Path,
+) -> None:
+    timeline = [
+        {"at": at, "verb": verb, "node": "a", "fault": fault}
+        for at, verb, fault in (
+            (2.0, "kill", "crash"),  # a drawn crash lasts from 1 to 5
+            (4.0, "start", "crash"),
+            (6.0, "sever", "partition"),
+            (7.0, "mend", "partition"),  # a drawn partition lasts until 8
+            (8.2, "kill", "crash"),  # nothing explains that it is missing
+        )
+    ]
+    records = [
+        act(1.0, "kill", "a", "crash", 1.0),
+        act(5.0, "boot", "a", "crash", 5.0),
+        act(6.0, "sever", "a", "partition", 6.0),
+        act(8.0, "mend", "a", "partition", 8.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    run = written(tmp_path, records, timeline)
+    needless = faults.actions(run).query("needless")
+    assert needless["planned"].to_list() == [2.0, 4.0, 7.0]
+    assert [doubt for doubt in doubts(run) if "never happened" in doubt] == [
+        "1 planned actions never happened, though their time came"
+    ]
 
 
 def test_devices_come_from_the_scenario_with_their_links(tmp_path: Path) -> None:
