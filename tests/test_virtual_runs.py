@@ -354,6 +354,19 @@ def test_a_cpu_quota_slows_what_computes_all_the_time(tmp_path: Path) -> None:
     assert pace["adsl"] / 3 == pytest.approx(20 * 0.10 / 0.020, rel=0.02)
 
 
+def test_work_that_a_crash_ends_is_not_owed_after_it(tmp_path: Path) -> None:
+    folder, _, _ = played(
+        tmp_path,
+        "devices=[{name: slow, profile: {cpu: 5%}}]",
+        "faults=[{kind: crash, nodes: [slow], at: 1s, lasts: 1s}, "
+        "{kind: crash, nodes: [slow], at: 3s, lasts: 1s}]",
+        "virtual={learner: numpy, step: 10ms, boot: 1s}",
+        "stop={updates: 1000, time: 40s}",
+    )
+    (back,) = (one["at"] for one in happened(folder, "hello") if one["incarnation"])
+    assert back == pytest.approx(4 + 1 / 0.05, abs=0.2)  # not those of the boot before it, too
+
+
 # -- traffic only ----------------------------------------------------------------------------------
 
 

@@ -82,6 +82,8 @@ class Node:
         self.incarnation += 1
         if self.story is not None:
             self.story.close()
+        if self.quota is not None:
+            self.quota.restart()
         self.story = self.pupil = self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Message, size: int = 0) -> None:

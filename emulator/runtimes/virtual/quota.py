@@ -46,6 +46,10 @@ class Quota:
         self._left = allowance - rest
         return self._period * PERIOD + rest
 
+    def restart(self) -> None:
+        """Begin anew with a whole budget: who died owes nothing for work that was under way."""
+        self._period, self._left = -1, 0.0
+
     def _fill(self, now: float) -> None:
         """A period that has begun brings its budget; what the last one left is lost."""
         period = int(now // PERIOD)
