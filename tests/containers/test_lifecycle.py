@@ -60,7 +60,7 @@ def test_a_tiny_run(play):
     assert run.summary["unmeasured"] == {"count": 0, "versions": []}
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_keeps_what_there_is(start, ours, stranger, tmp_path, number):
     process = start(ENDLESS)
     until(lambda: (tmp_path / "runs/tiny/latest/server/run.jsonl").stat().st_size > 20_000, 30)
@@ -143,6 +143,18 @@ def test_after_kill_9_the_containers_go_by_themselves(
     cleaned = json.loads(emulate(*clean).stdout)
     assert (cleaned["containers"], cleaned["networks"], cleaned["volumes"]) == (0, 1, 0)
     assert json.loads(emulate(*clean).stdout)["networks"] == 0
+
+
+def test_a_run_removes_what_a_dead_one_has_left(play, client, tmp_path):
+    """Or the engine's addresses would run out: each network has a range of its own."""
+    lock = tmp_path / "lock"
+    lock.write_text("1")
+    marks = {"emulate.run": "dead01", "emulate.lock": str(lock), "emulate.folder": str(tmp_path)}
+    network = client.networks.create(f"emulate-{os.getpid()}-dead", internal=True, labels=marks)
+    run = play(TINY.replace("updates: 300", "updates: 10"))
+    assert run.summary["outcome"] == "success"
+    assert not client.networks.list(ids=[network.id])
+    assert not lock.exists()
 
 
 def test_a_worker_that_dies_of_want_is_named(emulate, tmp_path):
