@@ -15,7 +15,7 @@ import yaml
 
 from .errors import RunError
 from .records import by_kind, frame, mapping
-from .shapes import MANIFEST, SCENARIO, SUMMARY, Shape, check
+from .shapes import MANIFEST, POINT, SCENARIO, SUMMARY, Shape, check
 
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
@@ -57,6 +57,8 @@ class Run:
     timeline: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(TIMELINE)))
     """The compiled schedule: `at`, `verb`, `node`, `fault`."""
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    point: str = ""
+    """The values that set it apart, as `PATH=VALUE,…`, if it is a sweep's point."""
     notes: tuple[str, ...] = ()
     """What is missing or broken off, in words for the reader."""
 
@@ -109,6 +111,7 @@ def read(folder: Path | str) -> Run:
         summary=_json(folder / "summary.json", SUMMARY, notes),
         timeline=_schedule(folder / "timeline.jsonl", notes),
         frames=_records(folder / "run.jsonl", notes),
+        point=str(_json(folder / "point.json", POINT, []).get("label") or ""),
         notes=tuple(notes),
     )
 

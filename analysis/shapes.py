@@ -55,6 +55,7 @@ MANIFEST: Shape = {
 SCENARIO: Shape = {
     "devices": [{"count": NUMBER, "profile": PROFILE, "link": _LINK}],
 }
+POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
     **dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),

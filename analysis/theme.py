@@ -29,6 +29,8 @@ _OTHER_FAULT = "#009E73"
 _HATCHES = {"partition": "////", "exit": "...."}
 _LETTERS = 105
 """How many of them a line of a legend holds."""
+_LINES, _LINE = 3, 0.17
+"""Lines of a legend that each figure has room for, and inches that another one takes."""
 _MOST_BANDS = 8
 _LANE = 0.05
 """Height of a kind's lane where bands are too many, as a share of the axes'."""
@@ -159,17 +161,29 @@ def nothing(ax: Axes, missing: str) -> None:
 
 
 def above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """A legend above the data, at the left, in as few lines as its texts allow."""
+    """A legend above the data, at the left, in as few lines as its texts allow.
+
+    The figure grows by the lines that it has no room for.
+    """
     shown = list(handles or ax.get_legend_handles_labels()[0])
     longest = max(len(str(handle.get_label())) for handle in shown)
+    columns = max(1, min(4, _LETTERS // (longest + 5)))
+    more = -(-len(shown) // columns) - _LINES
+    if more > 0:
+        ax.figure.set_figheight(ax.figure.get_figheight() + more * _LINE)
     ax.legend(
         handles=shown,
         loc="lower left",
         bbox_to_anchor=(0, 1),
         borderaxespad=0.3,
         handlelength=1.4,
-        ncols=max(1, min(4, _LETTERS // (longest + 5))),
+        ncols=columns,
     )
+
+
+def from_zero(ax: Axes, reach: float) -> None:
+    """Have the x-axis begin at zero and end a little beyond `reach`, which may be zero, too."""
+    ax.set_xlim(0, reach * 1.01 if reach > 0 else 1)
 
 
 def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:

@@ -1,5 +1,6 @@
 """Figures show what the records hold, and draw whatever there is to draw."""
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -24,7 +25,7 @@ from analysis.figures import (
 )
 from analysis.theme import STYLE
 
-from .handmade_run import traffic_record, written
+from .handmade_run import traffic_record, update, written
 from .synthetic_run import Synthetic
 
 every_figure = pytest.mark.parametrize("figure", FIGURES, ids=drawing.name)
@@ -55,7 +56,27 @@ def sizes(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, l
         "eight": [read(folder)],
         "forty": [read(many)],
         "compared": [read(folder), read(dense), empty],
+        "measured once": [_measured_once(base / "once")],
+        "points": [_point(base, size, seed) for size in (5, 10, 20) for seed in range(8)],
     }
+
+
+def _measured_once(folder: Path) -> Run:
+    """A run that ended before its second evaluation."""
+    first = {"accuracy": 0.1, "loss": 2.3, "version": 0, "updates": 0, "push_bytes": 0}
+    records = [{"at": 0.0, "what": "evaluation", **first}, update(1.0), update(2.0)]
+    return written(folder, [*records, {"at": 2.5, "what": "stop", "reason": "canceled"}])
+
+
+def _point(base: Path, size: int, seed: int) -> Run:
+    """A sweep's point, whose name is as long as such names are."""
+    varied = {"codec": "dense", "modulation": "constant", "batch_size": size}
+    told = [f"training.{key}={value}" for key, value in varied.items()]
+    label = ",".join([*told, f"seed={seed}"])
+    folder = base / "points" / label
+    Synthetic(devices=2, updates=20, seed=seed, faults=[]).write(folder)
+    (folder / "point.json").write_text(json.dumps({"label": label}))
+    return read(folder)
 
 
 def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
@@ -74,6 +95,8 @@ def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
         pytest.param("eight", marks=pytest.mark.slow),  # a report draws them all of such a run
         "forty",
         "compared",
+        "measured once",
+        "points",
     ],
 )
 def test_figures_draw_whatever_there_is(

@@ -2,13 +2,14 @@
 
 import json
 import re
+import shutil
 import types
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from analysis import FIGURES, drawing, page, read, sections
+from analysis import FIGURES, RunError, drawing, page, read, sections
 from analysis.compare import compare, compare_html, readable, rows
 from analysis.doubts import doubts, kept_up
 from analysis.figures import (
@@ -194,6 +195,28 @@ def test_labels_tell_only_what_sets_runs_apart(folder: Path, tmp_path: Path) -> 
     assert labels([run]) == ["synthetic"]
     assert labels([run, other]) == ["adacomp", "asgd"]
     assert len(set(labels([run, run]))) == 2
+
+
+def test_points_of_a_sweep_are_called_by_the_values_that_set_them_apart(
+    folder: Path, tmp_path: Path
+) -> None:
+    runs = []
+    for codec in ("{kind: topk, keep: 1%}", "dense"):
+        for seed in (1, 2):
+            place = tmp_path / f"{len(runs)}-93f614e6"
+            shutil.copytree(folder, place)
+            label = f"training.codec={codec},training.batch_size=10,seed={seed}"
+            (place / "point.json").write_text(json.dumps({"label": label}))
+            runs.append(read(place))
+    assert labels(runs) == [
+        "codec={kind: topk, keep: 1%}, seed=1",
+        "codec={kind: topk, keep: 1%}, seed=2",
+        "codec=dense, seed=1",
+        "codec=dense, seed=2",
+    ]
+    (runs[0].folder / "point.json").write_text("{")
+    with pytest.raises(RunError, match=r"point\.json: not JSON"):
+        read(runs[0].folder)
 
 
 def test_the_report_names_the_keys_that_were_not_kept(tmp_path: Path) -> None:

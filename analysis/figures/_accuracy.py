@@ -7,7 +7,10 @@ from matplotlib.axes import Axes
 
 from ..labels import stack
 from ..runs import Run
-from ..theme import nothing, series
+from ..theme import above, from_zero, nothing, series
+
+_FEW = 6
+"""Runs whose legend hides no curve."""
 
 
 def table(runs: Sequence[Run], over: str) -> pd.DataFrame:
@@ -38,10 +41,12 @@ def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
         )
     ax.set_xlabel(label)
     ax.set_ylabel("accuracy (%)")
-    ax.set_xlim(0, table[over].max() * 1.01)
+    from_zero(ax, table[over].max())
     ax.set_ylim(*_limits(table["accuracy"]))
     ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
-    if len(colours) > 1:
+    if len(colours) > _FEW:
+        above(ax)
+    elif len(colours) > 1:
         ax.legend(loc="lower right")
     else:
         _tell_end(ax, table[over].iloc[-1], table["accuracy"].iloc[-1])

@@ -18,15 +18,15 @@ CAPTION = (
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `push_bytes`, `accuracy` (per cent); an evaluation before any push has 0."""
-    return _accuracy.table(runs, "push_bytes")
+    """Columns `run`, `push_bytes`, `accuracy` (per cent): a row an evaluation after some push."""
+    measured = _accuracy.table(runs, "push_bytes")
+    return measured[measured["push_bytes"] > 0]  # zero has no place on a logarithmic axis
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
-    shown = table[table["push_bytes"] > 0]  # zero has no place on a logarithmic axis
-    _accuracy.draw(shown, ax, "push_bytes", "bytes pushed")
-    if not shown.empty:
-        low, high = shown["push_bytes"].min(), shown["push_bytes"].max()
+    _accuracy.draw(table, ax, "push_bytes", "bytes pushed")
+    if not table.empty:
+        low, high = table["push_bytes"].min(), table["push_bytes"].max()
         ax.set_xscale("log")
         ax.set_xlim(low / 1.2, high * 1.03)
         log_ticks(ax.xaxis, low, high, size)

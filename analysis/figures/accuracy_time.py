@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, fault_keys, shade
+from ..theme import above, fault_keys, from_zero, shade
 from . import _accuracy
 
 TITLE = "Accuracy over time"
@@ -40,6 +40,6 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     struck = table[table["what"] != "accuracy"]
     _accuracy.draw(measured, ax, "at", "time (s)")
     if table["run"].nunique() == 1 and not struck.empty:  # several runs' bands hide each other
-        ax.set_xlim(0, max(measured["at"].max(), struck["until"].max()) * 1.01)
+        from_zero(ax, max(measured["at"].max(), struck["until"].max()))
         shade(ax, struck)
         above(ax, handles=fault_keys(struck))
