@@ -133,14 +133,6 @@ def test_rubbish_is_reported_and_what_follows_is_heard(router, secrets):
         assert hear(router).error == ""
 
 
-def test_a_frame_beyond_the_bound_is_never_allocated(router, secrets):
-    with peer(router, secrets[1]["a"]) as member:
-        member._socket.send_multipart([b"x", bytes(200_000)])
-        assert hear(router, 0.5) is None
-        member.send(Hello("a", 0))  # it comes back on a new connection
-        assert hear(router).node == "a"
-
-
 def test_a_node_that_is_not_there_is_out_of_reach(router):
     assert not router.send("a", Begin(0.0))
 

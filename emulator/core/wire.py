@@ -179,15 +179,19 @@ def dense_push(parameters: int, *, encrypted: bool = False) -> int:
 
 
 def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
-    """ZMTP 3.1 framing of a message: flags and length, 2 bytes or 9 beyond 255.
+    """Bytes that ZMTP adds to the frames of a message."""
+    return sum(framed(length, encrypted=encrypted) - length for length in lengths)
 
-    CURVE wraps each frame in a MESSAGE command (RFC 26): a command name of 8 bytes, a nonce of 8,
-    an authenticator of 16 and the inner flags of 1.
+
+def framed(length: int, *, encrypted: bool = False) -> int:
+    """Return the bytes on the wire of a frame of so many bytes.
+
+    ZMTP 3.1 adds flags and length, 2 bytes or 9 beyond 255. CURVE wraps each frame in a MESSAGE
+    command (RFC 26): a command name of 8 bytes, a nonce of 8, an authenticator of 16 and the inner
+    flags of 1.
     """
-    box, total = 33 if encrypted else 0, 0
-    for length in lengths:
-        total += box + (2 if length + box <= 255 else 9)
-    return total
+    boxed = length + (33 if encrypted else 0)
+    return boxed + (2 if boxed <= 255 else 9)
 
 
 def _only(arrays: Sequence[_F]) -> _F:

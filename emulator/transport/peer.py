@@ -5,7 +5,6 @@ the last connection never comes on the next one.
 """
 
 import math
-import sys
 import time
 from collections import deque
 from types import TracebackType
@@ -18,12 +17,10 @@ from ..core.messages import Message
 from ..errors import WireError
 from .heartbeat import Heartbeat
 from .secrets import KeyPair, Secret, Token
-from .sockets import prepare
+from .sockets import UP, events, listen, prepare
 
 LONGEST_TTL = 65_535
 """Milliseconds. Whoever hears of more (libzmq 4.3.5) keeps 16 bits of it, and hangs up too soon."""
-
-UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 
 
 class Peer:
@@ -45,7 +42,7 @@ class Peer:
         prepare(self._socket)
         _beat(self._socket, heartbeat)
         _prove(self._socket, secret)
-        self._events = self._socket.get_monitor_socket(UP | zmq.EVENT_DISCONNECTED)
+        self._events = listen(self._socket, UP | zmq.EVENT_DISCONNECTED)
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
         self._poller.register(self._events, zmq.POLLIN)
@@ -87,9 +84,8 @@ class Peer:
     def _look(self) -> None:
         """Learn what has become of the connection."""
         broke = False
-        while self._events.poll(0):
-            what, _ = self._events.recv_multipart()
-            up = int.from_bytes(what[:2], sys.byteorder) == UP
+        for event, _ in events(self._events):
+            up = event == UP
             broke = not up and (broke or self.connected)  # not where a new one failed to come up
             self._broken |= broke
             self.connected = up

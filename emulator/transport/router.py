@@ -11,16 +11,24 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import zmq
-from zmq.auth.thread import ThreadAuthenticator
 
 from ..core import wire
 from ..core.messages import Request
 from ..errors import WireError
+from .admission import Admission
 from .heartbeat import Heartbeat
-from .secrets import AllowList, Guests, Keys
+from .secrets import AllowList, Keys
 from .sockets import prepare
+from .watch import Watch
 
-DOMAIN = "emulate"
+ANSWERS = 4
+"""Messages that may wait for one node. Each may be a model, and an honest node waits for one."""
+
+STALE = 8
+"""Connections that a node may have beside one for each name on the list: dead ones of its own."""
+
+MANY = 64
+"""Frames of a message beyond which its sender is expelled. No honest message has so many."""
 
 NUMBERED = 5
 """Bytes of the id that libzmq gives a connection without a name: a zero, and a number of four."""
@@ -41,21 +49,30 @@ class Received(NamedTuple):
 
 
 class Router:
-    """Listens at `address`. `largest` bounds a frame, in bytes, before it is allocated."""
+    """Listens at `address`.
+
+    `largest` bounds a frame, in bytes, before it is allocated. A message may be twice as long: an
+    index and a value of each parameter.
+    """
 
     def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
         self._context = zmq.Context()
-        self._guard, self._names = _admit(self._context, guests)
+        self._admission = Admission(self._context, guests)
         self._routes: dict[str, bytes] = {}  # node to its newest connection that has spoken
         _number_from_anywhere()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self._socket.setsockopt(zmq.MAXMSGSIZE, largest)
         self._socket.setsockopt(zmq.BACKLOG, 1024)
-        self._socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
         prepare(self._socket)
+        self._socket.setsockopt(zmq.SNDHWM, ANSWERS)
         _probe(self._socket, heartbeat)
-        _require(self._socket, guests)
+        self._admission.require(self._socket)
+        self._encrypted = isinstance(guests, Keys)
+        most = len(self._admission.names) + STALE
+        self._watch = Watch(
+            self._socket, heartbeat.timeout, largest=largest, limit=2 * largest, most=most
+        )
         self._socket.bind(address)
 
     @property
@@ -64,18 +81,24 @@ class Router:
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def poll(self, timeout: float | None) -> bool:
+        """Wait for a message for up to `timeout` seconds; a refusal without one does not end it."""
         wait = None if timeout is None else max(0, round(timeout * 1000))
-        return bool(self._socket.poll(wait))
+        return bool(self._watch.refusals or self._socket.poll(wait) or self._watch.refusals)
 
     def receive(self) -> Received | None:
         """The next message that has arrived; None if there is none."""
+        if self._watch.refusals:
+            node, reason = self._watch.refusals.popleft()
+            return Received(node, None, reason)
         try:
             identity = self._socket.recv(zmq.DONTWAIT, copy=False)
         except zmq.Again:
             return None
-        frames = self._parts(identity)
-        node = self._names.get(_user(identity), "")
+        node = self._admission.sender(identity)
+        frames, number = self._parts(identity, node)
         try:
+            if number > MANY:
+                raise WireError(self._expel(identity, node, number))
             if not self._is_newest(node, identity.bytes):
                 return Received(node, None)
             message: Request = wire.unpack([part.buffer for part in frames])  # type: ignore[assignment]
@@ -100,16 +123,24 @@ class Router:
         self._routes[node] = connection
         return True
 
-    def _parts(self, first: zmq.Frame) -> list[zmq.Frame]:
-        """Read one message to its end, keeping no more frames than any message has."""
+    def _parts(self, first: zmq.Frame, node: str) -> tuple[list[zmq.Frame], int]:
+        """Read one message to its end, keeping no more frames than any message has; count them."""
         parts: list[zmq.Frame] = []
-        more = first.more
+        more, number, size = first.more, 0, 0
         while more:
             part = self._socket.recv(copy=False)
-            more = part.more
-            if len(parts) <= wire.PARTS:
+            more, number = part.more, number + 1
+            size += wire.framed(len(part), encrypted=self._encrypted)
+            if number <= wire.PARTS + 1:
                 parts.append(part)
-        return parts
+        self._watch.heard(first, node, size)
+        return parts, number
+
+    def _expel(self, first: zmq.Frame, node: str, number: int) -> str:
+        """Be rid of a node whose messages take long to read only to be thrown away."""
+        self._admission.expel(node)
+        self._watch.hang_up(first)
+        return f"a message of {number} frames: hung up, and let in no more"
 
     def send(self, node: str, message: Any) -> bool:
         """Queue it without copying its arrays; False if the node is out of reach."""
@@ -140,8 +171,9 @@ class Router:
 
     def close(self, linger: float = 0.0) -> None:
         """Close; what is queued may leave for up to `linger` seconds."""
+        self._watch.stop()
         self._socket.close(linger=round(linger * 1000))
-        self._guard.stop()
+        self._admission.stop()
         self._context.destroy(linger=round(linger * 1000))
 
 
@@ -164,43 +196,3 @@ def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
     socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))
     socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, math.ceil(heartbeat.interval))
     socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)
-
-
-def _user(frame: zmq.Frame) -> str:
-    """Whom the allow-list took the sender for; metadata that ZeroMQ adds, not the peer."""
-    try:
-        return str(frame.get("User-Id"))
-    except zmq.ZMQError:
-        return ""
-
-
-def _admit(
-    context: "zmq.Context[Any]", guests: AllowList
-) -> tuple[ThreadAuthenticator, dict[str, str]]:
-    """Start the ZAP handler; also return who is behind each user id that it gives."""
-    guard = ThreadAuthenticator(context)
-    guard.start()
-    match guests:
-        case Guests(tokens):
-            guard.configure_plain(domain=DOMAIN, passwords=tokens)
-            return guard, {name: name for name in tokens}
-        case Keys(_, names):
-            guard.configure_curve_callback(domain=DOMAIN, credentials_provider=_Provider(names))
-            return guard, dict(names)
-
-
-class _Provider:
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
-
-    def callback(self, domain: str, key: bytes) -> bool:  # key comes as Z85
-        return key.decode() in self._names
-
-
-def _require(socket: "zmq.Socket[Any]", guests: AllowList) -> None:
-    match guests:
-        case Guests():
-            socket.setsockopt(zmq.PLAIN_SERVER, 1)
-        case Keys(private, _):
-            socket.setsockopt(zmq.CURVE_SERVER, 1)
-            socket.setsockopt(zmq.CURVE_SECRETKEY, private.encode())
