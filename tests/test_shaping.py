@@ -22,7 +22,7 @@ ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),
     down=Side(Rate(8e6), Seconds(0.025)),
 )
-FULL = Features(netem=True, tbf=True, htb=True, ifb=True, nftables=True)
+FULL = Features(netem=True, tbf=True, htb=True, ifb=True, nftables=True, egress=True)
 BARE = replace(FULL, netem=False)
 IN_KERNEL = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
 WITHOUT_NETEM = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
@@ -134,6 +134,7 @@ def test_clearing_takes_only_what_is_ours_and_may_find_nothing() -> None:
     assert _text(commands) == (
         "nft -f -\nadd table inet emulate-loss\ndelete table inet emulate-loss\n"
         "nft -f -\nadd table inet emulate-cut\ndelete table inet emulate-cut\n"
+        "nft -f -\nadd table netdev emulate-cut\ndelete table netdev emulate-cut\n"
         "tc qdisc del dev eth0 root handle 504e:\n"
         "tc qdisc del dev eth0 ingress\n"
         "ip link del dev ifb-eth0 type ifb\n"
@@ -192,13 +193,41 @@ def test_a_cut_in_nft_words() -> None:
         "    type filter hook input priority 0; policy accept;\n"
         '    iifname != "lo" drop\n'
         "  }\n"
+        "}\n"
+        "add table netdev emulate-cut\n"
+        "delete table netdev emulate-cut\n"
+        "table netdev emulate-cut {\n"
+        "  chain egress {\n"
+        '    type filter hook egress device "eth0" priority 0; policy accept;\n'
+        '    meta protocol != arp fwd to "lo"\n'
+        "  }\n"
+        "}\n"
+    )
+    (command,) = access.mend(ADSL, IN_KERNEL)
+    assert command.text == (
+        "add table inet emulate-cut\ndelete table inet emulate-cut\n"
+        "add table netdev emulate-cut\ndelete table netdev emulate-cut\n"
+    )
+
+
+def test_a_cut_by_drops_in_nft_words() -> None:
+    backend = replace(IN_KERNEL, cut="drop")
+    (command,) = access.sever(ADSL, backend)
+    assert command.text == (
+        "add table inet emulate-cut\n"
+        "delete table inet emulate-cut\n"
+        "table inet emulate-cut {\n"
+        "  chain input {\n"
+        "    type filter hook input priority 0; policy accept;\n"
+        '    iifname != "lo" drop\n'
+        "  }\n"
         "  chain output {\n"
         "    type filter hook output priority 0; policy accept;\n"
         '    oifname != "lo" drop\n'
         "  }\n"
         "}\n"
     )
-    (command,) = access.mend(ADSL, IN_KERNEL)
+    (command,) = access.mend(ADSL, backend)
     assert command.text == "add table inet emulate-cut\ndelete table inet emulate-cut\n"
 
 
@@ -230,7 +259,14 @@ LATE_DOWN = Link(down=Side(delay=Seconds(0.1)))
         (BARE, [ADSL], True, WITHOUT_NETEM),
         (BARE, [Link(), RATED], False, Backend(rate="tbf")),
         (replace(BARE, tbf=False), [RATED], False, Backend(rate="htb")),
-        (replace(FULL, nftables=False), [Link()], True, Backend(delay="netem", cut="netem")),
+        (
+            replace(FULL, nftables=False, egress=False),
+            [Link()],
+            True,
+            Backend(delay="netem", cut="netem"),
+        ),
+        (replace(FULL, egress=False), [ADSL], True, replace(IN_KERNEL, cut="netem")),
+        (replace(BARE, egress=False), [ADSL], True, replace(WITHOUT_NETEM, cut="drop")),
         (replace(FULL, ifb=False), [LATE_DOWN], False, Backend(delay="receiver")),
         (
             replace(FULL, ifb=False),
@@ -254,7 +290,7 @@ def test_the_best_that_the_kernel_can_do(
         (replace(BARE, ifb=False), [RATED], False, ["ifb"]),
         (replace(BARE, nftables=False), [LOSSY], False, ["sch_netem", "nft_numgen"]),
         (replace(BARE, htb=False), [LOSSY], False, ["uplink", "sch_htb"]),
-        (replace(BARE, nftables=False), [], True, ["partition", "nf_tables"]),
+        (replace(BARE, nftables=False, egress=False), [], True, ["partition", "nf_tables"]),
         (Features(), [ADSL], True, ["rate", "downlink", "loss", "uplink", "partition"]),
     ],
 )

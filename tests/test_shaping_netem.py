@@ -81,3 +81,8 @@ def test_a_cut_stops_everything_and_connections_outlive_it(
         assert len(received) == 50
         assert not [at for at in received if seen["cut"] + 0.1 < at < seen["mended"]]
         assert min(received) < seen["cut"]
+
+
+@pytest.mark.parametrize("cut", ["netem", "nftables"])
+def test_tcp_counts_as_sent_what_it_sends_into_a_cut(measured: dict[str, Any], cut: str) -> None:
+    assert measured["again"][cut] > 0

@@ -20,6 +20,9 @@ pytestmark = [
 
 TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
 HTB = Backend(rate="htb", loss="nftables", cut="nftables")
+DROP = Backend(rate="tbf", loss="nftables", cut="drop")
+RARE = 1e-6
+"""A loss that is drawn for one packet in a million: the qdiscs of a lossy link, without losses."""
 RATES = [Rate(1e6), Rate(8e6), Rate(50e6)]
 MODEL = 1_700_000
 WAYS: tuple[Way, Way] = ("up", "down")
@@ -141,8 +144,9 @@ def test_tcp_learns_of_losses_from_the_silence(way: Way) -> None:
         assert again > 0.06 * size / 1448
 
 
-def test_a_cut_stops_everything_and_connections_outlive_it() -> None:
-    backend, link = TBF, _rated(Rate(8e6))
+@pytest.mark.parametrize("backend", [TBF, DROP], ids=["nftables", "drop"])
+def test_a_cut_stops_everything_and_connections_outlive_it(backend: Backend) -> None:
+    link = _rated(Rate(8e6))
     with lab() as here:
         here.shape(access.shape(link, backend))
         streams = [here.stream(way, size=200, count=60, gap=0.05) for way in WAYS]
@@ -163,6 +167,36 @@ def test_a_cut_stops_everything_and_connections_outlive_it() -> None:
             assert any(m.received < cut for m in messages)
             assert max(m.took for m in messages) > 0.8 * (mended - cut)
         assert None not in here.ping(20, gap=0.01)
+
+
+def test_tcp_counts_as_sent_what_it_sends_into_a_cut() -> None:
+    """Told of a drop, TCP would send nothing again, and would not close its window."""
+    links = [
+        (Link(), TBF),
+        (_rated(Rate(8e6)), TBF),
+        (_rated(Rate(8e6)), HTB),
+        (_lossy("up", RARE), TBF),
+        (_lossy("up", RARE, Rate(8e6)), TBF),
+        (_lossy("up", RARE, Rate(8e6)), HTB),
+    ]
+    with ExitStack() as stack:
+        labs = [stack.enter_context(lab()) for _ in links]
+        for here, (link, backend) in zip(labs, links, strict=True):
+            here.shape(access.shape(link, backend))
+        streams = [here.stream("up", size=60_000, pause=2.0) for here in labs]
+        time.sleep(1.5)
+        for here, (link, backend) in zip(labs, links, strict=True):
+            here.shape(access.sever(link, backend))
+            here.shape(access.sever(link, backend))  # as when a severed node crashes
+        cut = time.monotonic()
+        time.sleep(1.5)
+        mended = time.monotonic()
+        for here, (link, backend) in zip(labs, links, strict=True):
+            here.shape(access.mend(link, backend))
+        for stream, (link, backend) in zip(streams, links, strict=True):
+            (message,) = stream.messages()
+            assert cut < message.sent < mended < message.received, "this host started it late"
+            assert stream.again() > 0, (link, backend)
 
 
 def test_clearing_leaves_the_device_as_it_was() -> None:

@@ -34,8 +34,10 @@ def sever(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
 
     It may be done twice. netem throws away what was queued; with nftables it still drains.
     """
-    if backend.cut != "netem":
-        return nft.sever()
+    if backend.cut == "nftables":
+        return nft.sever(device)
+    if backend.cut == "drop":
+        return nft.sever_with_drops()
     return clear(device) + tc.shape(_DEAD, replace(backend, loss="netem"), device)
 
 
@@ -43,6 +45,8 @@ def mend(
     link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
 ) -> list[Command]:
     """Undo `sever`, if it was done: the link is as it was shaped."""
-    if backend.cut != "netem":
+    if backend.cut == "nftables":
         return nft.mend()
+    if backend.cut == "drop":
+        return nft.mend_drops()
     return clear(device) + shape(link, backend, device, beyond)

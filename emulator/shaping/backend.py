@@ -4,7 +4,8 @@
              takes its time too. htb lets them through whole: right in the long run only.
     delay    netem, else the receiver holds each message back: TCP itself then sees a short path.
     loss     netem, else nftables.
-    cut      nftables, which leaves the shape alone; else netem, losing everything.
+    cut      nftables, which leaves the shape alone and takes what goes out unknown to TCP; else
+             netem, losing everything; else nftables with drops, which TCP is told of.
 
 Found to be missing is said before a run, with what to do about it.
 """
@@ -25,7 +26,7 @@ class Backend:
     rate: Literal["tbf", "htb", "none"] = "none"
     delay: Literal["netem", "receiver"] = "receiver"
     loss: Literal["netem", "nftables", "none"] = "none"
-    cut: Literal["nftables", "netem", "none"] = "none"
+    cut: Literal["nftables", "netem", "drop", "none"] = "none"
 
     def plain(self) -> dict[str, str]:
         """As JSON holds it; `Backend.read` is its inverse."""
@@ -78,10 +79,12 @@ def _loss(
     return "netem" if netem else "nftables"
 
 
-def _cut(features: Features) -> Literal["nftables", "netem", "none"]:
-    if features.nftables:
+def _cut(features: Features) -> Literal["nftables", "netem", "drop", "none"]:
+    if features.egress:
         return "nftables"
-    return "netem" if features.netem and features.ifb and features.htb else "none"
+    if features.netem and features.ifb and features.htb:
+        return "netem"
+    return "drop" if features.nftables else "none"
 
 
 def _missing(features: Features, links: tuple[Link, ...], cuts: bool) -> list[str]:

@@ -17,6 +17,8 @@ class Features:
     """With the redirection of what comes in, so that a downlink can queue."""
     nftables: bool = False
     """With random numbers, to drop what comes in and divert what goes out."""
+    egress: bool = False
+    """nftables with a hook below IP, to forward what goes out: Linux 5.16 and nft_fwd_netdev."""
 
     def plain(self) -> dict[str, bool]:
         """As JSON holds it; `Features.read` is its inverse."""

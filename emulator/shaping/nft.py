@@ -5,7 +5,11 @@ packet, does not count it as sent, and never slows down (at 10 % loss it sends n
 second time). So a packet to be lost is given the priority of a class that swallows it further
 down, and TCP learns of it from the silence, as on a real link.
 
-Both tables speak of IP alone: ARP gets through.
+In a cut all packets that go out are forwarded to the loopback, from a hook between IP and the
+queue. TCP counts them as sent. The loopback discards them, since they bear the Ethernet address
+of another device. A `drop` in that hook would be told to TCP, too.
+
+The tables let ARP through.
 """
 
 from ..link import Link
@@ -14,7 +18,9 @@ from .command import Command
 from .tc import LOST
 
 _LOSS = "inet emulate-loss"
-_CUT = "inet emulate-cut"
+_CUT_IN = "inet emulate-cut"
+_CUT_OUT = "netdev emulate-cut"
+_NONE_IN = 'iifname != "lo" drop'
 _GRAIN = 1_000_000
 """Losses are drawn in parts of this."""
 
@@ -30,28 +36,40 @@ def lose(link: Link, device: str) -> list[Command]:
     return [_nft(_fresh(_LOSS, chains))] if chains else []
 
 
-def sever() -> list[Command]:
-    """Let nothing in or out but on the loopback; connections survive. Said twice, it does once.
+def sever(device: str) -> list[Command]:
+    """Let no IP in, and none out through `device`, unknown to TCP; connections survive.
 
-    Here a drop may be told to TCP: it backs off all the same when nothing gets through. But what is
-    sent out into a cut was never sent for TCP, and goes with a wide window once the cut is over,
-    where a loss further down would have made it begin with one segment.
+    Packets that wait in the queue of `device` still leave. A second `sever` changes nothing.
     """
-    chains = [_chain("input", 'iifname != "lo" drop'), _chain("output", 'oifname != "lo" drop')]
-    return [_nft(_fresh(_CUT, chains))]
+    way_in = _fresh(_CUT_IN, [_chain("input", _NONE_IN)])
+    way_out = _chain("egress", 'meta protocol != arp fwd to "lo"', f' device "{device}"')
+    return [_nft(way_in + _fresh(_CUT_OUT, [way_out]))]
 
 
 def mend() -> list[Command]:
     """Undo `sever`, if it was done."""
-    return [_nft(_gone(_CUT))]
+    return [_nft(_gone(_CUT_IN) + _gone(_CUT_OUT))]
+
+
+def sever_with_drops() -> list[Command]:
+    """Let no IP in or out but on the loopback, on a kernel whose nft cannot forward what goes out.
+
+    TCP is told of the drops. It does not count a message as sent that it sends into the cut, and
+    sends the message with a wide window after the cut.
+    """
+    chains = [_chain("input", _NONE_IN), _chain("output", 'oifname != "lo" drop')]
+    return [_nft(_fresh(_CUT_IN, chains))]
+
+
+def mend_drops() -> list[Command]:
+    """Undo `sever_with_drops`, if it was done."""
+    return [_nft(_gone(_CUT_IN))]
 
 
 def clear() -> list[Command]:
-    """Undo `lose` and `sever`, whichever was done."""
-    return [
-        Command(command.words, command.text, lenient=True)
-        for command in (_nft(_gone(_LOSS)), *mend())
-    ]
+    """Undo `lose`, `sever` and `sever_with_drops`, whichever was done."""
+    tables = (_LOSS, _CUT_IN, _CUT_OUT)
+    return [Command(("nft", "-f", "-"), _gone(table), lenient=True) for table in tables]
 
 
 def _drawn(loss: Fraction) -> str:
@@ -63,10 +81,10 @@ def _priority(classid: str) -> str:
     return f"{major << 16 | minor:#x}"
 
 
-def _chain(hook: str, rule: str) -> str:
+def _chain(hook: str, rule: str, where: str = "") -> str:
     return (
         f"  chain {hook} {{\n"
-        f"    type filter hook {hook} priority 0; policy accept;\n"
+        f"    type filter hook {hook}{where} priority 0; policy accept;\n"
         f"    {rule}\n"
         "  }\n"
     )

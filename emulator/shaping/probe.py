@@ -34,6 +34,7 @@ def probe() -> Features:
             htb=_works(access.shape(_RATED, Backend(rate="htb"), _DEVICE)),
             ifb=_works([Command.of(line) for line in tc.redirect(_DEVICE)]),
             nftables=_works(access.shape(_LOSSY, Backend(loss="nftables"), _DEVICE)),
+            egress=_works(access.sever(Link(), Backend(cut="nftables"), _DEVICE)),
         )
 
 

@@ -4,6 +4,7 @@ import json
 import time
 import traceback
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from emulator.link import Link, Side
@@ -47,14 +48,14 @@ def _measured() -> dict[str, Any]:
         "ordered": _rtt(Link(up=JITTER), backend, count=500, gap=STEP),
         "streams": _streams(backend),
         "lost": {way: _lost(way, backend) for way in WAYS},
-        "cuts": {
-            cut: _cut(Backend.read({**backend.plain(), "cut": cut})) for cut in _cuts(features)
-        },
+        "cuts": {cut.cut: _cut(cut) for cut in _cuts(features, backend)},
+        "again": {cut.cut: _again(cut) for cut in _cuts(features, backend)},
     }
 
 
-def _cuts(features: Features) -> list[str]:
-    return ["netem", *(["nftables"] if features.nftables else [])]
+def _cuts(features: Features, backend: Backend) -> list[Backend]:
+    nftables = [replace(backend, cut="nftables")] if features.egress else []
+    return [replace(backend, cut="netem"), *nftables]
 
 
 def _shaped(stack: ExitStack, link: Link, backend: Backend) -> Lab:
@@ -110,6 +111,23 @@ def _cut(backend: Backend) -> dict[str, Any]:
         here.shape(access.mend(link, backend))
         received = [[message.received for message in stream.messages()] for stream in streams]
         return {"cut": cut, "mended": mended, "received": received}
+
+
+def _again(backend: Backend) -> int:
+    """Segments that TCP sent again of a message that it sent up into a cut."""
+    link = Link(up=RATE, down=RATE)
+    with ExitStack() as stack:
+        here = _shaped(stack, link, backend)
+        stream = here.stream("up", size=60_000, pause=6.0)
+        time.sleep(4.0)
+        here.shape(access.sever(link, backend))
+        cut = time.monotonic()
+        time.sleep(8.0)
+        mended = time.monotonic()
+        here.shape(access.mend(link, backend))
+        (message,) = stream.messages()
+        assert cut < message.sent < mended, (cut, message.sent, mended)
+        return stream.again()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from emulator.cache import cache
 REPOSITORY = Path(__file__).parents[2]
 MODULES = (
     *("veth", "ifb", "sch_netem", "sch_tbf", "sch_htb", "sch_ingress"),
-    *("cls_u32", "act_mirred", "nf_tables", "nft_numgen"),
+    *("cls_u32", "act_mirred", "nf_tables", "nft_numgen", "nft_fwd_netdev"),
 )
 OURS = ("emulator/__init__.py", "emulator/errors.py", "emulator/units.py", "emulator/link.py")
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
