@@ -35,6 +35,22 @@ from .small_scenario import SMALL, mistakes
         ),
         ("name: small", "name: small\ntargets: [0%]", "targets: 0%: a target is above zero"),
         ("name: small", "name: small\ntargets: [0.5]", "targets[0]: 0.5 has no unit"),
+        (
+            "name: small",
+            "name: small\nvirtual: {learner: numyp}",
+            "scenario:2: virtual.learner: 'numyp' is not tensorflow or numpy or none (did you mean "
+            "'numpy'?)",
+        ),
+        (
+            "name: small",
+            "name: small\nvirtual: {learner: }",
+            "virtual.learner: is empty: it must be tensorflow or numpy or none",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: topk, keep: 1%, values: f61}",
+            "training.codec.values: 'f61' is not f32 or f16 or bf16 or int8 or ternary",
+        ),
         ("dataset: digits", "", "training.dataset: is missing: the images or texts to"),
         (
             "dataset: digits",

@@ -1,5 +1,6 @@
 """What is wrong, in words: what was found, what was expected, and what was probably meant."""
 
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -66,6 +67,8 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
         case "union_tag_invalid":
             expected = [tag.strip("'") for tag in limits["expected_tags"].split(", ")]
             return choice(limits["tag"], [tag for tag in expected if tag != "a word"])
+        case "literal_error" if value is not None:
+            return choice(value, _words(limits))
         case "union_tag_not_found":
             lacks = "without" if isinstance(value, dict) else "is not a mapping with"
             return f"{found(value)} {lacks} a `kind`"
@@ -97,7 +100,14 @@ _EXPECTED = {
 }
 
 
+def _words(limits: dict[str, Any]) -> list[str]:
+    """Return the words of which one was expected."""
+    return re.findall(r"'([^']*)'", limits["expected"])
+
+
 def _expected(kind: str, limits: dict[str, Any]) -> str:
+    if kind == "literal_error":
+        return " or ".join(_words(limits))
     return _EXPECTED.get(kind, kind.replace("_", " ")).format_map(limits)
 
 
