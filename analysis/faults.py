@@ -116,17 +116,23 @@ def _drawn(rows: Sequence[Row]) -> Spans:
 
 
 def _happened(run: Run) -> pd.DataFrame:
-    columns = ["what", "node", "fault", "planned", "at"]
+    """Return what was done to devices, in order: of one moment, too, an end follows its beginning.
+
+    Beginnings and ends take turns in the log, so the `turn` of each orders those of one moment.
+    """
+    columns = ["what", "node", "fault", "planned", "at", "turn"]
     frames = [
-        frame.assign(what=what).reindex(columns=columns)
+        frame.assign(
+            what=what, turn=2 * frame.groupby("node").cumcount() + (what in _CLOSES.values())
+        ).reindex(columns=columns)
         for what in ("kill", "boot", "sever", "mend", "exit")
         if not (frame := run.records(what)).empty
     ]
     if not frames:
-        return pd.DataFrame(columns=columns)
+        return pd.DataFrame(columns=columns[:-1])
     table = pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
     table["fault"] = table["fault"].where(table["what"] != "exit", "exit")
-    return table.sort_values("at", ignore_index=True, kind="stable")
+    return table.sort_values(["at", "turn"], ignore_index=True).drop(columns="turn")
 
 
 def _strike_off(due: dict[Done, list[float]], done: Done, planned: float | None) -> bool:

@@ -150,6 +150,20 @@ def test_outages_last_from_kill_to_boot_and_from_sever_to_mend(tmp_path: Path) -
     assert faults.downtime(run).to_dict() == pytest.approx({"a": 3.9, "b": 7.0, "c": 5.0})
 
 
+def test_a_cut_that_begins_as_another_ends_is_an_outage_of_its_own(tmp_path: Path) -> None:
+    records = [
+        act(1.0, "sever", "a", "partition", 1.0),
+        act(2.0, "mend", "a", "partition", 2.0),
+        act(2.0, "sever", "a", "partition", 2.0),
+        act(3.0, "mend", "a", "partition", 3.0),
+        act(4.0, "sever", "a", "partition", 4.0),
+        act(4.0, "mend", "a", "partition", 4.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    table = faults.outages(written(tmp_path, records))
+    assert table[["at", "until"]].to_numpy().tolist() == [[1, 2], [2, 3], [4, 4]]
+
+
 def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> None:
     timeline = [
         {"at": at, "verb": verb, "node": "a", "fault": "crash"}
