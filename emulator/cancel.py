@@ -15,6 +15,10 @@ REASONS = {
 class Canceled(BaseException):
     """Someone asked for the end. Not an Exception: no handler on the way may eat it."""
 
+    def __init__(self, reason: str = "canceled") -> None:
+        super().__init__(reason)
+        self.reason = reason
+
 
 @contextmanager
 def canceling() -> Iterator[list[str]]:
@@ -28,7 +32,7 @@ def canceling() -> Iterator[list[str]]:
     def cancel(number: int, frame: object) -> None:
         if not reason:
             reason.append(REASONS[signal.Signals(number)])
-            raise Canceled
+            raise Canceled(reason[0])
 
     heard = set(REASONS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:

@@ -42,8 +42,8 @@ class Runtime(Protocol):
     def perform(self, action: Action, planned: float) -> None:
         """Do one thing to the running world; `planned` is when the timeline wanted it."""
 
-    def cancel(self) -> None:
-        """End the run now, keeping what there is."""
+    def cancel(self, reason: str = "canceled") -> None:
+        """End the run now, keeping what there is. `reason` is `canceled` or `stopped`."""
 
     def teardown(self) -> None:
         """Leave nothing behind, whatever state the run is in."""
@@ -56,8 +56,8 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
         survivors = Survivors(len(scenario.nodes), schedule)
         runtime.deploy(scenario, survivors)
         _play(timeline, runtime, survivors)
-    except Canceled:
-        runtime.cancel()
+    except Canceled as asked:
+        runtime.cancel(asked.reason)
         raise
     finally:
         runtime.teardown()

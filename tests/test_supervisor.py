@@ -218,15 +218,19 @@ def test_it_goes_when_nobody_conducts_it_any_more(make: Make) -> None:
     assert not alive(pid)
 
 
-@pytest.mark.parametrize("how", ["order", "signal"])
-def test_it_lets_its_part_end_by_itself(make: Make, how: str) -> None:
+@pytest.mark.parametrize(
+    "how, heard_as", [("order", "SIGTERM"), ("signal", "SIGTERM"), ("stopped", "SIGUSR1")]
+)
+def test_it_lets_its_part_end_by_itself(make: Make, how: str, heard_as: str) -> None:
+    """And says by the signal whether the run was canceled or stopped."""
     last_words = """
 import signal, sys, time
 from pathlib import Path
 def leave(number, frame):
-    Path(__file__).with_name("model").touch()
+    Path(__file__).with_name("model").write_text(signal.Signals(number).name)
     sys.exit(0)
 signal.signal(signal.SIGTERM, leave)
+signal.signal(signal.SIGUSR1, leave)
 word = Path(__file__).with_name("born-0")
 word.with_suffix(".part").write_text("1")
 word.with_suffix(".part").rename(word)
@@ -236,13 +240,15 @@ time.sleep(60)
     born(container, 0)
     container.hear("ready")
     if how == "order":
-        container.tell("stop")
+        container.tell("stop", reason="canceled")
+    elif how == "stopped":
+        container.tell("stop", reason="stopped")
     else:
         container.process.terminate()
     code, heard = container.end()
     assert code == 0
     assert "exit" not in whats(heard)
-    assert (container.folder / "model").exists()
+    assert (container.folder / "model").read_text() == heard_as
 
 
 def test_a_device_whose_part_dies_stays_for_the_rest_of_the_run(make: Make) -> None:

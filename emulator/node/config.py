@@ -4,6 +4,7 @@ Whoever deploys a run reads the scenario once and writes one such file for each 
 device carries neither YAML nor a validator, and holds no secret but its own.
 """
 
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ SHARD = Path("/data")
 GRAPH = Path("/graph")
 OUTPUT = Path("/output")
 PORT = 5555
+ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
+"""The signal that ends a server, by the reason that its log gives as the run's."""
 
 Plain = dict[str, Any]
 

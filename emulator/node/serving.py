@@ -13,7 +13,7 @@ from ..transport.router import Router
 from ..transport.secrets import Keys
 from . import config
 from .checkpoint import Checkpoints, save
-from .config import PORT, Node, Server
+from .config import ENDINGS, PORT, Node, Server
 from .roll import FILE, Roll
 
 SLACK = 65536
@@ -24,7 +24,8 @@ def serve(node: Node, part: Server, output: Path = config.OUTPUT, port: int = PO
     """Serve until the run is over; leaves `run.jsonl` and `model.npz` in `output`."""
     model = models.find(part.model)
     canceled: list[str] = []
-    signal.signal(signal.SIGTERM, lambda number, frame: canceled.append("canceled"))
+    for reason, number in ENDINGS.items():
+        signal.signal(number, lambda *heard, reason=reason: canceled.append(reason))
     largest = 4 * model.layout.size + SLACK
     with (output / "run.jsonl").open("ab", buffering=0) as sink:
         log = RunLog(sink)

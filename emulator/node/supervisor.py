@@ -22,7 +22,7 @@ from ..actions import Strikes
 from ..errors import DeploymentError
 from ..shaping.apply import apply
 from . import config, memory
-from .config import Node
+from .config import ENDINGS, Node
 from .lines import Lines
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
@@ -123,7 +123,7 @@ class Supervisor:
         """Do one verb, and say when it was done."""
         verb = order["verb"]
         if verb == "stop":
-            self._close()
+            self._close(ENDINGS[order.get("reason", "canceled")])
         elif self.strikes.changes(verb):
             {"kill": self._kill, "start": self._start, "sever": self._cut, "mend": self._mend}[
                 verb
@@ -160,12 +160,12 @@ class Supervisor:
             if self.child is not None:
                 self.child.send_signal(signal.SIGCONT)
 
-    def _close(self) -> None:
+    def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Let the part end by itself; it has a few seconds before the container goes."""
         self.closing = True
         self.later.clear()
         if self.child is not None:
-            self.child.terminate()
+            self.child.send_signal(how)
 
     def _boot(self) -> None:
         self.counts = memory.Counts.read()

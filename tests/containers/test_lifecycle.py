@@ -126,8 +126,10 @@ def test_stop_from_another_terminal(start, emulate, tmp_path):
     listed = json.loads(emulate("list", "--json").stdout)
     assert [run["outcome"] for run in listed] == ["running"]
     emulate("stop", "tiny")
+    said = process.stdout.read()
     assert process.wait(10) == 0
     assert latest(tmp_path)["outcome"] == "stopped"
+    assert "stop: stopped" in said and "canceled" not in said
 
 
 def test_after_kill_9_the_containers_go_by_themselves(

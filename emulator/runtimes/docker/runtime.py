@@ -93,9 +93,10 @@ class DockerRuntime:
         order = {"verb": action.verb, "fault": action.fault, "planned": planned}
         self._lines.tell(action.node, order)
 
-    def cancel(self) -> None:
+    def cancel(self, reason: str = "canceled") -> None:
         self._view.progress("stopping")
-        if SERVER not in self._gone and self._lines.tell(SERVER, {"verb": "stop"}):
+        order = {"verb": "stop", "reason": reason}
+        if SERVER not in self._gone and self._lines.tell(SERVER, order):
             self._await_server()
 
     def teardown(self) -> None:

@@ -121,7 +121,7 @@ class VirtualRuntime:
     def perform(self, action: Action, planned: float) -> None:
         self._obey(self._nodes[action.node], action.verb, action.fault, planned)
 
-    def cancel(self) -> None:
+    def cancel(self, reason: str = "canceled") -> None:
         self.heap.halted = True
 
     def teardown(self) -> None:
