@@ -11,6 +11,10 @@ from typing import Any, TypeAlias, get_args
 
 from .units import Seconds
 
+_LEAST_SHAPE = 0.01
+_LARGEST_SIGMA = 10.0
+"""Beyond these a mean or a draw may exceed what a float holds."""
+
 
 def _positive(name: str, number: float) -> None:
     if not 0 < number < math.inf:
@@ -94,6 +98,11 @@ class Weibull:
     def __post_init__(self) -> None:
         _positive("the scale of weibull", self.weibull[0])
         _positive("the shape of weibull", self.weibull[1])
+        if self.weibull[1] < _LEAST_SHAPE:
+            raise ValueError(
+                f"the shape of weibull is {self.weibull[1]:g}: it is {_LEAST_SHAPE:g} at least, or "
+                "times get longer than a computer can count"
+            )
 
     @property
     def mean(self) -> float:
@@ -113,6 +122,11 @@ class LogNormal:
     def __post_init__(self) -> None:
         _positive("the median of lognormal", self.lognormal[0])
         _positive("the sigma of lognormal", self.lognormal[1])
+        if self.lognormal[1] > _LARGEST_SIGMA:
+            raise ValueError(
+                f"the sigma of lognormal is {self.lognormal[1]:g}: it is {_LARGEST_SIGMA:g} at "
+                "most, or times get longer than a computer can count"
+            )
 
     @property
     def mean(self) -> float:

@@ -49,6 +49,17 @@ def test_a_law_draws_times_with_its_mean(law: Law, expected: float) -> None:
     assert law.draw(Random("x")) == law.draw(Random("x"))
 
 
+@pytest.mark.parametrize(
+    "law",
+    [Weibull((Seconds(1e9), 0.01)), LogNormal((Seconds(1e9), 10.0))],
+    ids=["weibull", "lognormal"],
+)
+def test_the_widest_laws_have_a_mean_and_draws_that_are_finite(law: Law) -> None:
+    dice = Random(1)
+    assert math.isfinite(law.mean)
+    assert all(math.isfinite(law.draw(dice)) for _ in range(10_000))
+
+
 def test_lognormal_is_told_by_its_median() -> None:
     rng = Random("draws")
     draws = [LogNormal((Seconds(6), 1.0)).draw(rng) for _ in range(4000)]

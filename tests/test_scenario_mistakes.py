@@ -268,6 +268,14 @@ def test_a_fault_that_cannot_be_aimed_is_refused(fault: str, message: str) -> No
         ("{kind: crash, every: 5}", "faults[0].every: 5 has no unit"),
         ("{kind: crash, every: {uniform: [2s, 1s]}}", "uniform runs from 2s to 1s"),
         ("{kind: crash, every: {uniform: [2s]}}", "every.uniform"),
+        (
+            "{kind: crash, every: {lognormal: [2s, 1000]}}",
+            "the sigma of lognormal is 1000: it is 10 at most",
+        ),
+        (
+            "{kind: crash, every: {weibull: [2s, 0.001]}}",
+            "the shape of weibull is 0.001: it is 0.01 at least",
+        ),
         ("{kind: crash, every: {lognormal: [2s, 1s]}}", "lognormal[1]: '1s' is not a number"),
         ("{kind: crash}", "say how often: `every` or `per_iteration` (neither found)"),
         ("{kind: crash, every: 1s, per_iteration: 1%}", "(both found)"),
