@@ -88,7 +88,7 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     # models that were counted when they were sent, and may not have come through
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
     # updates that were not counted: they came after the end, were refused, or were cut off
-    uncounted = push.largest * (len(devices(run)) + struck + len(run.records("refused")))
+    uncounted = push.largest * (len(devices(run)) + struck + run.refused)
     small = HEADERS * (pull.count + push.count) + _beside(run)
     asked = pull.count * (_REQUEST + HEADERS)
     least = _exact(run, push, pull, missing) if run.virtual else (0.0, -missing)

@@ -52,7 +52,8 @@ def _records(run: Run) -> list[str]:
     refused = run.records("refused")
     if not refused.empty:
         nodes = ", ".join(sorted(set(map(str, refused["node"]))))
-        found.append(f"{len(refused)} messages were refused, from {nodes}")
+        messages = "1 message was" if run.refused == 1 else f"{run.refused} messages were"
+        found.append(f"{messages} refused, from {nodes}")
     diverged = run.records("diverged")
     if not diverged.empty:
         nodes = ", ".join(sorted(set(map(str, diverged["node"]))))

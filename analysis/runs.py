@@ -26,7 +26,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("entries", "values", "indices", "headers", "framing"),
     ),
     "diverged": ("at", "node", "version"),
-    "refused": ("at", "node", "reason"),
+    "refused": ("at", "node", "reason", "count"),
     "unsent": ("at", "node", "message", "bytes"),
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
@@ -65,6 +65,11 @@ class Run:
     def records(self, what: str) -> pd.DataFrame:
         """All records of one kind in their order; empty, with its columns, if there are none."""
         return self.frames.get(what, pd.DataFrame(columns=list(COLUMNS.get(what, ("at",)))))
+
+    @property
+    def refused(self) -> int:
+        """How many messages were refused; a record may stand for several."""
+        return int(pd.to_numeric(self.records("refused")["count"]).fillna(1).sum())
 
     @property
     def name(self) -> str:

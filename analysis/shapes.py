@@ -59,7 +59,7 @@ POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
     **dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
-    **dict.fromkeys(("accuracy", "push_bytes", "updates"), NUMBER),
+    **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("node", "fault", "verb"), TEXT),
 }
 """Of records, by their keys."""

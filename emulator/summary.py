@@ -143,7 +143,7 @@ class _Sums:
                 self.faults += verb in BEGINNINGS
                 self.late = max(self.late, record["at"] - record["planned"])
             case "refused":
-                self.refused += 1
+                self.refused += record.get("count", 1)
             case "unsent":
                 self.unsent += 1
             case "exit":

@@ -40,7 +40,7 @@ def test_a_run_is_read_as_it_was_written(folder: Path, run: Run) -> None:
 
 def test_records_that_never_came_are_an_empty_frame_with_its_columns(run: Run) -> None:
     assert run.records("refused").empty
-    assert list(run.records("refused").columns) == ["at", "node", "reason"]
+    assert list(run.records("refused").columns) == ["at", "node", "reason", "count"]
     assert "at" in run.records("nobody-knows-it").columns
 
 

@@ -156,6 +156,10 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
         ),
         ({"at": 3, "what": "refused", "node": "a", "reason": "lies"}, "3.00 s  refused a: lies"),
         (
+            {"at": 3, "what": "refused", "node": "a", "reason": "lies", "count": 8},
+            "3.00 s  refused a: lies (8 times)",
+        ),
+        (
             {"at": 3, "what": "unsent", "node": "a", "message": "model 7", "bytes": 40},
             "3.00 s  model 7 not sent: a is out of reach",
         ),

@@ -54,7 +54,7 @@ class Progress:
             case "mend":
                 self.severed.discard(record["node"])
             case "refused":
-                self.refused += 1
+                self.refused += record.get("count", 1)
 
     def beat(self, now: float) -> None:
         self.now = now

@@ -52,7 +52,8 @@ def describe(record: Record) -> str:
         case "exit":
             return f"{at}  {node} ended unasked: {record['reason']}"
         case "refused":
-            return f"{at}  refused {node}: {record['reason']}"
+            times = f" ({record['count']} times)" if "count" in record else ""
+            return f"{at}  refused {node}: {record['reason']}{times}"
         case "unsent":
             return f"{at}  {record['message']} not sent: {node} is out of reach"
     facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))

@@ -11,6 +11,7 @@ from ..runlog import RunLog, microseconds
 from . import wire
 from .evaluations import Snapshot
 from .messages import Model, Patch, Reply, Score, Update
+from .refusals import Refusals
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -31,6 +32,7 @@ class Ledger:
         self._encrypted = encrypted
         self._accounting = accounting(codec)
         self._push_bytes = 0
+        self._refusals = Refusals()
 
     def write(self, now: float, what: str, **facts: object) -> None:
         self._log.write(now - (self.zero or 0.0), what, **facts)
@@ -75,6 +77,20 @@ class Ledger:
     def pull(self, node: str, model: Model | Patch, now: float) -> None:
         size = wire.size(model, encrypted=self._encrypted)
         self.write(now, "pull", node=node, version=model.version, bytes=size)
+
+    def refused(self, node: str, reason: str, now: float) -> None:
+        """Count a refusal of a message of `node`, and write a record now and then."""
+        if count := self._refusals.add(node, reason):
+            self._refused(node, reason, count, now)
+
+    def close(self, now: float) -> None:
+        """Write down the refusals that were only counted."""
+        for node, reason, count in self._refusals.rest():
+            self._refused(node, reason, count, now)
+
+    def _refused(self, node: str, reason: str, count: int, now: float) -> None:
+        several = {"count": count} if count > 1 else {}
+        self.write(now, "refused", node=node, reason=reason, **several)
 
     def unsent(self, node: str, reply: Reply, now: float) -> None:
         size = wire.size(reply, encrypted=self._encrypted)

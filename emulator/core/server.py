@@ -155,7 +155,7 @@ class ParameterServer:
     def refuse(self, node: str, reason: str, now: float) -> None:
         """Note a message that could not be taken."""
         if self.zero is not None:
-            self._ledger.write(now, "refused", node=node, reason=reason)
+            self._ledger.refused(node, reason, now)
 
     def unsent(self, node: str, reply: Reply, now: float) -> None:
         """Note a reply of the server's own that could not leave: the node is out of reach."""
@@ -242,6 +242,7 @@ class ParameterServer:
             self._ledger.zero = self.ended.at
         if left_out := self._evaluations.unmeasured:
             self._ledger.write(self.ended.at, "unmeasured", versions=left_out)
+        self._ledger.close(self.ended.at)
         facts = {"detail": self.ended.detail} if self.ended.detail else {}
         self._ledger.write(self.ended.at, "stop", reason=self.ended.reason, **facts)
         return [(node, Bye()) for node in sorted(self._members() - self._missing)]
