@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import datasets, installed
 from .errors import EmulatorError
-from .host import Host
+from .host import Host, lacks_containers
 
 if TYPE_CHECKING:
     from .shaping.features import Features
@@ -72,7 +72,7 @@ def _engine() -> list[Finding]:
             version = client.version()["Version"]
             left = sum(owner.abandoned for owner in owners.owners(client))
     except EmulatorError as error:
-        return [Finding("engine", False, str(error), optional=not border.supported())]
+        return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
     return [Finding("engine", True, f"Docker {version}"), *_image(client), _leftovers(left)]
 
 

@@ -42,6 +42,14 @@ class Host:
         return {"name": self.name, "cores": self.cores, "memory": self.memory}
 
 
+def lacks_containers() -> str:
+    """Return why no container can be played on this system; empty on Linux."""
+    system = platform.system()
+    if system == "Linux":
+        return ""
+    return f"containers need Linux, and this is {system}: play the scenario with --on virtual"
+
+
 def cores() -> int:
     """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):

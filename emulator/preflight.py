@@ -12,7 +12,7 @@ from . import models
 from .calibration import known
 from .deal import Hands, deal
 from .errors import DataError, EmulatorError, HostError, ScenarioError
-from .host import Host
+from .host import Host, lacks_containers
 from .laws import Fixed, Law, Uniform
 from .learners.export import tensorflow_version
 from .learners.numpy import refusal
@@ -64,6 +64,9 @@ def preflight(
 
 
 def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
+    if why := lacks_containers():
+        yield HostError(why)
+        return
     yield from _quotas(scenario)
     yield from _rates(scenario)
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
@@ -117,8 +120,11 @@ def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
         yield ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
     if learner == "numpy" and (why := refusal(layout)):
         yield ScenarioError(f"virtual.learner: {why}")
-    if learner == "tensorflow" or (scenario.virtual.open and not _calibrated(scenario)):
+    if learner == "tensorflow":
         yield from _tensorflow()
+    elif scenario.virtual.open and not _calibrated(scenario):
+        for error in _tensorflow():
+            yield HostError(f"{error}; with virtual.step and virtual.boot nothing is measured")
     yield from _timeless(scenario)
 
 

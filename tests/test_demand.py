@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from emulator.link import Side
 from emulator.scenario import Demand, Host, demand, load, shortfalls, world
 from emulator.scenario.timeline import outages
+from emulator.units import Fraction, Rate, Seconds
 
 from .small_scenario import FLAKY, small
 
@@ -69,11 +71,11 @@ def test_the_world_is_a_table_that_json_can_hold() -> None:
     scenario = load(FLAKY, ["devices[1].failures=[flaky-home, overheating-pi]"])
     shown = world(scenario)
     rows = {row.name: row for row in shown.devices}
-    assert rows["adsl-0"].up == "1mbit 25ms ±3ms 0.1% loss"
-    assert (rows["fiber-0"].cpu, rows["fiber-0"].memory) == ("40%", "512MiB")
-    assert rows["adsl-0"].failures == "flaky-home, overheating-pi"
+    assert rows["adsl-0"].up == Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001))
+    assert (rows["fiber-0"].cpu, rows["fiber-0"].memory) == (0.4, 512 << 20)
+    assert rows["adsl-0"].failures == ("flaky-home", "overheating-pi")
     assert len(shown.faults) == len(outages(scenario)) > 2
     assert {row.node for row in shown.hazards} == {"adsl-0", "adsl-1", "adsl-2", "adsl-3"}
-    assert shown.hazards[0].per_iteration == "0.1%"
-    assert (world(small()).devices[0].cpu, world(small()).devices[0].up) == ("no quota", "unshaped")
+    assert shown.hazards[0].per_iteration == 0.001
+    assert (world(small()).devices[0].cpu, world(small()).devices[0].up) == (None, Side())
     assert json.loads(json.dumps(shown.plain()))["faults"][0]["at"] == 60

@@ -56,6 +56,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.training": KEPT,
     "Scenario.evaluate": KEPT,
     "Scenario.stop": KEPT,
+    "Scenario.targets": KEPT,
     "Scenario.server": KEPT,
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,

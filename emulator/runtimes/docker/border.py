@@ -1,7 +1,6 @@
 """Docker's errors, said in our words."""
 
 import os
-import platform
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException
 
 from ...errors import DeploymentError, HostError
+from ...host import lacks_containers
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -31,11 +31,8 @@ FULL = (
 
 def connect() -> DockerClient:
     """A client of the engine that DOCKER_HOST names, or the local one. Raises HostError."""
-    if not supported():
-        system = platform.system()
-        raise HostError(
-            f"containers need Linux, and this is {system}: play the scenario with --on virtual"
-        )
+    if why := lacks_containers():
+        raise HostError(why)
     try:
         client = docker.from_env(timeout=120, max_pool_size=32)
         client.ping()
@@ -43,11 +40,6 @@ def connect() -> DockerClient:
         where = os.environ.get("DOCKER_HOST") or DEFAULT
         raise HostError(f"no Docker engine answers at {where}: {_reason(error)}: {HOW}") from error
     return client
-
-
-def supported() -> bool:
-    """Return whether containers can be played here: they shape links as Linux does."""
-    return platform.system() == "Linux"
 
 
 def _reason(error: BaseException) -> str:
