@@ -1,6 +1,7 @@
 """What a scenario asks of its host, and the world that it is shown as."""
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -35,12 +36,31 @@ def test_the_server_takes_more_where_it_remembers_what_was_touched() -> None:
     assert server("devices[0].count=9996") == 264 + 514  # a history of 512 MiB at most
 
 
+def test_server_and_evaluator_have_limits_that_follow_the_model_and_the_devices() -> None:
+    def limits(*overrides: str) -> tuple[int, int]:
+        wanted = demand(load(FLAKY, ["training.algorithm=comp-asgd", *overrides]))
+        assert wanted.server_limit > wanted.server
+        return wanted.server_limit, wanted.evaluator_limit
+
+    server, evaluator = limits()
+    model = 4 * 421_642 / 2**20
+    assert server == math.ceil(264 + (16 + 4 * 8) * model) << 20
+    assert evaluator == math.ceil(1200 + 16 * model) << 20
+    more, same = limits("devices[0].count=104")
+    assert more - server == pytest.approx(4 * 100 * 4 * 421_642, abs=1 << 20)
+    assert same == evaluator
+    larger = limits("training.model=mnist-mlp")
+    assert larger[0] > server and larger[1] > evaluator
+
+
 ROOMY = Host(cores=64, memory=64 << 30)
 WANTED = Demand(
     cores=2,
     unlimited=0,
     memory=3 << 30,
     server=264 << 20,
+    server_limit=300 << 20,
+    evaluator_limit=1200 << 20,
     limits=4 << 30,
     largest=1 << 30,
     ports=10,

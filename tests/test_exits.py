@@ -125,6 +125,12 @@ OWN = "killed by its own memory limit of 256MiB: raise `memory` in the profile o
 HOST = "killed by the kernel: the host ran out of memory"
 
 
+@pytest.mark.parametrize("node", ["server", "evaluator"])
+def test_nobody_can_raise_the_limit_of_a_node_that_is_no_device(node: str) -> None:
+    how = exits.of_part(engine(), f"emulate-1-{node}", node, 300 << 20, -9, "limit")
+    assert how.reason.startswith("killed by its own memory limit of 300MiB: more than it needs for")
+
+
 @pytest.mark.parametrize(
     "code, found, events, words",
     [

@@ -15,7 +15,7 @@ from emulator.roles import EVALUATOR, SERVER
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.labels import labels
 from emulator.runtimes.docker.orders import Orders
-from emulator.scenario import load, loads
+from emulator.scenario import demand, load, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
@@ -286,7 +286,12 @@ def test_compose_makes_the_same_network() -> None:
 
 @pytest.mark.parametrize("name", ["server", "evaluator", "device-0", "device-1"])
 def test_compose_makes_the_same_containers(name: str) -> None:
+    scenario = load(ROOT / "scenarios" / "smallest.yaml")
+    wanted = demand(scenario)
+    limits = {device.name: device.memory for device in scenario.nodes}
+    limits |= {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
     service, ours = COMPOSE["services"][name], spec.container(replace(WANTED, node=name))
+    assert service["mem_limit"] == service["memswap_limit"] == f"{limits[name] / 2**20:.0f}m"
     assert service.get("cpu_shares") == ours.get("cpu_shares")
     alike = ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "sysctls")
     for key in (*alike, "stdin_open"):

@@ -183,12 +183,22 @@ def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
     made = table("", "wanted", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
     made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
-    memory = f"about {_gib(wanted.memory)}, the server's {wanted.server >> 20} MiB among it"
+    memory = f"about {_gib(wanted.memory)}, the server's {_mib(wanted.server)} among it"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
+    made.add_row(
+        "memory limits",
+        f"server {_mib(wanted.server_limit)}, evaluator {_mib(wanted.evaluator_limit)}, "
+        f"devices {_gib(wanted.limits)} together",
+        "",
+    )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
     made.add_row("start-up", each, f"at least {startup:.0f} s until all have said hello")
     return made
+
+
+def _mib(size: int) -> str:
+    return f"{size / 2**20:.0f} MiB"
 
 
 def _gib(size: int) -> str:

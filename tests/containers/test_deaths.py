@@ -9,6 +9,7 @@ import time
 import pytest
 
 from emulator.runtimes.docker.image import require
+from emulator.scenario import demand, loads
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
@@ -18,11 +19,11 @@ WORLD = TINY.replace("updates: 300, time: 60s", "time: 8s").replace(
 )
 
 
-def containers(client, tmp_path, device):
-    """The container that plays the device in this test's run, once it is there."""
-    label = [f"emulate.device={device}"]
-    found = client.containers.list(filters={"label": label}, ignore_removed=True)
-    return [c for c in found if c.labels["emulate.folder"].startswith(str(tmp_path))]
+def containers(client, tmp_path, node):
+    """The container of the node in this test's run, once it is there."""
+    found = client.containers.list(filters={"label": "emulate.folder"}, ignore_removed=True)
+    ours = [c for c in found if c.labels["emulate.folder"].startswith(str(tmp_path))]
+    return [container for container in ours if container.name.endswith(f"-{node}")]
 
 
 def latest(tmp_path):
@@ -31,9 +32,13 @@ def latest(tmp_path):
 
 
 def test_devices_that_are_shot_or_unplugged_are_told_of(start, client, tmp_path):
-    process = start(WORLD)
+    process, wanted = start(WORLD), demand(loads(WORLD))
+    limits = {"server": wanted.server_limit, "evaluator": wanted.evaluator_limit}
     (shot,) = containers(client, tmp_path, "shot")
     (unplugged,) = containers(client, tmp_path, "unplugged")
+    for node, limit in limits.items():
+        (container,) = containers(client, tmp_path, node)
+        assert container.attrs["HostConfig"]["Memory"] == limit
     shot.kill()
     (name,) = unplugged.attrs["NetworkSettings"]["Networks"]
     client.networks.get(name).disconnect(unplugged)

@@ -10,6 +10,7 @@ import requests
 from docker import DockerClient
 from docker.errors import DockerException
 
+from ...roles import EVALUATOR, SERVER
 from ...units import Bytes
 from . import spec
 
@@ -100,6 +101,8 @@ def of_container(
 def _memory(node: str, cause: str, limit: int | None) -> str:
     if cause == "limit" and limit is not None:
         own = f"killed by its own memory limit of {Bytes(limit)}"
+        if node in (SERVER, EVALUATOR):
+            return f"{own}: more than it needs for this model and so many devices that are honest"
         return f"{own}: raise `memory` in the profile of {node}"
     return "killed by the kernel: the host ran out of memory" if cause == "host" else ""
 

@@ -13,7 +13,7 @@ from ...deal import Hands
 from ...folder import RunFolder
 from ...node import config
 from ...roles import EVALUATOR, SERVER
-from ...scenario import Device, Scenario
+from ...scenario import Device, Scenario, demand
 from ...shaping.backend import Backend
 from ...transport.secrets import issue
 from . import spec
@@ -78,8 +78,14 @@ class World:
             labels=labels,
             mounts=mounts,
             cpu=device.cpu if device else None,
-            memory=device.memory if device else None,
+            memory=device.memory if device else self._limits[name],
         )
+
+    @cached_property
+    def _limits(self) -> dict[str, int]:
+        """Bytes that the containers may take that are on no device."""
+        wanted = demand(self.scenario)
+        return {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
 
 
 def prepare(
