@@ -35,16 +35,15 @@ def fleet(count: int, share: float = 1.0) -> dict[str, float]:
 
 
 def test_no_more_boot_at_once_than_the_cores_carry() -> None:
-    made = Gathering({**fleet(6), "evaluator": 1.0}, cores=1)
+    made = Gathering({**fleet(6), "evaluator": 0.0}, cores=1)
     assert list(made.admitted()) == ["home-0", "home-1", "home-2", "home-3"]
     assert list(made.admitted()) == []
     made.started("home-1", 5.0)
     assert list(made.admitted()) == []
     made.greeted("home-1")
     assert list(made.admitted()) == ["home-4"]
-    for name in ("home-0", "home-2"):
-        made.greeted(name)
-    assert list(made.admitted()) == ["home-5", "evaluator"]
+    made.greeted("home-0")
+    assert list(made.admitted()) == ["home-5", "evaluator"]  # it takes what the others leave
 
 
 def test_slow_devices_boot_in_larger_waves() -> None:
@@ -77,15 +76,16 @@ def test_what_the_view_shows() -> None:
 
 
 def test_each_has_its_time_from_its_own_start() -> None:
-    made = Gathering({"early": 1.0, "far": 0.01, "late": 1.0}, cores=2)
+    made = Gathering({"early": 1.0, "far": 0.01, "late": 1.0, "evaluator": 0.0}, cores=2)
     made.started("early", 0.0)
     made.greeted("early")
     made.started("far", 90.0)
     made.started("late", 150.0)
+    made.started("evaluator", 151.0)
     assert made.late(90.0 + GATHERING) == ""
     assert made.late(91.0 + GATHERING) == (
-        "no hello from far in 121 s (with 1% of a core), late in 61 s: each node has 120 s from "
-        "its container's start"
+        "no hello from far in 121 s (with 1% of a core), late in 61 s, evaluator in 60 s: each "
+        "node has 120 s from its container's start"
     )
 
 
@@ -191,8 +191,8 @@ def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def test_containers_start_in_waves(tmp_path: Path, secrets: None) -> None:
     made = Fleet(tmp_path)
     made.deploy()
-    assert 1 < made.most <= 4
-    assert made.greeted[-1] == "evaluator"  # devices that boot leave it no time
+    assert 1 < made.most <= 4 + 1  # and the evaluator
+    assert made.greeted.index("evaluator") > 4
     assert made.wires.heard == {"server", *made.greeted}
 
 

@@ -24,7 +24,8 @@ class Gathering:
     """The nodes of a run that have not said hello: to be started, or waited for."""
 
     def __init__(self, shares: Mapping[str, float], cores: float) -> None:
-        """`shares`: the cores that each node may use, in the order in which the nodes start."""
+        """`shares`: the cores that each node may use, in the order in which the nodes start; 0 for
+        one that takes what the others leave."""
         self._shares = {node: min(1.0, share) for node, share in shares.items()}
         self._room = AHEAD * cores
         self._waiting = deque(shares)
@@ -75,4 +76,4 @@ class Gathering:
 
     def _quota(self, node: str) -> str:
         share = self._shares[node]
-        return f" (with {100 * share:.3g}% of a core)" if share < 1 else ""
+        return f" (with {100 * share:.3g}% of a core)" if 0 < share < 1 else ""

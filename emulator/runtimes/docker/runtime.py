@@ -125,7 +125,7 @@ class DockerRuntime:
     def _gather(self, devices: tuple[Device, ...]) -> None:
         """Start the others in waves, and look on until the run begins, or cannot.
 
-        The evaluator comes last: while devices boot they leave it no time.
+        The evaluator starts with the last of the devices: while they boot they leave it no time.
         """
         wanted = {
             d.name: self._world.container(d.name, self._net, self._labels("device", d.name), d)
@@ -134,7 +134,8 @@ class DockerRuntime:
         wanted[EVALUATOR] = self._world.container(EVALUATOR, self._net, self._labels(EVALUATOR))
         with refusals("asking for the engine's cores"):
             cores = self._client.info()["NCPU"]
-        gathering = Gathering({node: one.cpu or 1.0 for node, one in wanted.items()}, cores)
+        shares = {d.name: d.cpu or 1.0 for d in devices} | {EVALUATOR: 0.0}
+        gathering = Gathering(shares, cores)
         hellos = Tail(self._world.output / HELLOS)
         with Waves(gathering, lambda node: self._start(wanted[node]), hellos) as waves:
             while self._zero is None or not waves.idle:
