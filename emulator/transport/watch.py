@@ -145,6 +145,8 @@ class Watch(threading.Thread):
             connection.socket.close()
 
     def run(self) -> None:
+        if not hasattr(socket, "TCP_INFO"):
+            return  # only Linux tells what has come over a connection, and servers run there
         last = time.monotonic()
         while not self._over.is_set():
             if self._events.poll(round(1000 * TICK)):
