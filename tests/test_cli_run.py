@@ -137,6 +137,16 @@ def test_the_exit_code_is_the_outcome(
     assert "run          runs/pair/1-abc123\n" in told.out
 
 
+def test_faults_that_were_not_due_are_on_the_timeline_all_the_same(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faults = {"faults_planned": 0, "faults_realised": 0}
+    told = played(emulate, monkeypatch, "--no-report", **faults)
+    planned = next(Path("runs").glob("*/*/timeline.jsonl")).read_text()
+    assert planned.count('"kill"') + planned.count('"sever"') == 1
+    assert "faults       0 (0 due by the end, 1 on the timeline)\n" in told.out
+
+
 def test_what_it_took_to_reach_the_targets_is_told(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,6 +9,8 @@ import click
 
 from ..cancel import canceling
 from ..errors import HostError
+from ..runlog import read
+from ..summary import BEGINNINGS
 from ..targets import percent
 from .after import page, short
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
@@ -122,7 +124,9 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
         line("pushed", f"{amount(pushed)}, {ratio}")
-    line("faults", f"{summary['faults_realised']} ({summary['faults_planned']} on the timeline)")
+    planned = sum(timed["verb"] in BEGINNINGS for timed in read(folder / "timeline.jsonl"))
+    due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
+    line("faults", f"{summary['faults_realised']} ({due})")
     for end in summary["exits"]:
         line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
     for reason in summary["fidelity"]["reasons"]:
