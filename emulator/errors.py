@@ -10,6 +10,9 @@
 Anything else that escapes is a bug of ours and keeps its traceback.
 """
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 
 class EmulatorError(Exception):
     """Base of every deliberate error."""
@@ -21,6 +24,12 @@ class ScenarioError(EmulatorError):
     """The scenario cannot be run as written; the message lists every mistake and its place."""
 
     exit_code = 2
+
+    def __init__(self, message: str, mistakes: Sequence[Mapping[str, Any]] = ()) -> None:
+        """`mistakes`: `file`, `line`, `place` and `message` of each; empty if none has a place."""
+        super().__init__(message)
+        nowhere = {"file": None, "line": None, "place": "", "message": message}
+        self.mistakes = list(mistakes) or [nowhere]
 
 
 class DataError(EmulatorError):

@@ -75,6 +75,43 @@ def test_every_mistake_with_its_place(emulate: Emulate, tmp_path: Path) -> None:
     assert "did you mean 'far'?" in lines[2]
 
 
+def test_every_mistake_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    file = scenario(
+        tmp_path, ("rate: 1mbit", "rate: 10Mbps"), ("model: digits-mlp", "model: digits-mpl")
+    )
+    told = emulate("check", "--json", file)
+    assert (told.code, told.err) == (2, "")
+    model, rate = told.json["mistakes"]
+    assert model["message"].startswith("'digits-mpl' is not ")
+    assert rate == {
+        "file": str(file),
+        "line": 7,
+        "place": "devices[1].link.up.rate",
+        "message": rate["message"],
+    }
+    assert "write 10mbit" in rate["message"]
+    assert emulate("check", "--json", scenario(tmp_path)).json["mistakes"] == []
+
+
+def test_a_file_that_is_none_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    told = emulate("check", "--json", tmp_path / "nowhere.yaml")
+    assert (told.code, told.err) == (2, "")
+    (mistake,) = told.json["mistakes"]
+    assert (mistake["line"], mistake["place"]) == (None, "")
+    assert "No such file" in mistake["message"]
+
+
+def test_a_mistake_in_no_line_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    """A profile that makes a device fail beyond all measure is found once its faults are drawn."""
+    failures = "{name: f, faults: [{kind: crash, every: {exponential: 1ms}, lasts: 1ms}]}"
+    file = scenario(tmp_path, ("profile: phone", f"profile: phone, failures: [{failures}]"))
+    told = emulate("check", "--json", file)
+    assert (told.code, told.err) == (2, "")
+    (mistake,) = told.json["mistakes"]
+    assert mistake["file"] is None
+    assert mistake["message"] == emulate("check", file).err.strip()
+
+
 def test_a_host_that_is_too_small(emulate: Emulate, tmp_path: Path, data: None) -> None:
     told = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
     assert told.code == 1

@@ -56,7 +56,16 @@ DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 }
 
 
-@pytest.mark.parametrize("file_name, damage", DAMAGE.values(), ids=DAMAGE)
+QUICK = ("half a note", "another log")
+
+
+@pytest.mark.parametrize(
+    "file_name, damage",
+    [
+        pytest.param(*case, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, case in DAMAGE.items()
+    ],
+)
 def test_a_damaged_point_is_played_again_with_a_word(
     file: Path,
     tmp_path: Path,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ..errors import ScenarioError
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
 
 if TYPE_CHECKING:
@@ -28,13 +29,24 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
     if the file is wrong, with every mistake and its place, and 1 if this host lacks something.
 
     In JSON every quantity is a number: times in seconds, rates in bits a second, memory in bytes,
-    CPU shares in cores, other shares from 0 to 1; null where there is no rate or no quota.
+    CPU shares in cores, other shares from 0 to 1; null where there is no rate or no quota. Of a
+    file that is wrong it holds nothing but the `mistakes`: `file`, `line`, `place`, `message`.
 
     \b
     emulate check scenarios/quickstart.yaml
     emulate check scenarios/quickstart.yaml --set 'devices[0].count=40'
     emulate check scenarios/quickstart.yaml --on virtual
     """
+    try:
+        _check(file, overrides, on, as_json=as_json)
+    except ScenarioError as error:
+        if not as_json:
+            raise
+        click.echo(json.dumps({"mistakes": error.mistakes}, indent=2))
+        sys.exit(error.exit_code)
+
+
+def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) -> None:
     from ..core.server import GATHERING
     from ..host import Host
     from ..preflight import preflight
@@ -55,6 +67,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
     ignored = {one: unkept(scenario, one) for one in ON}
     if as_json:
         content = {
+            "mistakes": [],
             **shown.plain(),
             "demand": wanted.plain(),
             "startup": least,

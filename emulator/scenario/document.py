@@ -34,6 +34,11 @@ class Mistake(NamedTuple):
         where = f"{file}:{line}" if line else file
         return ": ".join(filter(None, (where, place(address), self.message)))
 
+    def plain(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        file, line, address = self.mark
+        return {"file": file, "line": line, "place": place(address), "message": self.message}
+
 
 @dataclass
 class Document:

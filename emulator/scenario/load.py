@@ -68,4 +68,4 @@ def _validated(document: Document) -> Scenario | None:
 def _refusal(document: Document) -> ScenarioError:
     first = document.marks[()].file
     mistakes = sorted(document.mistakes, key=lambda one: (one.mark.file != first, one.mark[:2]))
-    return ScenarioError("\n".join(map(str, mistakes)))
+    return ScenarioError("\n".join(map(str, mistakes)), [one.plain() for one in mistakes])
