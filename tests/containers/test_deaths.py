@@ -14,7 +14,7 @@ from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 ENDLESS = TINY.replace("updates: 300, time: 60s", "time: 10min")
-WORLD = TINY.replace("updates: 300, time: 60s", "time: 8s").replace(
+WORLD = TINY.replace("updates: 300, time: 60s", "time: 6s").replace(
     "{name: right}", "{name: shot}\n  - {name: unplugged}"
 )
 
@@ -76,12 +76,12 @@ def test_a_device_that_is_shot_before_the_start_ends_the_run_at_once(client, tmp
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 2 MiB for the run's folders."""
+    """A file system of 1 MiB for the run's folders."""
     place = tmp_path / "runs"
     place.mkdir()
     if (
         os.getuid()
-        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "none", place]).returncode
+        or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", place]).returncode
     ):
         pytest.skip("only root may mount a file system")
     (tmp_path / "scenario.yaml").write_text(ENDLESS)
