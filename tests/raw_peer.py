@@ -16,11 +16,18 @@ def frame(data: bytes, *, more: bool) -> bytes:
 
 
 class RawPeer:
-    """An admitted connection to the server at `address`."""
+    """An admitted connection to the server at `address`, from `source`: each device has its own."""
 
-    def __init__(self, address: str, token: Token) -> None:
+    def __init__(self, address: str, token: Token, source: str = "127.0.0.2") -> None:
         host, _, port = address.removeprefix("tcp://").rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=20.0)
+        self._socket = socket.create_connection((host, int(port)), 20.0, (source, 0))
+        try:
+            self._shake_hands(token)
+        except BaseException:
+            self.close()
+            raise
+
+    def _shake_hands(self, token: Token) -> None:
         self.send(b"\xff" + bytes(8) + b"\x7f\x03\x01" + b"PLAIN".ljust(20, b"\0") + bytes(32))
         self._read(64)
         name, secret = token.name.encode(), token.token.encode()
@@ -32,6 +39,11 @@ class RawPeer:
     def send(self, data: bytes) -> None:
         """Send `data`; raise OSError if the server has hung up."""
         self._socket.sendall(data)
+
+    def reset(self) -> None:
+        """Break the connection, rather than end it."""
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self.close()
 
     def close(self) -> None:
         self._socket.close()

@@ -145,7 +145,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "runlog.py", "transport"},
-    "socket": {"runtimes", "transport/watch.py"},
+    "socket": {"runtimes", "transport/connection.py"},
     "threading": {"host.py", "runtimes/virtual/pool.py", "sweep/playing.py", "transport/watch.py"},
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {"calibration", "cli", "node", "runtimes", "sweep", "transport"},

@@ -66,6 +66,7 @@ class Router:
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         prepare(self._socket)
         self._socket.setsockopt(zmq.SNDHWM, ANSWERS)
+        self._socket.setsockopt(zmq.RCVHWM, 0)  # the watch bounds what waits: see `_probe`
         _probe(self._socket, heartbeat)
         self._admission.require(self._socket)
         self._encrypted = isinstance(guests, Keys)
@@ -93,6 +94,7 @@ class Router:
         try:
             identity = self._socket.recv(zmq.DONTWAIT, copy=False)
         except zmq.Again:
+            self._watch.drained()
             return None
         node = self._admission.sender(identity)
         frames, number = self._parts(identity, node)
@@ -189,8 +191,9 @@ def _number_from_anywhere() -> None:
 def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
     """Have the kernel look after who is silent; nodes ping, the server only answers.
 
-    libzmq 4.3.5 aborts the process (`!_io_error`) where a heartbeat of its own falls due on a
-    connection from which it takes nothing, its queue being full, and which then broke.
+    libzmq 4.3.5 aborts the process (`!_io_error`) where it has to ping, or to answer a ping, on a
+    connection that broke while it took nothing from it: because the queue was full, which it never
+    is here, or because another connection took over.
     """
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
     socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))
