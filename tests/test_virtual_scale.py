@@ -214,6 +214,19 @@ def test_a_pool_does_all_in_order_and_with_one_tool_each() -> None:
     pool.close()
 
 
+def test_a_signal_amid_a_job_is_not_kept_from_its_owner() -> None:
+    """Nobody may ever ask for that job's result, and the run would go on."""
+
+    def interrupted(tool: int) -> None:
+        raise KeyboardInterrupt
+
+    pool = Pool([0])
+    pool.submit(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        pool.help()
+    pool.close()
+
+
 def test_a_job_that_is_done_holds_no_model() -> None:
     """Two hundred devices' results wait for their turn; their models would be memory."""
     pool = Pool([0])

@@ -43,8 +43,12 @@ class Job(Generic[Result]):
             raise RuntimeError("it is done already")
         try:
             self._future.set_result(work(tool))
-        except BaseException as error:
+        except Exception as error:
             self._future.set_exception(error)
+        except BaseException as error:
+            # a signal came while the pool's owner did its share: the future may never be asked
+            self._future.set_exception(error)
+            raise
 
 
 class Pool(Generic[Tool]):
