@@ -201,13 +201,13 @@ class Supervisor:
         """The device drew a fault: it strikes now, and ends by itself."""
         for line in self.reports.read() or ():
             report = json.loads(line)
-            now = time.monotonic()
             order = {"verb": report["begin"], "fault": report["fault"]}
-            if report["lasts"] is not None:
-                self.later.append((now + report["lasts"], {**order, "verb": report["end"]}))
             self.obey(order)
             if report["lasts"] is None:
                 say("lost")  # for good, which the verb alone does not tell
+            else:  # it lasts from when it was done, as the log tells it
+                until = time.monotonic() + report["lasts"]
+                self.later.append((until, {**order, "verb": report["end"]}))
 
     def _sample(self) -> None:
         try:
