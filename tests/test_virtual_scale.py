@@ -1,6 +1,7 @@
 """Large fleets in virtual time: what a device costs; and that gradients are found side by side."""
 
 import gc
+import threading
 import time
 import tracemalloc
 import weakref
@@ -224,6 +225,37 @@ def test_a_signal_amid_a_job_is_not_kept_from_its_owner() -> None:
     pool.submit(interrupted)
     with pytest.raises(KeyboardInterrupt):
         pool.help()
+    pool.close()
+
+
+def test_a_signal_as_a_job_ends_reaches_its_owner_and_wakes_who_waits() -> None:
+    """It comes when the result is there, but those who wait for it are not yet told."""
+    pool, waiting = Pool([0]), threading.Event()
+    job = pool.submit(lambda tool: tool)
+    told: list[int] = []
+
+    def wait() -> None:
+        waiting.set()
+        told.append(job.awaited())
+
+    other = threading.Thread(target=wait, daemon=True)
+    other.start()
+    assert waiting.wait(10)
+    time.sleep(0.05)  # until it waits, which no one can see
+    notify, signals = threading.Condition.notify_all, [KeyboardInterrupt]
+
+    def interrupted(condition: threading.Condition) -> None:
+        while signals:
+            raise signals.pop()
+        notify(condition)
+
+    with (
+        patch.object(threading.Condition, "notify_all", interrupted),
+        pytest.raises(KeyboardInterrupt),
+    ):
+        pool.help()
+    other.join(10)
+    assert (told, job.result()) == ([0], 0)
     pool.close()
 
 

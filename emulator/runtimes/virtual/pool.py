@@ -5,11 +5,10 @@ would cost each of them what its caches hold.
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any, Generic, TypeVar
+from threading import Event, Thread
+from typing import Any, Generic, TypeVar, cast
 
 Tool = TypeVar("Tool")
 Result = TypeVar("Result")
@@ -24,17 +23,22 @@ class Job(Generic[Result]):
     def __init__(self, pool: "Pool[Any]", work: Callable[[Any], Result]) -> None:
         self._pool = pool
         self._work: Callable[[Any], Result] | None = work
-        self._future: Future[Result] = Future()
+        self._done = Event()
+        self._result: Result | None = None
+        self._error: BaseException | None = None
 
     def result(self) -> Result:
         """What came of it; meanwhile the caller, who must own the pool, does its share."""
-        while not self._future.done() and self._pool.help():
+        while not self._done.is_set() and self._pool.help():
             pass
-        return self._future.result()
+        return self.awaited()
 
     def awaited(self) -> Result:
         """What came of it, for another job: one that was asked for later."""
-        return self._future.result()
+        self._done.wait()
+        if self._error is not None:
+            raise self._error
+        return cast(Result, self._result)
 
     def do(self, tool: Any) -> None:
         """Once: what the work holds on to, a model for the most part, is let go of with it."""
@@ -42,12 +46,16 @@ class Job(Generic[Result]):
         if work is None:
             raise RuntimeError("it is done already")
         try:
-            self._future.set_result(work(tool))
-        except Exception as error:
-            self._future.set_exception(error)
+            try:
+                self._result = work(tool)
+            except Exception as error:
+                self._error = error
+            self._done.set()
         except BaseException as error:
-            # a signal came while the pool's owner did its share: the future may never be asked
-            self._future.set_exception(error)
+            # a signal came while the pool's owner did its share: the result may never be asked for
+            if not self._done.is_set():
+                self._error = error
+            self._done.set()  # again, as it may have come before those who wait were told
             raise
 
 
