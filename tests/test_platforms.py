@@ -43,8 +43,8 @@ MACHINES = {
     ("darwin", "arm64"): "tensorflow",
     ("darwin", "x86_64"): "tensorflow",
 }
-"""Which of the two has wheels: https://pypi.org/project/tensorflow-cpu/2.21.0/#files, and
-/tensorflow/; for macOS on Intel, tensorflow up to 2.16.2."""
+"""The package that has wheels, by the files of release 2.21.0 of both in the package index; for
+macOS on Intel, `tensorflow` up to 2.16.2."""
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids="-".join)
