@@ -12,6 +12,9 @@ _NUMBER = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE | re.ASCII
 )
 
+MOST_SECONDS = 2**53 * 1e-6
+"""Beyond, a float of 64 bits no longer tells one microsecond from the next."""
+
 
 def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
@@ -97,6 +100,14 @@ class Seconds(Quantity):
     units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}  # noqa: RUF012
     example = "80ms"
     meant = {"sec": "s", "secs": "s", "seconds": "s", "m": "min", "mins": "min", "hours": "h"}  # noqa: RUF012
+
+    @classmethod
+    def _checked(cls, value: float, text: object) -> Self:
+        if MOST_SECONDS < value < float("inf"):
+            raise ValueError(
+                f"{text!r} is more than 285 years, to which a run can count microseconds"
+            )
+        return super()._checked(value, text)
 
 
 class Rate(Quantity):

@@ -62,6 +62,12 @@ def test_iid_deals_equal_parts_of_every_class() -> None:
         assert np.abs(np.bincount(LABELS[hand], minlength=10) - 100).max() < 45
 
 
+def test_more_shards_than_examples_are_refused_before_they_are_made() -> None:
+    labels = np.arange(100, dtype=np.uint8) % 10
+    with pytest.raises(ValueError, match=r"shards leaves a0 \(0\), a1 \(0\) without a batch of 10"):
+        parts(Shards(per_device=10**11), labels, ("a0", "a1"), 0, batch_size=10)
+
+
 @pytest.mark.parametrize("per_device", [1, 2, 3])
 def test_shards_show_a_device_few_classes(per_device: int) -> None:
     labels = np.repeat(np.arange(10, dtype=np.uint8), 600)  # so that no shard spans two classes

@@ -58,6 +58,7 @@ def test_a_quantity_is_read_in_its_base_unit(kind: type[Quantity], text: str, va
         (Seconds, "1e400s", "is not a finite number"),
         (Seconds, "1e99999999999999999999s", "is not a finite number"),
         (Seconds, "-1s", "is negative"),
+        (Seconds, "3e6h", "'3e6h' is more than 285 years, to which a run can count microseconds"),
         (Seconds, None, "None is not a number"),
         (Seconds, "٣s", "is not a number"),
         (Seconds, "1s 2ms", "is not a number"),

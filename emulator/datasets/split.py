@@ -49,6 +49,8 @@ class Shards:
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """As many for each; a remainder smaller than the number of shards is left out."""
+        if self.per_device * len(devices) > len(labels):  # so many take too much memory
+            return dict.fromkeys(devices, np.empty(0, np.int64))
         rng = stream(f"{seed}/split")
         shuffled = rng.permutation(len(labels))
         by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
