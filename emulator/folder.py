@@ -99,7 +99,10 @@ def conductor(folder: Path) -> int | None:
 
 def folders(runs: Path = RUNS) -> list[Path]:
     """All runs, the newest last."""
-    found = (path for path in runs.glob("*/*") if not path.is_symlink())
+    try:
+        found = [path for path in runs.glob("*/*") if not path.is_symlink()]
+    except OSError:  # a name too long for a folder
+        return []
     return sorted((path for path in found if _is_run(path)), key=lambda path: path.name)
 
 
@@ -119,7 +122,10 @@ def find(name: str, runs: Path = RUNS) -> Path:
 
 
 def _is_run(path: Path) -> bool:
-    return (path / "scenario.yaml").is_file()
+    try:
+        return (path / "scenario.yaml").is_file()
+    except OSError:  # a name too long for a file, a folder that is another user's
+        return False
 
 
 def _id(path: Path) -> str:

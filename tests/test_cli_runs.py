@@ -79,6 +79,30 @@ def test_a_run_that_is_not_there(emulate: Emulate, runs: Path, command: str) -> 
     )
 
 
+@pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
+def test_a_name_that_no_file_can_have(emulate: Emulate, runs: Path, command: str) -> None:
+    told = emulate(command, "x" * 300)
+    assert told.code == 1
+    assert told.err.startswith(f"emulate: no run '{'x' * 300}' in runs/: ")
+    told = emulate(command, "synthetik", "--runs", "x" * 300)
+    assert told.code == 1
+    assert told.err.startswith(f"emulate: no run 'synthetik' in {'x' * 300}/: ")
+
+
+def test_a_folder_that_may_not_be_looked_into_is_no_run(
+    emulate: Emulate, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_file = Path.is_file
+
+    def refused(path: Path) -> bool:
+        if path.parent.name.endswith("abc121"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return is_file(path)
+
+    monkeypatch.setattr(Path, "is_file", refused)
+    assert [row["id"] for row in emulate("list", "--json").json] == ["abc122"]
+
+
 def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> None:
     told = emulate("stop", "synthetic")
     assert told.code == 1
