@@ -9,7 +9,7 @@ import pytest
 
 from emulator.cli import commands
 
-from .typed_commands import Emulate, emulate
+from .typed_commands import Emulate, emulate, scenario
 
 __all__ = ["emulate"]
 
@@ -54,3 +54,13 @@ def test_a_node_is_nothing_for_the_host(emulate: Emulate) -> None:
     told = emulate("node")
     assert told.code == 1
     assert told.err.startswith("emulate: there is no /etc/emulate/node.json")
+
+
+@pytest.mark.parametrize("words", [("--batch-size", 10**10), ("pair.yaml",)])
+def test_a_batch_beyond_all_data_is_not_measured(
+    emulate: Emulate, tmp_path: Path, words: tuple[object, ...]
+) -> None:
+    scenario(tmp_path, ("algorithm: adacomp", "algorithm: adacomp, batch_size: 10000000000"))
+    told = emulate("calibrate", *words)
+    assert told.code == 2
+    assert "a batch of 10,000,000,000: 60,000 is the most that is measured" in told.err

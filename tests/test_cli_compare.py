@@ -182,3 +182,12 @@ def test_a_folder_that_holds_no_run_any_more(emulate: Emulate, runs: Path) -> No
     assert told.code == 1
     assert told.err.startswith("emulate: ")
     assert "Traceback" not in told.err
+
+
+@pytest.mark.usefixtures("few_figures")
+def test_a_comparison_that_cannot_be_drawn_says_where(emulate: Emulate, runs: Path) -> None:
+    Path("file").touch()
+    told = emulate("compare", "abc121", "abc122", "--out", "file/drawn")
+    assert told.code == 1
+    assert told.err.startswith("emulate: cannot draw the comparison in file/drawn: ")
+    assert len(told.err.splitlines()) == 1

@@ -133,3 +133,9 @@ def test_ctrl_c_says_how_to_go_on(
 def test_it_is_listed_after_run() -> None:
     names = list(commands.commands)
     assert names.index("sweep") == names.index("run") + 1
+
+
+def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, file: Path) -> None:
+    told = emulate("sweep", file, "--seeds", 10**20)
+    assert told.code == 2
+    assert "is not in the range 1<=x<=10000" in told.err

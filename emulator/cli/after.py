@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import EmulatorError
+from ..errors import EmulatorError, HostError
 from ..folder import conductor, find
 from ..results import recover
 from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
@@ -81,7 +81,8 @@ def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> No
 
     with runs_readable():
         compared = [comparing.read(folder) for folder in folders]
-        drawn = comparing.compare_html(compared, out) if out else None
+        with drawable(out):
+            drawn = comparing.compare_html(compared, out) if out else None
     table = comparing.compare(compared)
     if as_json:
         click.echo(json.dumps(comparing.rows(table), indent=2))
@@ -117,6 +118,15 @@ def runs_readable() -> Iterator[None]:
         yield
     except RunError as error:
         raise EmulatorError(str(error)) from error
+
+
+@contextmanager
+def drawable(out: Path | None) -> Iterator[None]:
+    """Raise a HostError where the folder `out` cannot take a comparison."""
+    try:
+        yield
+    except OSError as error:
+        raise HostError(f"cannot draw the comparison in {out}: {error.strerror}") from error
 
 
 def _ended(name: str, runs: Path) -> Path:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .after import runs_readable, short
+from .after import drawable, runs_readable, short
 from .options import ON
 from .output import enduring
 from .play import EXIT_CODES, watched
@@ -115,7 +115,8 @@ def _tell(
         drawn = None
         if out:
             both = [docker, virtual]
-            drawn = compare.compare_html(both, out, agreement.readable(table))
+            with drawable(out):
+                drawn = compare.compare_html(both, out, agreement.readable(table))
     if as_json:
         told: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
         told |= {**speed, "agreement": agreement.rows(table)}

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 MODEL, BATCH_SIZE, ALGORITHM = "mnist-cnn", 10, "adacomp"
 """What is measured where neither a scenario nor an option says."""
 
+MOST = 60_000
+"""Examples of the largest batch: no data set has more."""
+
 
 @click.command(short_help="Measure what a training step takes on a core of this host.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -57,6 +60,8 @@ def calibrate(
     from ..calibration import measure, store
 
     wanted = _of_file(file, overrides) if file else _of_options(model, batch_size)
+    if wanted[1] > MOST:
+        raise click.UsageError(f"a batch of {wanted[1]:,}: {MOST:,} is the most that is measured")
     found = measure(
         *wanted[:3],
         lambda step: click.echo(f"{step} ...", err=True),

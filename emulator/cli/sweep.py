@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10_000),
     default=1,
     show_default=True,
     metavar="N",
