@@ -157,6 +157,8 @@ def test_a_frame_beyond_the_bound_is_refused_by_name(encrypt: bool) -> None:
     ):
         peer.send(Hello("a", 0))
         assert heard(router).message
+        while not router._watch._connections:  # on a busy machine its thread may come late
+            time.sleep(0.01)
         peer._socket.send_multipart([b"x", bytes(2 * LARGEST)])
         refused = heard(router)
         assert (refused.node, refused.message) == ("a", None)
