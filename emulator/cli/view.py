@@ -188,7 +188,7 @@ def status(progress: Progress) -> str:
 
 
 class LiveView:
-    """One panel that stays in its place; what matters scrolls by above it."""
+    """A panel that stays in place on a terminal, with notable records scrolling above the panel."""
 
     def __init__(
         self, progress: Progress, console: Console, title: str, clock: Clock = time.monotonic

@@ -78,7 +78,7 @@ class _Segment:
 
     @property
     def entries(self) -> Indices:
-        """What was logged so far."""
+        """The part of the log that has been written, as indices of parameters."""
         return self.log[: self.marks[-1][0]]
 
     def add(self, touched: Indices, everything: int) -> None:

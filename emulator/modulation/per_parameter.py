@@ -56,7 +56,7 @@ class ByParameter:
         self._history.forget(version, needed)
 
     def _touched(self, indices: list[Indices | None]) -> Indices | None:
-        """All that one step moves; None: everything."""
+        """Return the indices of the parameters that one step moves; None means all parameters."""
         sparse = [one for one in indices if one is not None]
         if len(sparse) < len(indices):
             return None

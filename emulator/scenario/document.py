@@ -52,7 +52,7 @@ class Document:
     _told: set[Mistake] = field(default_factory=set)
 
     def at(self, address: Address) -> Any:
-        """The value there; None where there is none."""
+        """Return the value at `address`; None where the document has no value."""
         value = self.data
         for step in address:
             try:
