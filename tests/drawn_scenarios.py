@@ -4,7 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from emulator.algorithms import ALGORITHMS
+from emulator.scenario.algorithms import ALGORITHMS
 
 TIMES = st.integers(1, 10**7).map(lambda number: f"{number}us") | st.sampled_from(["1.5min", "3h"])
 SHARES = st.integers(1, 10_000).map(lambda number: f"{number / 100}%")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from emulator import datasets
-from emulator.cache import cache
 from emulator.errors import DataError
+from emulator.machine.cache import cache
 
 ROOT = Path(__file__).parents[1]
 

@@ -7,8 +7,8 @@ import pytest
 from emulator import calibration
 from emulator.calibration import Calibration, measuring
 from emulator.codecs import TopK
-from emulator.laws import Fixed, LogNormal
 from emulator.units import Fraction, Seconds
+from emulator.world.laws import Fixed, LogNormal
 
 ROOT = Path(__file__).parents[1]
 CODEC = TopK(keep=Fraction(0.01))

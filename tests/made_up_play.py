@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulator.errors import DataError
-from emulator.run import View
+from emulator.run.conductor import View
 from emulator.scenario import Scenario
-from emulator.sweep.playing import main
+from emulator.sweep.play_point import main
 
 from .synthetic_run import Synthetic
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from random import Random
 from typing import TypeAlias
 
-from emulator.link import Link
-from emulator.runtimes.virtual.heap import Heap
-from emulator.runtimes.virtual.line import Law, Lines
-from emulator.runtimes.virtual.network import law
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.links.link_group import Law, Lines
+from emulator.runtimes.virtual.links.network import law
 from emulator.shaping.tc import ETHERNET
+from emulator.world.link import Link
 from tests.netem.lab import Way
 
 Cut: TypeAlias = tuple[float, float]

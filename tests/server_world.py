@@ -10,8 +10,8 @@ from emulator.core.messages import Hello, Pull, Score, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.layout import Layout, Variable
+from emulator.log.writing import RunLog
 from emulator.modulation import Constant
-from emulator.runlog import RunLog
 from emulator.synchronization import Asynchronous
 
 LAYOUT = Layout((Variable("w", (40,), "dense", 0),))

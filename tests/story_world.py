@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, Place, Vector, encoder
 from emulator.core.messages import Message, Model, Update
 from emulator.core.parameters import Parameters
@@ -21,11 +22,10 @@ from emulator.core.worker import Await, Compute, Computed, Story, Tell, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learners.batches import Batches
-from emulator.learners.local import descend, draw
+from emulator.learners.local_steps import descend, draw
+from emulator.log.writing import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
-from emulator.runlog import RunLog
-from emulator.streams import stream
 from emulator.synchronization import AnySynchronization, local
 
 SIZE = 12

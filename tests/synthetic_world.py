@@ -4,7 +4,7 @@ import heapq
 from random import Random
 from typing import TYPE_CHECKING
 
-from emulator.targets import Costs
+from emulator.log.targets import Costs
 
 if TYPE_CHECKING:
     from .synthetic_run import Synthetic

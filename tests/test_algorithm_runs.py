@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.algorithms import ALGORITHMS
+from emulator.scenario.algorithms import ALGORITHMS
 
 from .virtual_world import played
 

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.algorithms import ALGORITHMS, Algorithm, name_of
 from emulator.codecs import Dense, Place, SignSGD, TopK, Vector, encoder
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Sign
+from emulator.scenario.algorithms import ALGORITHMS, Algorithm, name_of
 from emulator.synchronization import Asynchronous, Barrier
 from emulator.units import Fraction
 

@@ -305,9 +305,9 @@ for module in sys.argv[2:]:
 
 
 def test_the_image_has_all_that_its_roles_import() -> None:
-    starts = ("emulator.node.supervisor", "emulator.node.part", "emulator.shaping.probe")
+    starts = ("emulator.node.supervisor", "emulator.node.role", "emulator.shaping.probe")
     modules = sorted(_reached(*starts))
-    assert {"emulator.node.serving", "emulator.learners.graph", "emulator.core.worker"} <= {
+    assert {"emulator.node.server_role", "emulator.learners.graph", "emulator.core.worker"} <= {
         *modules
     }
     _python(_BARE, json.dumps(sorted(DEVICE_IMAGE)), *modules)

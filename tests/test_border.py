@@ -9,9 +9,9 @@ import pytest
 from docker.errors import APIError
 from requests import Response
 
-from emulator.cancel import Canceled, canceling
 from emulator.errors import DeploymentError
-from emulator.runtimes.docker.border import finished, refusals
+from emulator.run.cancel import Canceled, canceling
+from emulator.runtimes.docker.client import finished, refusals
 
 
 def refuse(explanation: str) -> None:

@@ -15,10 +15,10 @@ from emulator.calibration.record import described, find, read
 from emulator.cli.calibrate import calibrate
 from emulator.codecs import AnyCodec, Dense, TopK
 from emulator.errors import HostError
-from emulator.laws import Fixed
 from emulator.scenario import dump, loads
 from emulator.scenario.model import Virtual
 from emulator.units import Fraction, Seconds
+from emulator.world.laws import Fixed
 
 from .made_up_calibration import CODEC, FOUND, ROOT, kept
 

@@ -19,8 +19,8 @@ from emulator.calibration import cpu_clock, measuring
 from emulator.calibration.record import described, rounded
 from emulator.codecs import AnyCodec, Dense
 from emulator.errors import HostError
-from emulator.laws import LogNormal
 from emulator.units import Seconds
+from emulator.world.laws import LogNormal
 
 from .made_up_calibration import CODEC, FOUND, ROOT, kept
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli import commands
+from emulator.cli.entry import commands
 
 from .typed_commands import Emulate, emulate, scenario
 

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from emulator.algorithms import ALGORITHMS
-from emulator.cli import commands
+from emulator.cli.entry import commands
 from emulator.scenario import loads
+from emulator.scenario.algorithms import ALGORITHMS
 
 SCENARIO = """
 name: pair

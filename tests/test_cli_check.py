@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator import preflight
 from emulator.errors import HostError
+from emulator.run import preflight
 
 from .typed_commands import Emulate, data, emulate, scenario
 

@@ -10,9 +10,9 @@ import pytest
 
 from analysis import page
 from analysis.figures import accuracy_updates
-from emulator import laws
 from emulator.errors import HostError
 from emulator.units import Seconds
+from emulator.world import laws
 
 from .synthetic_run import Synthetic
 from .two_runs import runs, synthetic
@@ -62,10 +62,10 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
     from emulator import calibration
     from emulator.calibration import measuring
-    from emulator.cli import play
-    from emulator.runtimes.docker import session
+    from emulator.cli import run
+    from emulator.runtimes.docker import play_containers
 
-    monkeypatch.setattr(session, "require", lambda: None)
+    monkeypatch.setattr(play_containers, "require", lambda: None)
     said: dict[str, Any] = {"outcome": {}, "seeds": [], "steps": iter([0.02, 0.04] * 9)}
 
     def measure(*what: object, **more: object) -> calibration.Calibration:
@@ -91,7 +91,7 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
 
         return go
 
-    monkeypatch.setattr(play, "player", player)
+    monkeypatch.setattr(run, "player", player)
     return said
 
 
@@ -132,12 +132,12 @@ def test_virtual_time_reckons_with_the_host_as_the_containers_had_it(
 def test_what_is_missing_is_said_before_anything_is_played(
     emulate: Emulate, both_runtimes: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulator.runtimes.docker import session
+    from emulator.runtimes.docker import play_containers
 
     def require() -> None:
         raise HostError("no engine")
 
-    monkeypatch.setattr(session, "require", require)
+    monkeypatch.setattr(play_containers, "require", require)
     told = emulate("compare", "--runtimes", scenario(Path.cwd()))
     assert (told.code, told.err) == (1, "emulate: no engine\n")
     assert both_runtimes["seeds"] == []

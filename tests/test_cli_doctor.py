@@ -2,8 +2,8 @@
 
 import pytest
 
-from emulator import doctor
-from emulator.host import Host
+from emulator.cli import doctor
+from emulator.machine.host import Host
 
 from .typed_commands import Emulate, data, emulate
 

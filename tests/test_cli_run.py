@@ -89,14 +89,16 @@ def test_no_engine(emulate: Emulate, tmp_path: Path, data: None) -> None:
 def test_nowhere_to_write(
     emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulator.runtimes.docker import session
+    from emulator.runtimes.docker import play_containers
     from emulator.shaping.backend import Backend
 
-    monkeypatch.setattr(session, "connect", lambda: None)
-    monkeypatch.setattr(session.image, "require", lambda client: session.image.NodeImage("1", {}))
-    monkeypatch.setattr(session, "remove_dead", lambda *anything: None)
-    monkeypatch.setattr(session, "backend_for", lambda *anything: Backend())
-    monkeypatch.setattr(session, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(play_containers, "connect", lambda: None)
+    monkeypatch.setattr(
+        play_containers.image, "require", lambda client: play_containers.image.NodeImage("1", {})
+    )
+    monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
+    monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
+    monkeypatch.setattr(play_containers, "exported", lambda model: tmp_path)
     (tmp_path / "file").touch()
     told = refused(emulate, scenario(tmp_path), "--runs", "file/runs")
     assert told.code == 1
@@ -116,12 +118,12 @@ def played(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object, **facts: object
 ) -> Said:
     """`emulate run`, where the run takes no time and ends like this."""
-    from emulator.runtimes.docker import session
+    from emulator.runtimes.docker import play_containers
 
     folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / "1-abc123")
     summary = json.loads((folder / "summary.json").read_text())
     summary |= {"stop": "updates", "detail": "", "exits": [], "left": [], **facts}
-    monkeypatch.setattr(session, "play", lambda *anything: (folder, summary))
+    monkeypatch.setattr(play_containers, "play", lambda *anything: (folder, summary))
     return emulate("run", scenario(Path.cwd()), *words)
 
 
@@ -201,14 +203,14 @@ def test_a_run_for_scripts(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) ->
 def test_an_error_brings_its_notes(
     emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulator.runtimes.docker import session
+    from emulator.runtimes.docker import play_containers
 
     def fail(*anything: object) -> None:
         error = HostError("out of luck")
         error.add_note("what is known of the run is in runs/pair/1")
         raise error
 
-    monkeypatch.setattr(session, "play", fail)
+    monkeypatch.setattr(play_containers, "play", fail)
     told = emulate("run", scenario(tmp_path))
     assert told.code == 1
     assert told.err == (
@@ -221,7 +223,7 @@ def test_a_signal_before_there_is_a_folder(
     emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
     """What was made by then is removed on the way out, as the probe of the kernel."""
-    from emulator.runtimes.docker import session
+    from emulator.runtimes.docker import play_containers
 
     cleaned: list[bool] = []
 
@@ -232,7 +234,7 @@ def test_a_signal_before_there_is_a_folder(
         finally:
             cleaned.append(True)
 
-    monkeypatch.setattr(session, "play", probing)
+    monkeypatch.setattr(play_containers, "play", probing)
     told = emulate("run", scenario(tmp_path))
     assert (told.code, told.err) == (130, "emulate: interrupted\n")
     assert cleaned == [True]

@@ -15,10 +15,10 @@ import pytest
 from docker.errors import APIError
 from requests import Response
 
-from emulator import lock
-from emulator.folder import RunFolder
-from emulator.runlog import Record, line
-from emulator.runtimes.docker.sweep import sweep
+from emulator.log.writing import Record, line
+from emulator.machine import lock
+from emulator.run.folder import RunFolder
+from emulator.runtimes.docker.cleanup import sweep
 
 from .two_runs import runs, synthetic
 from .typed_commands import Emulate, emulate
@@ -123,7 +123,7 @@ def conducting(folder: Path, does: str) -> Iterator["subprocess.Popen[bytes]"]:
 CONDUCTOR = """
 import pathlib, shutil, signal, sys, time
 from emulator import lock
-from emulator.folder import RunFolder
+from emulator.run.folder import RunFolder
 folder = pathlib.Path(sys.argv[1])
 with RunFolder(folder, "abc123").taken():
     signal.signal(signal.SIGUSR1, lambda number, frame: None)
@@ -269,7 +269,7 @@ def marks(run: str, folder: Path | None, lock: Path) -> dict[str, str]:
 @pytest.fixture
 def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
     """Of a dead run, of three that are being played, and of one of which nothing is known."""
-    from emulator.runtimes.docker import border
+    from emulator.runtimes.docker import client
 
     for name in ("dead01", "here01"):
         (tmp_path / name).mkdir()
@@ -282,7 +282,7 @@ def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
         marks("begin1", None, tmp_path / "begin1.lock"),
         marks("other1", tmp_path / "other1", tmp_path / "other1.lock"),
     )
-    monkeypatch.setattr(border, "connect", lambda: engine)
+    monkeypatch.setattr(client, "connect", lambda: engine)
     with (
         RunFolder(tmp_path / "here01", "here01").taken(),
         lock.held(tmp_path / "moved1.lock"),
@@ -338,10 +338,10 @@ def test_what_is_spared_can_be_ended_from_here(
 def test_where_nothing_runs_and_nothing_is_known(
     emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulator.runtimes.docker import border
+    from emulator.runtimes.docker import client
 
     engine = Engine(marks("other1", None, tmp_path / "nowhere"), state="exited")
-    monkeypatch.setattr(border, "connect", lambda: engine)
+    monkeypatch.setattr(client, "connect", lambda: engine)
     assert "removed 2 containers, 1 networks" in emulate("clean").out
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from emulator.cli import commands
-from emulator.folder import folders
+from emulator.cli.entry import commands
+from emulator.run.folder import folders
 from emulator.sweep import Finished, Standing, sweep
 
 from .made_up_play import HANGS

@@ -18,8 +18,8 @@ from emulator.codecs import (
     Strom,
     TernGrad,
     Threshold,
-    digits,
     make,
+    radix_packing,
     signs,
 )
 from emulator.codecs.base import NotFinite
@@ -163,24 +163,24 @@ def test_terngrad_does_not_clip_what_is_all_alike() -> None:
 @settings(max_examples=100, deadline=None)
 def test_digits_are_exact(numbers: list[int], base: int) -> None:
     some = np.array([number % base for number in numbers], np.uint8)
-    frame = digits.pack(some, base)
-    assert len(frame) == 8 * -(-some.size // digits.a_word(base))
-    assert np.array_equal(digits.unpack(frame, some.size, base), some)
-    for size in (some.size + digits.a_word(base), some.size - digits.a_word(base)):
+    frame = radix_packing.pack(some, base)
+    assert len(frame) == 8 * -(-some.size // radix_packing.a_word(base))
+    assert np.array_equal(radix_packing.unpack(frame, some.size, base), some)
+    for size in (some.size + radix_packing.a_word(base), some.size - radix_packing.a_word(base)):
         if size >= 0:
             with pytest.raises(WireError):
-                digits.unpack(frame, size, base)
+                radix_packing.unpack(frame, size, base)
 
 
 @pytest.mark.parametrize(("base", "each"), [(3, 40), (9, 20), (33, 12), (129, 9)])
 def test_a_word_is_full(base: int, each: int) -> None:
-    assert digits.a_word(base) == each
-    frame = digits.pack(np.full(each, base - 1, np.uint8), base)
+    assert radix_packing.a_word(base) == each
+    frame = radix_packing.pack(np.full(each, base - 1, np.uint8), base)
     assert int.from_bytes(frame, "little") == base**each - 1
     with pytest.raises(WireError, match="more than its numbers"):
-        digits.unpack((base**each).to_bytes(8, "little"), each, base)
+        radix_packing.unpack((base**each).to_bytes(8, "little"), each, base)
     with pytest.raises(WireError, match="more than its numbers"):
-        digits.unpack(frame, each - 1, base)
+        radix_packing.unpack(frame, each - 1, base)
 
 
 @given(flags=st.lists(st.booleans(), max_size=40))

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
 from emulator.codecs import NotFinite, Vector, encoder, refusal
-from emulator.codecs.told import read
+from emulator.codecs.decoded_frames import read
 from emulator.core import wire
 from emulator.core.messages import Update
 from emulator.errors import WireError

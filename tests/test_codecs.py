@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from emulator import codecs
 from emulator.codecs import Codec, Dense, Gradient, TopK, Vector
-from emulator.codecs.told import read
+from emulator.codecs.decoded_frames import read
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.units import Fraction

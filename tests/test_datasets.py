@@ -20,7 +20,7 @@ from emulator.datasets.formats import (
     read_texts,
 )
 from emulator.errors import DataError
-from emulator.task import Task
+from emulator.models.task import Task
 
 TASK = Task("images", (3, 2), classes=10)
 RNG = np.random.default_rng(0)

@@ -8,10 +8,10 @@ import pytest
 from emulator import calibration
 from emulator.calibration import store
 from emulator.codecs import Dense
-from emulator.laws import LogNormal
 from emulator.scenario import loads
 from emulator.scenario.deadlines import Step, late
 from emulator.units import Seconds
+from emulator.world.laws import LogNormal
 
 from .made_up_calibration import FOUND, kept
 from .typed_commands import Emulate, data, emulate

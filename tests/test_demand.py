@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.link import Side
 from emulator.scenario import Demand, Host, demand, load, shortfalls, world
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Side
 
 from .small_scenario import FLAKY, small
 

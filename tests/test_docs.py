@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from emulator.cli import commands
+from emulator.cli.entry import commands
 from emulator.layout import Layout, Variable
 from emulator.scenario import loads
 

@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from analysis.doubts import doubts
-from emulator import host
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
-from emulator.folder import RunFolder, create
-from emulator.host import Load
+from emulator.log.writing import Record, read
+from emulator.machine import host
+from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
-from emulator.runlog import Record, read
-from emulator.runtimes.docker import exits, runtime
-from emulator.runtimes.docker.attach import Ended, Said
+from emulator.run.folder import RunFolder, create
+from emulator.runtimes.docker import container_runtime, exits
 from emulator.runtimes.docker.prepare import World
+from emulator.runtimes.docker.stdio import Ended, Said
 from emulator.scenario import loads
 from emulator.scenario.devices import MEMORY
 
@@ -203,7 +203,7 @@ class Played:
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
         world = World(scenario, folder, orders(text=SCENARIO), "image", folder.path)
-        self.runtime = runtime.DockerRuntime(client, folder, world, self.view, self.load)
+        self.runtime = container_runtime.DockerRuntime(client, folder, world, self.view, self.load)
         self.runtime._lines = self.wires  # type: ignore[assignment]
         self.scenario, self.survivors = scenario, Survivors(2, [])
 

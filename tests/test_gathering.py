@@ -14,10 +14,10 @@ from emulator.core.messages import Hello
 from emulator.core.server import GATHERING
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
-from emulator.folder import create
-from emulator.host import Load
+from emulator.machine.host import Load
 from emulator.node.roll import FILE, Roll
-from emulator.runtimes.docker import gathering, runtime
+from emulator.run.folder import create
+from emulator.runtimes.docker import container_runtime, gathering
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.runtimes.docker.prepare import World
 from emulator.scenario import loads
@@ -145,7 +145,9 @@ class Fleet:
         client.networks = client.containers = SimpleNamespace(create=self.create)
         made = World(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
         self.wires = Wires()
-        self.runtime = runtime.DockerRuntime(client, self.folder, made, Onlooker(), Load())
+        self.runtime = container_runtime.DockerRuntime(
+            client, self.folder, made, Onlooker(), Load()
+        )
         self.runtime._lines = self.wires  # type: ignore[assignment]
 
     def create(self, **options: Any) -> Any:

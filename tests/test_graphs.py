@@ -21,7 +21,7 @@ from emulator.learners.capi import TensorFlowError
 from emulator.learners.device import FEW, DeviceEvaluator, DeviceLearner
 from emulator.learners.export import exported
 from emulator.learners.graph import EVALUATION, GRADIENT, GraphEvaluator, GraphLearner, read_layout
-from emulator.learners.session import Session
+from emulator.learners.tf_session import Session
 from emulator.models import MODELS, Model
 
 pytestmark = pytest.mark.tensorflow

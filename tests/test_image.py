@@ -16,8 +16,8 @@ import pytest
 from docker.errors import ImageNotFound
 
 from emulator.errors import DeploymentError, HostError
-from emulator.runtimes.docker import image, libraries
-from emulator.runtimes.docker.build import build
+from emulator.runtimes.docker.images import libraries, node_image
+from emulator.runtimes.docker.images.build import build
 
 ROOT = Path(__file__).parents[1]
 TENSORFLOW = libraries._tensorflow()[1]
@@ -105,17 +105,17 @@ def _rebase(package: Path) -> None:
 
 @pytest.mark.parametrize("change", [_edit, _add, _rename, _shift, _rebase])
 def test_digest_sees_every_change(package: Path, change: Any) -> None:
-    before = image.digest(package)
+    before = node_image.digest(package)
     change(package)
-    assert image.digest(package) != before
+    assert node_image.digest(package) != before
 
 
 def test_digest_ignores_dates_and_what_python_leaves_behind(package: Path) -> None:
-    before = image.digest(package)
+    before = node_image.digest(package)
     os.utime(package / "core/server.py", (0, 0))
     (package / "core/__pycache__").mkdir()
     (package / "core/__pycache__/server.cpython-311.pyc").write_bytes(b"\0")
-    assert image.digest(package) == before
+    assert node_image.digest(package) == before
 
 
 @pytest.mark.parametrize("name", ["libraries.Dockerfile", "requirements.txt"])
@@ -157,45 +157,47 @@ def _said(into: Path, command: list[str]) -> "subprocess.CompletedProcess[str]":
 def _labels(package: Path) -> dict[str, str]:
     return {
         "emulate.version": version("edge-emulate"),
-        "emulate.source": image.digest(package),
+        "emulate.source": node_image.digest(package),
         "emulate.libraries": libraries.tag(package.parent / "images/node"),
     }
 
 
 def test_require_takes_the_image_of_this_code(package: Path) -> None:
-    engine = Engine({image.name(package): _labels(package)})
-    assert image.require(engine, package).id == "sha256:0"
+    engine = Engine({node_image.name(package): _labels(package)})
+    assert node_image.require(engine, package).id == "sha256:0"
 
 
 @pytest.mark.parametrize("label", ["emulate.version", "emulate.source", "emulate.libraries"])
 def test_require_refuses_an_image_of_other_code(package: Path, label: str) -> None:
     for labels in (_labels(package) | {label: "other"}, {}):
         with pytest.raises(HostError, match=r"run `make images`"):
-            image.require(Engine({image.name(package): labels}), package)
+            node_image.require(Engine({node_image.name(package): labels}), package)
 
 
 def test_require_refuses_an_engine_without_it(package: Path) -> None:
     with pytest.raises(HostError, match=r"no image emulate/node:\w+, .*run `make images`"):
-        image.require(Engine(), package)
+        node_image.require(Engine(), package)
 
 
 def test_an_installed_package_is_held_to_its_version(tmp_path: Path) -> None:
     (tmp_path / "emulator").mkdir()
     installed = {"emulate.version": version("edge-emulate")}
-    assert image.require(Engine({"emulate/node": installed}), tmp_path / "emulator")
+    assert node_image.require(Engine({"emulate/node": installed}), tmp_path / "emulator")
     with pytest.raises(HostError, match="other code"):
-        image.require(Engine({"emulate/node": {"emulate.version": "0"}}), tmp_path / "emulator")
+        node_image.require(
+            Engine({"emulate/node": {"emulate.version": "0"}}), tmp_path / "emulator"
+        )
     with pytest.raises(HostError, match="checkout"):
-        image.provide(Engine(), tmp_path / "emulator")
+        node_image.provide(Engine(), tmp_path / "emulator")
 
 
 def test_nothing_is_built_twice(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "provide", lambda client, recipe: "emulate/libraries:x")
     engine = Engine()
-    assert image.provide(engine, package)
+    assert node_image.provide(engine, package)
     assert engine.asked["buildargs"] == {"BASE": "emulate/libraries:x"}
-    assert image.require(engine, package).id == "sha256:0"
-    assert not image.provide(engine, package)
+    assert node_image.require(engine, package).id == "sha256:0"
+    assert not node_image.provide(engine, package)
 
 
 def test_two_checkouts_have_an_image_each(
@@ -205,24 +207,24 @@ def test_two_checkouts_have_an_image_each(
     other = Path(shutil.copytree(tmp_path, tmp_path / "other")) / "emulator"
     _edit(other)
     engine = Engine()
-    assert image.provide(engine, package)
-    assert image.provide(engine, other)
-    assert image.require(engine, package).id != image.require(engine, other).id
-    assert engine.get("emulate/node") is engine.get(image.name(other))
-    assert not image.provide(engine, package)
-    assert engine.get("emulate/node") is engine.get(image.name(package))
+    assert node_image.provide(engine, package)
+    assert node_image.provide(engine, other)
+    assert node_image.require(engine, package).id != node_image.require(engine, other).id
+    assert engine.get("emulate/node") is engine.get(node_image.name(other))
+    assert not node_image.provide(engine, package)
+    assert engine.get("emulate/node") is engine.get(node_image.name(package))
 
 
 def test_a_checkout_that_was_edited_leaves_no_older_image(
     package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(libraries, "provide", lambda client, recipe: "emulate/libraries:x")
-    engine, before = Engine(), image.name(package)
-    image.provide(engine, package)
+    engine, before = Engine(), node_image.name(package)
+    node_image.provide(engine, package)
     _edit(package)
-    image.provide(engine, package)
+    node_image.provide(engine, package)
     assert before not in engine.found
-    assert image.require(engine, package)
+    assert node_image.require(engine, package)
 
 
 # -- what is sent to the engine
@@ -302,7 +304,7 @@ print(library.TF_Version().decode())
     client = docker.from_env()
     try:
         said = client.containers.run(
-            image.require(client).id,
+            node_image.require(client).id,
             ["-c", script],
             entrypoint="python3",
             read_only=True,

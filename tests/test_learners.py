@@ -10,10 +10,10 @@ import pytest
 
 from emulator.datasets.examples import Examples
 from emulator.errors import HostError
-from emulator.installed import remedy
 from emulator.learners import capi, export
 from emulator.learners.batches import Batches
 from emulator.learners.line import Line
+from emulator.machine.installed import remedy
 
 
 def examples(count: int) -> Examples:

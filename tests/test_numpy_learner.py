@@ -19,7 +19,7 @@ from emulator.learners.line import Line
 from emulator.learners.numpy import NumpyEvaluator, NumpyLearner
 from emulator.models import Model
 from emulator.models.mlp import mlp
-from emulator.task import Task
+from emulator.models.task import Task
 
 ROOT = Path(__file__).parents[1]
 PERCEPTRONS = pytest.mark.parametrize("name", ["digits-mlp", "mnist-mlp"])

@@ -8,17 +8,17 @@ import msgspec
 import pytest
 import yaml
 
-from emulator.link import Link
 from emulator.node import config
 from emulator.node.config import Node, Worker
-from emulator.roles import EVALUATOR, SERVER
 from emulator.runtimes.docker import spec
+from emulator.runtimes.docker.configs import Orders
 from emulator.runtimes.docker.labels import labels
-from emulator.runtimes.docker.orders import Orders
 from emulator.scenario import demand, load, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
+from emulator.world.link import Link
+from emulator.world.roles import EVALUATOR, SERVER
 
 TEXT = """
 name: pair

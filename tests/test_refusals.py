@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from analysis.doubts import doubts
-from emulator.cli.progress import Progress
+from emulator.cli.watching.progress import Progress
 from emulator.core.refusals import KINDS, Refusals
-from emulator.summary import summarise
+from emulator.log.summary import summarise
 from tests.handmade_run import written
 from tests.server_world import World
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator import runlog
-from emulator.runlog import RunLog
-from emulator.tail import Tail
+from emulator.log import writing
+from emulator.log.tail import Tail
+from emulator.log.writing import RunLog
 
 FACTS = st.dictionaries(
     st.text(min_size=1, max_size=8).filter(lambda key: key not in ("at", "what", "self")),
@@ -35,11 +35,11 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("log") / "run.jsonl"
 
 
-def written(records: list[runlog.Record]) -> bytes:
-    return b"".join(map(runlog.line, records))
+def written(records: list[writing.Record]) -> bytes:
+    return b"".join(map(writing.line, records))
 
 
-def as_json(record: runlog.Record) -> runlog.Record:
+def as_json(record: writing.Record) -> writing.Record:
     """JSON has neither NaN nor infinity."""
     return {
         key: None if isinstance(value, float) and not math.isfinite(value) else value
@@ -56,9 +56,9 @@ def test_a_record_is_on_disk_as_soon_as_it_is_written() -> None:
 
 @given(records=RECORDS)
 @settings(max_examples=50, deadline=None)
-def test_what_is_read_is_what_was_written(records: list[runlog.Record], path: Path) -> None:
+def test_what_is_read_is_what_was_written(records: list[writing.Record], path: Path) -> None:
     path.write_bytes(written(records))
-    read = list(runlog.read(path))
+    read = list(writing.read(path))
     assert read == list(map(as_json, records))
     assert read == [json.loads(line) for line in path.read_bytes().splitlines()]
 
@@ -66,17 +66,17 @@ def test_what_is_read_is_what_was_written(records: list[runlog.Record], path: Pa
 @given(records=RECORDS, cut=st.integers(0, 400))
 @settings(max_examples=50, deadline=None)
 def test_a_last_line_that_was_cut_short_is_left_out(
-    records: list[runlog.Record], cut: int, path: Path
+    records: list[writing.Record], cut: int, path: Path
 ) -> None:
     path.write_bytes(written(records)[:cut])
     whole = written(records)[:cut].count(b"\n")
-    assert list(runlog.read(path)) == list(map(as_json, records))[:whole]
+    assert list(writing.read(path)) == list(map(as_json, records))[:whole]
 
 
 @given(records=RECORDS, cuts=st.lists(st.integers(0, 400), max_size=5))
 @settings(max_examples=50, deadline=None)
 def test_a_tail_sees_each_record_once_however_it_is_written(
-    records: list[runlog.Record], cuts: list[int], path: Path
+    records: list[writing.Record], cuts: list[int], path: Path
 ) -> None:
     path.unlink(missing_ok=True)
     tail, content, seen = Tail(path), written(records), []
@@ -98,12 +98,12 @@ def test_a_listener_is_shown_what_is_written() -> None:
         {"at": -0.25, "what": "hello", "node": "a"},
         {"at": 1.000001, "what": "pull", "node": "a", "bytes": 9},
     ]
-    assert list(map(runlog.parse, sink.getvalue().splitlines())) == heard
+    assert list(map(writing.parse, sink.getvalue().splitlines())) == heard
 
 
 @given(at=st.floats(-1e7, 1e7))
 def test_times_are_told_to_the_microsecond(at: float) -> None:
-    heard: list[runlog.Record] = []
+    heard: list[writing.Record] = []
     RunLog(io.BytesIO(), heard.append).write(at, "pull")
     told = heard[0]["at"]
     assert abs(told - at) <= 0.51e-6
@@ -111,7 +111,7 @@ def test_times_are_told_to_the_microsecond(at: float) -> None:
 
 
 def test_a_log_is_read_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runlog, "_BLOCK", 7)
+    monkeypatch.setattr(writing, "_BLOCK", 7)
     path, records = tmp_path / "run.jsonl", [{"at": n, "what": "x" * n} for n in range(40)]
     path.write_bytes(written(records) + b'{"at":9')
-    assert list(runlog.read(path)) == records
+    assert list(writing.read(path)) == records

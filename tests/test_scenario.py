@@ -2,16 +2,16 @@
 
 import pytest
 
-from emulator.algorithms import ALGORITHMS
 from emulator.codecs import Dense, TopK
 from emulator.datasets.split import Dirichlet, Iid, Shards
-from emulator.link import Link, Side
-from emulator.local import Local
+from emulator.learners.local_training import Local
 from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Momentum
 from emulator.scenario import load
+from emulator.scenario.algorithms import ALGORITHMS
 from emulator.synchronization import Asynchronous, Barrier, Bounded, FedAvg, LocalSGD, Softsync
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Link, Side
 
 from .small_scenario import FLAKY, small
 

@@ -7,9 +7,9 @@ import pytest
 from emulator.codecs import Dense, TopK
 from emulator.datasets.split import Shards
 from emulator.errors import ScenarioError
-from emulator.link import Side
 from emulator.scenario import load
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Side
 
 from .small_scenario import FLAKY, small
 

@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from emulator.errors import ScenarioError
-from emulator.link import Link, Side
 from emulator.scenario import load
-from emulator.scenario.profiles import Library
+from emulator.scenario.reading.profiles import Library
 from emulator.units import Rate, Seconds
+from emulator.world.link import Link, Side
 
 from .small_scenario import SCENARIOS, SMALL, in_folder, small
 

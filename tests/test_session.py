@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-import emulator.session
+import emulator.run.session
 from emulator.errors import DeploymentError, HostError
-from emulator.folder import RunFolder, conductor, create
-from emulator.host import Host
-from emulator.runlog import Record
+from emulator.log.writing import Record
+from emulator.machine.host import Host
+from emulator.run.folder import RunFolder, conductor, create
+from emulator.run.session import Ending, Session
 from emulator.scenario import dump, load, loads, timeline
-from emulator.session import Ending, Session
 
 SCENARIO = loads(
     """
@@ -122,7 +122,7 @@ def test_a_disk_that_is_full_is_told_of_in_one_line(
     free: int,
     words: str | None,
 ) -> None:
-    monkeypatch.setattr(emulator.session, "disk_usage", lambda path: SimpleNamespace(free=free))
+    monkeypatch.setattr(emulator.run.session, "disk_usage", lambda path: SimpleNamespace(free=free))
     seen: list[Ending | None] = []
 
     def world() -> None:

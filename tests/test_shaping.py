@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.errors import DeploymentError, HostError
-from emulator.link import Link, Side
 from emulator.shaping import access, nft, tc
 from emulator.shaping.apply import apply
 from emulator.shaping.backend import Backend, choose
@@ -17,6 +16,7 @@ from emulator.shaping.command import Command
 from emulator.shaping.features import Features
 from emulator.shaping.hold import Hold
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Link, Side
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulator.link import Side
+from emulator.world.link import Side
 from tests.netem import guest, machine
 
 pytestmark = [

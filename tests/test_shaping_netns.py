@@ -7,10 +7,10 @@ from contextlib import ExitStack
 
 import pytest
 
-from emulator.link import FRAME, Link, Side
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate
+from emulator.world.link import FRAME, Link, Side
 from tests.netem.lab import Lab, Way, lab
 
 pytestmark = [

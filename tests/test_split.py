@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from emulator import kinds
+from emulator import plugins
 from emulator.datasets.split import AnySplit, Dirichlet, Iid, Labels, Mixture, Shards, parts
 
 LABELS = np.random.default_rng(0).integers(0, 10, 6000, np.uint8)
@@ -52,7 +52,7 @@ def test_is_drawn_from_the_seed(split: AnySplit) -> None:
 
 @ROWS
 def test_travels_as_plain_data(split: AnySplit) -> None:
-    assert kinds.make(AnySplit, kinds.plain(split)) == split
+    assert plugins.make(AnySplit, plugins.plain(split)) == split
 
 
 def test_iid_deals_equal_parts_of_every_class() -> None:

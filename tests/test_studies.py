@@ -14,8 +14,8 @@ from analysis.studies import MODULES
 from analysis.studies.__main__ import main
 from analysis.studies.folder import open_study
 from analysis.studies.markdown import BEGIN, END, replace
-from emulator.studies import STUDIES, Entry, Study, play
 from emulator.sweep import Finished, Point, Quiet
+from emulator.sweep.studies import STUDIES, Entry, Study, play
 
 from .handmade_run import update, written
 
@@ -93,7 +93,7 @@ CURVES = {
 @pytest.fixture
 def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
     made = Learns(CURVES)  # type: ignore[arg-type]
-    monkeypatch.setattr("emulator.studies.playing.sweep", made)
+    monkeypatch.setattr("emulator.sweep.studies.play_study.sweep", made)
     return made
 
 
@@ -143,7 +143,7 @@ def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -
 
 
 def test_the_command_names_what_there_is(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "emulator.studies", "nothing"]
+    command = [sys.executable, "-m", "emulator.sweep.studies", "nothing"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2
     assert all(name in done.stderr for name in NAMES)

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from emulator.runlog import Record
-from emulator.summary import UNTRAINED, summarise
+from emulator.log.summary import UNTRAINED, summarise
+from emulator.log.writing import Record
 
 PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
 

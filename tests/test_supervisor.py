@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 
+from emulator.core.heartbeat import Heartbeat
 from emulator.node import config
 from emulator.node.config import Connection, Network, Node, Server, Worker
 from emulator.shaping.command import Command
-from emulator.transport.heartbeat import Heartbeat
 from emulator.transport.secrets import Guests, Token
 
 HARNESS = """
@@ -43,7 +43,7 @@ def apply(commands):
 
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
-    assert command[1:3] == ["-m", "emulator.node.part"]
+    assert command[1:3] == ["-m", "emulator.node.role"]
     return popen([sys.executable, str(folder / "part.py"), command[3]], **options)
 
 supervisor.apply = apply

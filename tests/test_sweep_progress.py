@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.sweeping import LiveView, PlainView, span
+from emulator.cli.watching.sweep_views import LiveView, PlainView, span
 from emulator.sweep import Finished, Standing
 
 from .made_up_sweeps import Watching, file, made_up, played, rates

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from analysis import compare as comparing
+from emulator.log.targets import Costs
 from emulator.sweep import highest, medians
 from emulator.sweep import table as tables
-from emulator.targets import Costs
 
 from .handmade_run import written
 from .synthetic_run import Synthetic

@@ -7,15 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from emulator import deal
 from emulator.datasets import SENTENCES, Dataset, shard
 from emulator.datasets.examples import Examples
 from emulator.datasets.formats import TEXTS, read_texts
 from emulator.datasets.grammar import Grammar
-from emulator.deal import Hands
 from emulator.learners import device
-from emulator.runtimes.virtual.learning import Tool, Training
-from emulator.runtimes.virtual.session import play
+from emulator.run import data_split
+from emulator.run.data_split import Hands
+from emulator.runtimes.virtual.learning.prefetching import Tool, Training
+from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.virtual_world import Onlooker
 
@@ -44,7 +44,7 @@ def sentences(monkeypatch: pytest.MonkeyPatch) -> Dataset:
         for of in ("train", "test")
     )
     made = Dataset("sentences", train, test)
-    monkeypatch.setattr(deal.datasets, "load", lambda name: made)
+    monkeypatch.setattr(data_split.datasets, "load", lambda name: made)
     return made
 
 
@@ -75,7 +75,7 @@ def test_accuracy_is_a_share_of_characters(
 
 
 def test_texts_are_dealt_out_like_images(sentences: Dataset) -> None:
-    hands = deal.deal(loads(SCENARIO))
+    hands = data_split.deal(loads(SCENARIO))
     assert [len(part) for part in hands.parts.values()] == [2500] * 2
     assert len(np.unique(np.concatenate([*hands.parts.values()]))) == 5000
 

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from emulator.actions import Action
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, load, loads, timeline
 from emulator.scenario.timeline import Timed, lines
+from emulator.world.actions import Action
 
 from .drawn_scenarios import scenarios
 from .small_scenario import FLAKY, SCENARIOS, small

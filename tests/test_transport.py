@@ -12,17 +12,17 @@ import zmq
 
 from emulator.codecs import Place, TopK, encoder
 from emulator.core.evaluator import evaluator
+from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, Model
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
 from emulator.learners.line import Line
+from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta, Dense, Holder
-from emulator.runlog import RunLog
 from emulator.synchronization import Asynchronous
 from emulator.transport import drive
-from emulator.transport.heartbeat import Heartbeat
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue

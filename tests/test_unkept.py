@@ -8,13 +8,13 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel
 
-from emulator.link import Link, Side
-from emulator.runtimes.virtual.session import play
+from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario
 from emulator.scenario.devices import Part
 from emulator.scenario.unkept import KEYS, unkept
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
+from emulator.world.link import Link, Side
 
 from .small_scenario import small
 from .virtual_world import Onlooker

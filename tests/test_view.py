@@ -5,11 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
-from emulator.actions import Action
-from emulator.cli.progress import Progress, amount
-from emulator.cli.view import LiveView, Pace, PlainView, describe
-from emulator.runlog import Record
+from emulator.cli.watching.progress import Progress, amount
+from emulator.cli.watching.run_views import LiveView, Pace, PlainView, describe
+from emulator.log.writing import Record
 from emulator.scenario import Timed
+from emulator.world.actions import Action
 
 PUSH = {"values": 800, "indices": 100, "headers": 70, "framing": 30}
 TIMELINE = (

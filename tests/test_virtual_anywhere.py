@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from emulator import datasets
-from emulator.cache import cache
 from emulator.errors import DataError
+from emulator.machine.cache import cache
 
 NOBODY = "65534"
 SCENARIO = """

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis import read, traffic
-from emulator.link import FRAME, Link, Side
-from emulator.runtimes.virtual.access import Access
-from emulator.runtimes.virtual.heap import Heap
-from emulator.runtimes.virtual.line import Lines
-from emulator.runtimes.virtual.network import law
-from emulator.runtimes.virtual.runtime import VirtualRuntime
-from emulator.runtimes.virtual.tcp import ACK
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.links.link_group import Lines
+from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.server_link import Access
+from emulator.runtimes.virtual.links.tcp import ACK
+from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
 from emulator.units import Rate, Seconds
+from emulator.world.link import FRAME, Link, Side
 
 from .virtual_world import played
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.link import FRAME, Link, Side
-from emulator.runtimes.virtual.cubic import Regrowth, recover
-from emulator.runtimes.virtual.heap import Heap
-from emulator.runtimes.virtual.line import Lines
-from emulator.runtimes.virtual.network import law
-from emulator.runtimes.virtual.tcp import INITIAL, RESTART, SEGMENT
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.links.cubic import Regrowth, recover
+from emulator.runtimes.virtual.links.link_group import Lines
+from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.tcp import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
+from emulator.world.link import FRAME, Link, Side
 from tests.modelled import modelled, resumed
 
 # -- whole transfers -------------------------------------------------------------------------------

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.link import FRAME, Link, Side
-from emulator.runtimes.virtual.access import Access
-from emulator.runtimes.virtual.heap import Heap
-from emulator.runtimes.virtual.line import Law, Lines
-from emulator.runtimes.virtual.network import law
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.links.link_group import Law, Lines
+from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.server_link import Access
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import FRAME, Link, Side
 
 EXACT = 1e-9
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.laws import Fixed, Uniform
-from emulator.runlog import read
-from emulator.runtimes.virtual.processor import Processor
+from emulator.log.writing import read
+from emulator.runtimes.virtual.serving_time import Processor
 from emulator.units import Seconds
+from emulator.world.laws import Fixed, Uniform
 
 from .virtual_world import played
 

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.link import Side
-from emulator.runtimes.virtual.quota import PERIOD, Quota
-from emulator.runtimes.virtual.reception import packet, reception
+from emulator.runtimes.virtual.device.cpu_quota import PERIOD, Quota
+from emulator.runtimes.virtual.device.receive_cost import packet, reception
 from emulator.units import Fraction, Rate
+from emulator.world.link import Side
 
 SEEN = {8e6: 0.044, 10e6: 0.035, 50e6: 0.0098, 200e6: 0.0071}
 """Seconds of a core that containers spent on receiving a model of 1.7 MB, by bits a second."""

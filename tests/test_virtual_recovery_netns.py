@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from emulator.link import Link, Side
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
+from emulator.world.link import Link, Side
 from tests.modelled import Transfer, header, modelled, resumed
 from tests.netem.lab import Way, lab
 

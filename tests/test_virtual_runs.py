@@ -16,8 +16,8 @@ from analysis import read as read_run
 from analysis.doubts import doubts
 from analysis.figures import link_rates
 from emulator.errors import HostError, ScenarioError
-from emulator.runlog import Record, read
-from emulator.runtimes.virtual.session import play
+from emulator.log.writing import Record, read
+from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import load, loads
 
 from .virtual_world import SCENARIO, Onlooker, digits, played

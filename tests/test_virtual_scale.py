@@ -15,10 +15,10 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from emulator.runlog import read
-from emulator.runtimes.virtual.pool import Pool
-from emulator.runtimes.virtual.runtime import VirtualRuntime
-from emulator.runtimes.virtual.session import play
+from emulator.log.writing import read
+from emulator.runtimes.virtual.learning.job_pool import Pool
+from emulator.runtimes.virtual.play_virtual import play
+from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
 from emulator.scenario import Scenario, loads
 from emulator.synchronization.barrier import Lockstep
 
@@ -141,11 +141,11 @@ def test_devices_share_what_they_pull(tmp_path: Path) -> None:
         pulled.append(theta)  # kept, so that no address comes twice
         return inner(self, theta)
 
-    from emulator.runtimes.virtual import learning
+    from emulator.runtimes.virtual.learning import prefetching
 
-    inner = learning._Pupil.foresee
+    inner = prefetching._Pupil.foresee
     lockstep = "training.synchronization={kind: barrier}"
-    with patch.object(learning._Pupil, "foresee", foresee):
+    with patch.object(prefetching._Pupil, "foresee", foresee):
         played(tmp_path, 40, lockstep, "virtual.learner=numpy", "stop={updates: 123}")
     assert len(pulled) > 120
     assert len(distinct) == len(pulled) // 41

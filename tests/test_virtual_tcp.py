@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.link import FRAME, Link, Side
-from emulator.runtimes.virtual.tcp import INITIAL, RESTART, Tcp
+from emulator.runtimes.virtual.links.tcp import INITIAL, RESTART, Tcp
 from emulator.shaping.tc import burst
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import FRAME, Link, Side
 from tests.modelled import modelled
 
 BARE = Side()

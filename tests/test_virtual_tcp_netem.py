@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from emulator.link import Link
-from emulator.runtimes.virtual.network import law
+from emulator.runtimes.virtual.links.network import law
+from emulator.world.link import Link
 from tests.modelled import Transfer, header, modelled
 from tests.netem import machine, transfers
 from tests.netem.transfers import Case

@@ -10,12 +10,12 @@ from itertools import product
 
 import pytest
 
-from emulator.link import Link, Side
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.shaping.tc import ETHERNET
 from emulator.units import Rate
+from emulator.world.link import Link, Side
 from tests.modelled import Transfer, header, modelled
 from tests.netem.lab import Lab, Stream, Way, lab
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.working import Working
+from emulator.core.pulled_versions import Working
 
 STEPS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans(), st.integers(0, 3)), max_size=60)
 

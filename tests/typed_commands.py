@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from emulator import datasets, preflight
+from emulator import datasets
 from emulator.cli import main
 from emulator.datasets.examples import Examples
+from emulator.run import preflight
 
 
 class Said(NamedTuple):

@@ -8,11 +8,11 @@ from unittest.mock import patch
 
 import numpy as np
 
-from emulator import deal
 from emulator.datasets import Dataset
 from emulator.datasets.examples import Examples
-from emulator.runlog import Record
-from emulator.runtimes.virtual.session import play
+from emulator.log.writing import Record
+from emulator.run import data_split
+from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 
 SCENARIO = """
@@ -67,7 +67,7 @@ def digits() -> Iterator[None]:
         return Examples(images, labels.astype(np.uint8), 16)
 
     made = Dataset("digits", examples(400), examples(200))
-    with patch.object(deal.datasets, "load", lambda name: made):
+    with patch.object(data_split.datasets, "load", lambda name: made):
         yield
 
 

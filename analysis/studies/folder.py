@@ -1,4 +1,4 @@
-"""A study's folder, as `emulator.studies` left it: what was compared, and the runs."""
+"""A study's folder, as `emulator.sweep.studies` left it: what was compared, and the runs."""
 
 import json
 from collections.abc import Iterator

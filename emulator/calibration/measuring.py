@@ -23,24 +23,24 @@ from typing import IO
 import numpy as np
 
 from .. import codecs, models, modulation, synchronization
+from ..chance import stream
 from ..codecs import AnyCodec
+from ..core.heartbeat import Heartbeat
 from ..core.server import ParameterServer
 from ..datasets import shard
 from ..datasets.examples import Examples
 from ..errors import HostError
-from ..laws import Fixed, LogNormal
 from ..learners.export import exported
+from ..log.writing import Record, RunLog
+from ..models.task import Task
 from ..modulation import Constant
-from ..node import config, serving
-from ..runlog import Record, RunLog
-from ..streams import stream
+from ..node import config, server_role
 from ..synchronization import Asynchronous
-from ..task import Task
 from ..transport import drive
-from ..transport.heartbeat import Heartbeat
 from ..transport.router import Router
 from ..transport.secrets import issue
 from ..units import Seconds
+from ..world.laws import Fixed, LogNormal
 from .cpu_clock import CHILD, clock
 from .record import Calibration, described, here, rounded
 
@@ -88,7 +88,7 @@ data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 part.work(node, node.part, 0)
 """
-"""`emulator.node.part`, with folders of this host for those of a container. As there, it ends with
+"""`emulator.node.role`, with folders of this host for those of a container. As there, it ends with
 its standard input."""
 
 
@@ -252,7 +252,7 @@ class _Bench:
             evaluator="",
             stop={},
         )
-        with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + serving.SLACK) as router:
+        with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
             to = config.Connection(router.address, secrets[_NODE], heartbeat, patience=60.0)
             worker = config.Worker(
                 to, self.batch_size, codecs.plain(self.codec), self.error_feedback, 1
@@ -262,7 +262,7 @@ class _Bench:
                 meter.clock = clock(process)
                 node = config.Node("server", 0, os.getuid(), part)
                 log = RunLog(io.BytesIO(), meter.note)
-                server = serving.build(node, part, log, time.monotonic())
+                server = server_role.build(node, part, log, time.monotonic())
                 drive.serve(server, router, canceled=lambda: _ending(meter, process))
                 _check(server, meter, said)
         return meter

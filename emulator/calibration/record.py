@@ -10,13 +10,13 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from .. import laws
-from ..cache import cache
 from ..codecs import AnyCodec
 from ..errors import HostError
-from ..healing import made_again
-from ..laws import Fixed, LogNormal
+from ..machine.cache import cache
+from ..machine.remade_files import made_again
 from ..units import Quantity, Seconds
+from ..world import laws
+from ..world.laws import Fixed, LogNormal
 
 PROCESSOR = Path("/proc/cpuinfo")
 DIGITS = 3

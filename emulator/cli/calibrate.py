@@ -84,7 +84,7 @@ def _of_file(file: Path, overrides: tuple[str, ...]) -> tuple[str, int, "AnyCode
 
 def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "AnyCodec", bool]:
     from .. import models
-    from ..algorithms import ALGORITHMS
+    from ..scenario.algorithms import ALGORITHMS
 
     try:
         name = models.find(model or MODEL).name
@@ -96,8 +96,8 @@ def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "A
 
 def _shares(folder: Path) -> dict[str, float]:
     """The device profiles that a scenario in the folder can name, and their shares of a core."""
-    from ..scenario.profiles import Library
-    from ..scenario.reading import read
+    from ..scenario.reading.profiles import Library
+    from ..scenario.reading.yaml_subset import read
     from ..units import Share
 
     shares = {}

@@ -8,9 +8,9 @@ from pathlib import Path
 import click
 
 from ..errors import EmulatorError
-from ..folder import conductor, find
-from ..runlog import Record, read
-from ..tail import Tail
+from ..log.tail import Tail
+from ..log.writing import Record, read
+from ..run.folder import conductor, find
 from .options import RUNS_OPTION
 
 PAUSE = 0.5
@@ -63,7 +63,7 @@ def _printed(path: Path, node: str) -> Look:
 
 
 def _happened(path: Path) -> Look:
-    from .view import describe
+    from .watching.run_views import describe
 
     server, whole, told = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Told()
 

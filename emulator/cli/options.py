@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..folder import RUNS
+from ..run.folder import RUNS
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SET = click.option(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..cancel import Canceled, canceling
-from .after import short
+from ..run.cancel import Canceled, canceling
+from .compare import short
 from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .output import enduring
-from .progress import amount
+from .watching.progress import amount
 
 if TYPE_CHECKING:
     from ..sweep import Finished
@@ -76,7 +76,7 @@ def sweep(
     emulate sweep scenarios/quickstart.yaml \\
         --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
     """
-    from ..host import Host
+    from ..machine.host import Host
     from ..sweep import Grid, folder_name
     from ..sweep import sweep as play
 
@@ -100,8 +100,8 @@ def sweep(
 
 
 def _view(*, to_stderr: bool) -> Any:
-    from .sweeping import LiveView, PlainView
     from .tables import console
+    from .watching.sweep_views import LiveView, PlainView
 
     out = console(stderr=to_stderr)
     return LiveView(out) if out.is_terminal else PlainView(out)

@@ -9,15 +9,15 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ..host import Host
-from ..link import Link
+from ..machine.host import Host
 from ..scenario import Scenario
-from ..scenario.algorithm import flow
 from ..scenario.demand import PORTS, Demand
-from ..scenario.dump import plain
+from ..scenario.overview import DeviceRow, FaultRow, HazardRow, World, describe
+from ..scenario.reading.algorithm_names import flow
+from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
-from ..scenario.world import DeviceRow, FaultRow, HazardRow, World, describe
 from ..units import Bytes, Fraction, Share
+from ..world.link import Link
 
 MOST = 40
 """Rows of one table that a person still reads; `--json` has them all."""

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import kinds
-from ..kinds import plain
+from .. import plugins
+from ..plugins import plain
 from .adacomp_residual import AdaCompResidual
 from .base import (
     Buffer,
@@ -51,7 +51,7 @@ AnyCodec: TypeAlias = (
 
 def make(description: Mapping[str, Any]) -> AnyCodec:
     """The codec that `plain` described."""
-    codec: AnyCodec = kinds.make(AnyCodec, description)
+    codec: AnyCodec = plugins.make(AnyCodec, description)
     return codec
 
 

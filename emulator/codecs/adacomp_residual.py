@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Kind, Layout
-from . import bins, bits, checks
+from . import bins, bits, frame_checks
 from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
 from .feedback import BUILT_IN
 from .indices import IndexCoding
@@ -61,8 +61,8 @@ class AdaCompResidual:
         return Packer(self, place.layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        *coded, bias_frame = checks.frames_of(frames, 4)
-        biases = checks.floats(bias_frame, layout.size)
+        *coded, bias_frame = frame_checks.frames_of(frames, 4)
+        biases = frame_checks.floats(bias_frame, layout.size)
         expected = sum(one.size for one in layout.variables if one.kind == "bias")
         if biases.size != expected:
             raise WireError(f"{biases.size} biases, expected {expected}")
@@ -118,15 +118,15 @@ class Packer:
         self._moved = starts - (self._ends - flags.astype(np.uint32))
 
     def encode(self, gradient: Vector) -> Frames:
-        checks.fit(gradient, self._layout)
+        frame_checks.fit(gradient, self._layout)
         biases = np.concatenate([_NOTHING, *(gradient[part] for part in self._biases)])
         if not np.isfinite(biases).all():
-            raise checks.not_finite(gradient, self._layout)
+            raise frame_checks.not_finite(gradient, self._layout)
         with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
             looked = [self._look(gradient, *binned) for binned in self._binned]
         scales = np.array([scale for scale, _ in looked], np.float32)
         if not np.isfinite(scales).all():
-            raise checks.not_finite(self._owed, self._layout)
+            raise frame_checks.not_finite(self._owed, self._layout)
         chosen, worth = self._send([flags for _, some in looked for flags in some], scales)
         self.residual, self._owed = self._owed, self.residual
         coded = self._codec.sparse.encode(chosen, worth, self._layout)

@@ -7,7 +7,7 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from . import checks
+from . import frame_checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Plain
 
@@ -22,14 +22,14 @@ class Dense:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         if not np.isfinite(gradient).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         return (gradient.astype("<f4", copy=False).tobytes(),)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        (frame,) = checks.frames_of(frames, 1)
-        values = checks.floats(frame, layout.size)
+        (frame,) = frame_checks.frames_of(frames, 1)
+        values = frame_checks.floats(frame, layout.size)
         if values.size != layout.size:
             raise WireError(f"{values.size} values for {layout.size} parameters")
         return Gradient(values)

@@ -9,13 +9,13 @@ import numpy as np
 
 from ..layout import Layout
 from ..units import Fraction
-from . import checks, quota
+from . import entry_counts, frame_checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .decoded_frames import read
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .selection import largest
 from .sparse import Sparse
-from .told import read
 from .values import ValueCoding
 
 _FIRST = 4
@@ -43,7 +43,7 @@ class DGC:
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
-        quota.check(self.keep)
+        entry_counts.check(self.keep)
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum is {self.momentum:g}: it is at least 0, below 1")
         if self.clip is not None and not 0 < self.clip < float("inf"):
@@ -56,7 +56,7 @@ class DGC:
         return Corrected(self, place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return self.sparse.decode(frames, layout, quota.most(self.share(0), layout))
+        return self.sparse.decode(frames, layout, entry_counts.most(self.share(0), layout))
 
     def count(self, frames: Frames) -> Count:
         return self.sparse.count(frames)
@@ -86,13 +86,13 @@ class Corrected:
 
     def encode(self, gradient: Vector) -> Frames:
         layout, codec = self._place.layout, self._codec
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         velocity, residual = self._velocity, self._residual
         with np.errstate(over="ignore", invalid="ignore"):  # refused below
             np.multiply(self.velocity, np.float32(codec.momentum), out=velocity)
             velocity += self._clipped(gradient)
             np.add(self.residual, velocity, out=residual)
-        most = quota.most(codec.share(self._updates // self._place.epoch), layout)
+        most = entry_counts.most(codec.share(self._updates // self._place.epoch), layout)
         chosen = np.concatenate(
             [
                 largest(residual[start:stop], entries) + start
@@ -102,7 +102,7 @@ class Corrected:
         values = residual.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
-            raise checks.not_finite(residual, layout)
+            raise frame_checks.not_finite(residual, layout)
         frames = codec.sparse.encode(chosen, values, layout)
         self._forget(read(frames, codec, layout))
         return frames

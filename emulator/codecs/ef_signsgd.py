@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..layout import Layout
-from . import checks, signs
+from . import frame_checks, signs
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 
@@ -27,15 +27,15 @@ class EFSignSGD:
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of p itself."""
-        checks.finite(gradient, layout)
+        frame_checks.finite(gradient, layout)
         magnitudes = np.abs(gradient)
         # in double precision: the sum of large magnitudes may be too large for a float32
         means = [magnitudes[part].mean(dtype=np.float64) for _, part in layout]
         return np.array(means, "<f4").tobytes(), signs.pack(gradient < 0)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, sign_frame = checks.frames_of(frames, 2)
-        scales = checks.scales(scale_frame, len(layout.variables))
+        scale_frame, sign_frame = frame_checks.frames_of(frames, 2)
+        scales = frame_checks.scales(scale_frame, len(layout.variables))
         negative = signs.unpack(sign_frame, layout.size)
         values = np.empty(layout.size, np.float32)
         for (_, part), scale in zip(layout, scales, strict=True):

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from ..layout import Layout
-from . import checks
+from . import frame_checks
 from .base import Codec, Encoder, Forgetful, Frames, Place, Vector
-from .told import read
+from .decoded_frames import read
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class ErrorFeedback:
         self.residual: Vector = np.zeros(layout.size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
-        checks.fit(gradient, self._layout)
+        frame_checks.fit(gradient, self._layout)
         with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
             owed = gradient + self.residual
         frames = self._encoder.encode(owed)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..layout import Layout
-from . import checks, signs
+from . import frame_checks, signs
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 
@@ -29,7 +29,7 @@ class OneBit:
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of the gradient with what was not sent before."""
-        checks.finite(gradient, layout)
+        frame_checks.finite(gradient, layout)
         negative = gradient < 0
         lower, upper = np.minimum(gradient, 0), np.maximum(gradient, 0)
         means = []
@@ -43,9 +43,9 @@ class OneBit:
         return scales.tobytes(), signs.pack(negative)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, sign_frame = checks.frames_of(frames, 2)
+        scale_frame, sign_frame = frame_checks.frames_of(frames, 2)
         total = sum(columns for columns, _ in _columns(layout))
-        below, above = checks.scales(scale_frame, 2 * total).reshape(2, total)
+        below, above = frame_checks.scales(scale_frame, 2 * total).reshape(2, total)
         negative = signs.unpack(sign_frame, layout.size)
         # of bits, since choosing by a mask of flags takes five times as long
         chosen = np.negative(negative.astype(np.uint32))

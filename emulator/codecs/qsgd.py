@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Layout
-from . import bins, checks, digits
+from . import bins, frame_checks, radix_packing
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Drawing
 
@@ -41,10 +41,10 @@ class QSGD:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         norms = self._norms(gradient)
         if not np.isfinite(norms).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         # any norm serves that no magnitude exceeds, so the largest float32 may stand for infinity
         norms = norms.clip(None, _LARGEST).astype("<f4")
         scaled = np.abs(gradient)
@@ -57,12 +57,12 @@ class QSGD:
         levels = np.minimum(scaled, np.float32(self.levels)).astype(np.int8)
         levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))
         levels += np.int8(self.levels)
-        return norms.tobytes(), digits.pack(levels.view(np.uint8), self._base)
+        return norms.tobytes(), radix_packing.pack(levels.view(np.uint8), self._base)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        norm_frame, level_frame = checks.frames_of(frames, 2)
-        norms = checks.scales(norm_frame, bins.count(layout.size, self.bucket))
-        codes = digits.unpack(level_frame, layout.size, self._base)
+        norm_frame, level_frame = frame_checks.frames_of(frames, 2)
+        norms = frame_checks.scales(norm_frame, bins.count(layout.size, self.bucket))
+        codes = radix_packing.unpack(level_frame, layout.size, self._base)
         codes -= np.uint8(self.levels)
         # divided first: a norm may be the largest float32, or hardly above zero
         levels = codes.view(np.int8)

@@ -5,11 +5,11 @@ from typing import Literal
 
 import numpy as np
 
+from ..chance import stream
 from ..errors import WireError
 from ..layout import Layout
-from ..streams import stream
 from ..units import Fraction
-from . import checks, quota
+from . import entry_counts, frame_checks
 from .base import Count, Encoder, Frames, Gradient, Indices, NotFinite, Place, Vector
 from .feedback import Drawing
 
@@ -32,7 +32,7 @@ class RandomK:
     kind: Literal["randomk"] = "randomk"
 
     def __post_init__(self) -> None:
-        quota.check(self.keep)
+        entry_counts.check(self.keep)
 
     @property
     def no_feedback(self) -> str:
@@ -43,7 +43,7 @@ class RandomK:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        checks.finite(gradient, layout)
+        frame_checks.finite(gradient, layout)
         seed = dice.bytes(_SEED)
         values = gradient[self._drawn(seed, layout)]
         if self.unbiased:
@@ -51,11 +51,11 @@ class RandomK:
         return seed, values.astype("<f4", copy=False).tobytes()
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        seed, value_frame = checks.frames_of(frames, 2)
+        seed, value_frame = frame_checks.frames_of(frames, 2)
         if len(seed) != _SEED:
             raise WireError(f"a seed of {len(seed)} bytes, expected {_SEED}")
-        expected = sum(quota.most(self.keep, layout))
-        values = checks.floats(value_frame, expected)
+        expected = sum(entry_counts.most(self.keep, layout))
+        values = frame_checks.floats(value_frame, expected)
         if values.size != expected:
             raise WireError(f"{values.size} values, expected {expected}")
         return Gradient(values, self._drawn(bytes(seed), layout))
@@ -66,7 +66,7 @@ class RandomK:
 
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
         dice = stream(f"randomk/{seed.hex()}")
-        most = quota.most(self.keep, layout)
+        most = entry_counts.most(self.keep, layout)
         drawn = [
             np.sort(dice.choice(stop - start, entries, replace=False, shuffle=False)) + start
             for (start, stop), entries in zip(layout.bounds, most, strict=True)
@@ -74,7 +74,7 @@ class RandomK:
         return np.concatenate(drawn).astype(np.uint32)
 
     def _scaled(self, values: Vector, layout: Layout) -> Vector:
-        most = quota.most(self.keep, layout)
+        most = entry_counts.most(self.keep, layout)
         sizes = [variable.size for variable in layout.variables]
         factors = np.repeat(np.divide(sizes, most).astype(np.float32), most)
         with np.errstate(over="ignore"):

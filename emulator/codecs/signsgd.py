@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ..layout import Layout
-from . import checks, signs
+from . import frame_checks, signs
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Plain
 
@@ -26,11 +26,11 @@ class SignSGD:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        checks.finite(gradient, layout)
+        frame_checks.finite(gradient, layout)
         return (signs.pack(gradient < 0),)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        (frame,) = checks.frames_of(frames, 1)
+        (frame,) = frame_checks.frames_of(frames, 1)
         values = np.ones(layout.size, np.float32)
         signs.turn(values, signs.unpack(frame, layout.size))
         return Gradient(values)

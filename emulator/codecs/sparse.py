@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from . import checks
+from . import frame_checks
 from .base import Count, Frames, Gradient, Indices, Vector
+from .decoded_frames import Told
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding
-from .told import Told
 from .values import CODINGS as VALUE_CODINGS
 from .values import ValueCoding
 
@@ -52,7 +52,7 @@ class Sparse:
         `most` bounds the entries: in all, or those of each variable.
         """
         coding = VALUE_CODINGS[self.values]
-        coded, *worth = checks.frames_of(frames, 1 + coding.FRAMES)
+        coded, *worth = frame_checks.frames_of(frames, 1 + coding.FRAMES)
         entries = coding.entries(worth)
         limit = most if isinstance(most, int) else sum(most)
         if entries > limit:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from . import checks
+from . import frame_checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 from .indices import IndexCoding
@@ -40,13 +40,13 @@ class Strom:
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of the residual with the gradient in it."""
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         # as bits, the next number is the next magnitude, and what is not finite exceeds them all
         above = self._tau.view(np.uint32) + np.uint32(1)
         chosen = reaching(gradient.view(np.uint32), above)
         values = gradient.take(chosen)
         if not np.isfinite(values).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         steps = np.copysign(self._tau, values)
         return self._sparse.encode(chosen, steps, layout)
 

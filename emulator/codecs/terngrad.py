@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from . import checks, digits
+from . import frame_checks, radix_packing
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Drawing
 
@@ -35,11 +35,11 @@ class TernGrad:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         magnitudes = np.abs(gradient)
         largest = np.array([magnitudes[part].max() for _, part in layout])
         if not np.isfinite(largest).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         scales = np.zeros(largest.size, "<f4")
         for number in np.flatnonzero(largest):
             part = slice(*layout.bounds[number])
@@ -48,12 +48,12 @@ class TernGrad:
         chosen = dice.random(layout.size, np.float32) < magnitudes
         # one level up, and two down again for what is below zero
         levels = np.uint8(1) + chosen - ((chosen & (gradient < 0)).view(np.uint8) << 1)
-        return scales.tobytes(), digits.pack(levels, _LEVELS)
+        return scales.tobytes(), radix_packing.pack(levels, _LEVELS)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, level_frame = checks.frames_of(frames, 2)
-        scales = checks.scales(scale_frame, len(layout.variables))
-        levels = digits.unpack(level_frame, layout.size, _LEVELS).view(np.int8)
+        scale_frame, level_frame = frame_checks.frames_of(frames, 2)
+        scales = frame_checks.scales(scale_frame, len(layout.variables))
+        levels = radix_packing.unpack(level_frame, layout.size, _LEVELS).view(np.int8)
         values = np.empty(layout.size, np.float32)
         for (variable, part), scale in zip(layout, scales, strict=True):
             np.multiply(levels[part] - np.int8(1), scale, out=values[part])

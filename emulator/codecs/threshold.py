@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..layout import Layout
-from . import checks
+from . import frame_checks
 from .base import Count, Encoder, Frames, Gradient, Place, Vector
 from .feedback import Plain
 from .indices import IndexCoding
@@ -36,12 +36,12 @@ class Threshold:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         chosen = reaching(gradient.view(np.uint32), np.float32(self.threshold).view(np.uint32))
         values = gradient.take(chosen)
         # what is not finite reaches every threshold
         if not np.isfinite(values).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..layout import Layout
 from ..units import Fraction
-from . import checks, quota
+from . import entry_counts, frame_checks
 from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
 from .feedback import Plain
 from .indices import IndexCoding
@@ -35,7 +35,7 @@ class TopK:
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:
-        quota.check(self.keep)
+        entry_counts.check(self.keep)
         if self.scope not in SCOPES:
             raise ValueError(f"scope {self.scope!r} is not {' or '.join(SCOPES)}")
         _ = self._sparse
@@ -44,12 +44,12 @@ class TopK:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        checks.fit(gradient, layout)
+        frame_checks.fit(gradient, layout)
         chosen = self._chosen(gradient, layout)
         values = gradient.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
-            raise checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -81,4 +81,4 @@ class TopK:
 
 @lru_cache(maxsize=64)
 def _most(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
-    return quota.floors(keep, (stop - start for start, stop in bounds))
+    return entry_counts.floors(keep, (stop - start for start, stop in bounds))

@@ -7,7 +7,7 @@ from typing import Any
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec, Gradient
 from ..layout import Layout
-from ..runlog import RunLog, microseconds
+from ..log.writing import RunLog, microseconds
 from . import wire
 from .evaluations import Snapshot
 from .messages import Model, Patch, Reply, Score, Update

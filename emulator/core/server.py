@@ -15,8 +15,8 @@ from typing import TypeAlias
 from ..codecs.base import Codec, Vector
 from ..errors import WireError
 from ..layout import Layout
+from ..log.writing import RunLog
 from ..pulls import Dense, Pulls
-from ..runlog import RunLog
 from ..synchronization.base import Synchronizer
 from .evaluations import Evaluations, Snapshot
 from .ledger import Arrival, Ledger
@@ -34,7 +34,7 @@ from .messages import (
     Update,
 )
 from .parameters import State
-from .working import Working
+from .pulled_versions import Working
 
 GATHERING = 120.0
 """Seconds that the members have to say hello."""

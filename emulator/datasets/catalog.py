@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..spelling import meant
-from ..task import Task
+from ..did_you_mean import meant
+from ..models.task import Task
 
 SETS = ("train", "test")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from ..streams import stream
+from ..chance import stream
 from .archives import Files
 
 RULES = {

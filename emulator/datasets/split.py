@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..streams import stream
+from ..chance import stream
 
 Labels: TypeAlias = NDArray[np.uint8]
 Indices: TypeAlias = NDArray[np.int64]

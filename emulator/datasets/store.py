@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cache import cache
 from ..errors import DataError
+from ..machine.cache import cache
 from .catalog import Description, find
 from .examples import Bytes, Examples
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ..actions import Action
+from ..world.actions import Action
 
 
 class Fault(Protocol):

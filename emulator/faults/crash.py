@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..actions import Action
+from ..world.actions import Action
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from .. import laws
+from ..world import laws
 
 
 def stream(seed: int, node: str, incarnation: int) -> str:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, make_dataclass
 from random import Random
 from typing import Any, NamedTuple
 
-from .. import laws
-from ..actions import Action
-from ..laws import Law
 from ..units import Fraction, Seconds
+from ..world import laws
+from ..world.actions import Action
+from ..world.laws import Law
 
 MOST = 10_000
 """Failures that one entry of a profile may cause on one device: more is a slip of the pen."""

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chance import stream
 from ..datasets.examples import Examples, Part
-from ..streams import stream
 
 
 class Batches:

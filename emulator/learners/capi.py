@@ -93,7 +93,7 @@ def folder() -> Path:
     for place in sought:
         if (place / LIBRARY).exists():
             return place
-    from ..installed import remedy  # no device needs what reads the metadata of packages
+    from ..machine.installed import remedy  # no device needs what reads the metadata of packages
 
     places = " or ".join(map(str, sought))
     raise HostError(

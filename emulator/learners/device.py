@@ -4,10 +4,10 @@ from pathlib import Path
 
 from ..codecs.base import Vector
 from ..datasets import shard
-from ..local import Local
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
-from .local import descend, draw, per_epoch
+from .local_steps import descend, draw, per_epoch
+from .local_training import Local
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and more memory."""

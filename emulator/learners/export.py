@@ -8,11 +8,11 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
-from .. import layout, models, task
-from ..cache import cache
+from .. import layout, models
 from ..errors import HostError
-from ..healing import made_again
-from ..installed import remedy, tensorflow
+from ..machine.cache import cache
+from ..machine.installed import remedy, tensorflow
+from ..machine.remade_files import made_again
 from . import graph
 from .graph import ABOUT, EVALUATION, GRADIENT
 
@@ -82,7 +82,6 @@ def _digest() -> str:
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
     sources += [
         Path(layout.__file__),
-        Path(task.__file__),
         Path(graph.__file__),
         Path(__file__).with_name("tensorflow.py"),
     ]

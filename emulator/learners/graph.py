@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ..codecs.base import Vector
 from ..layout import Layout
-from .session import Session
 from .tensors import Array
+from .tf_session import Session
 
 GRADIENT, EVALUATION, ABOUT = "gradient.pb", "evaluation.pb", "graph.json"
 """The files of an exported model; the last says what the graphs' operations are called."""

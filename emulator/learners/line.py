@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from ..chance import stream
 from ..codecs.base import Vector
 from ..layout import Layout, Variable
-from ..streams import stream
 
 
 class Line:

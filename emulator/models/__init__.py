@@ -1,6 +1,6 @@
 """The model zoo: one file a model, each small enough to train on a phone."""
 
-from ..spelling import meant
+from ..did_you_mean import meant
 from .base import Model
 from .char_lstm import CHAR_LSTM
 from .digits_mlp import DIGITS_MLP

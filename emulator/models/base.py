@@ -7,10 +7,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..chance import stream
 from ..codecs.base import Vector
 from ..layout import Layout, Variable
-from ..streams import stream
-from ..task import Task
+from .task import Task
 
 
 class Draw(Protocol):

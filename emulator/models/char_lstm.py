@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..layout import Layout, Variable
-from ..task import Task
 from .base import Model
 from .draws import glorot_uniform
 from .layers import dense, lstm
 from .recurrence import remembered
+from .task import Task
 
 LENGTH, ALPHABET = 50, 32
 UNITS = (128, 128)

@@ -6,10 +6,10 @@ from itertools import pairwise
 from typing import Any
 
 from ..layout import Layout
-from ..task import Task
 from .base import Model
 from .draws import glorot_uniform
 from .layers import dense
+from .task import Task
 
 
 def mlp(name: str, task: Task, hidden: Sequence[int]) -> Model:

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..layout import Layout, Variable
-from ..task import Task
 from .base import Model
 from .draws import truncated_normal
 from .layers import conv, dense
+from .task import Task
 
 
 def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..layout import Layout
-from ..task import Task
 from .base import Model
 from .draws import glorot_uniform
 from .layers import conv, dense
+from .task import Task
 
 
 def _convolve(tf: Any, x: Any, weights: Any, bias: Any) -> Any:

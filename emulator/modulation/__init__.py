@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import kinds
-from ..kinds import plain
+from .. import plugins
+from ..plugins import plain
 from .base import Modulation, Modulator
 from .constant import Constant
 from .per_parameter import PerParameter
@@ -15,7 +15,7 @@ AnyModulation: TypeAlias = Constant | Staleness | PerParameter
 
 def make(description: Mapping[str, Any]) -> AnyModulation:
     """The modulation that `plain` described."""
-    modulation: AnyModulation = kinds.make(AnyModulation, description)
+    modulation: AnyModulation = plugins.make(AnyModulation, description)
     return modulation
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..codecs.base import Vector
 from ..core.server import ParameterServer
 from ..layout import Layout
-from ..runlog import RunLog
+from ..log.writing import RunLog
 
 
 def save(path: Path, theta: Vector, version: int, layout: Layout) -> None:

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 
-from ..local import Local
+from ..core.heartbeat import Heartbeat
+from ..learners.local_training import Local
 from ..shaping.command import Command
-from ..transport.heartbeat import Heartbeat
 from ..transport.secrets import AllowList, Secret
 
 PATH = Path("/etc/emulate/node.json")

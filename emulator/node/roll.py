@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from ..core.server import ParameterServer
-from ..runlog import line
+from ..log.writing import line
 
 FILE = "hellos.jsonl"
 

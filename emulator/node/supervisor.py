@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..actions import Strikes
 from ..errors import DeploymentError
 from ..shaping.apply import apply
+from ..world.actions import Strikes
 from . import config, memory
 from .config import ENDINGS, Node
-from .lines import Lines
+from .line_reader import Lines
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 GONE = (
@@ -170,7 +170,7 @@ class Supervisor:
     def _boot(self) -> None:
         self.counts = memory.Counts.read()
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "emulator.node.part", str(self.incarnation)],
+            [sys.executable, "-m", "emulator.node.role", str(self.incarnation)],
             stdin=subprocess.DEVNULL,
             stdout=sys.stderr.fileno(),
             user=self.node.user,

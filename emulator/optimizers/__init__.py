@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import kinds
-from ..kinds import plain
+from .. import plugins
+from ..plugins import plain
 from .adam import Adam
 from .base import Descent, Modulated, Optimizer
 from .momentum import Momentum
@@ -16,7 +16,7 @@ AnyOptimizer: TypeAlias = SGD | Momentum | Adam | Sign
 
 def make(description: Mapping[str, Any]) -> AnyOptimizer:
     """The optimizer that `plain` described."""
-    optimizer: AnyOptimizer = kinds.make(AnyOptimizer, description)
+    optimizer: AnyOptimizer = plugins.make(AnyOptimizer, description)
     return optimizer
 
 

@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import kinds
-from ..kinds import plain
+from .. import plugins
+from ..plugins import plain
 from .base import Coded, Pulls
 from .delta import Delta
-from .dense import Dense
 from .holder import Holder
+from .whole_model import Dense
 
 AnyPull: TypeAlias = Dense | Delta
 
 
 def make(description: Mapping[str, Any]) -> AnyPull:
     """The kind of pull that `plain` described."""
-    pull: AnyPull = kinds.make(AnyPull, description)
+    pull: AnyPull = plugins.make(AnyPull, description)
     return pull
 
 

@@ -10,8 +10,8 @@ from ..layout import Layout
 from . import floats
 from .base import Coded, Pulls
 from .changes import Changes
-from .dense import Whole
 from .floats import Values
+from .whole_model import Whole
 
 INDICES = CODINGS["auto"]
 

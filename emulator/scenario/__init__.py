@@ -2,13 +2,13 @@
 
 from .demand import Demand, Host, Shortfall, demand, shortfalls
 from .devices import Device, DeviceProfile, FailureProfile, Group
-from .dump import dump
-from .load import load, loads
 from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training, Virtual
-from .override import Override
-from .schema import schema
+from .overview import World, world
+from .reading.dump import dump
+from .reading.load import load, loads
+from .reading.override import Override
+from .reading.schema import schema
 from .timeline import Timed, timeline
-from .world import World, world
 
 __all__ = [
     "Checkpoint",

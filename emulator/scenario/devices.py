@@ -7,9 +7,9 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..faults import FAULTS, Recurring, scheduled
-from ..link import Link
-from ..roles import EVALUATOR, SERVER
 from ..units import Bytes, Share
+from ..world.link import Link
+from ..world.roles import EVALUATOR, SERVER
 from .fields import AnyLaw, Kinds, NotEmpty, Profiled
 
 MEMORY = Bytes(256 << 20)

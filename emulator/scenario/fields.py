@@ -11,9 +11,9 @@ from typing import Annotated, Any, get_args
 from pydantic import AfterValidator
 from pydantic_core import core_schema
 
-from ..laws import LAWS, Fixed, Law
 from ..units import Seconds
-from .wording import choice
+from ..world.laws import LAWS, Fixed, Law
+from .reading.wording import choice
 
 _BARE = "a word"
 

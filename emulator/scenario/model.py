@@ -11,20 +11,20 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from ..algorithms import ALGORITHMS, name_of
 from ..codecs import AnyCodec
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
 from ..faults import FAULTS, Aimed, scheduled
-from ..laws import Law
-from ..link import Link
-from ..local import Local
+from ..learners.local_training import Local
 from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..pulls import AnyPull, Dense
 from ..synchronization import AnySynchronization, Asynchronous, local
 from ..units import Fraction
+from ..world.laws import Law
+from ..world.link import Link
+from .algorithms import ALGORITHMS, name_of
 from .devices import Device, Group, Part, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
 

@@ -15,9 +15,9 @@ from itertools import chain
 from random import Random
 from typing import NamedTuple, get_args
 
-from ..actions import Action, Verb
 from ..errors import ScenarioError
 from ..faults import Interval, Scheduled
+from ..world.actions import Action, Verb
 from .devices import Device
 from .model import Scenario
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ..link import Link, Side
+from ..world.link import Link, Side
 from .devices import Part
-from .document import Address, place
 from .model import Scenario
+from .reading.document import Address, place
 
 SHOWN = 3
 """Places of a key that a line names, at most."""

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import replace
 
-from ..link import Link, Side
 from ..units import Fraction
+from ..world.link import Link, Side
 from . import nft, tc
 from .backend import Backend
 from .command import Command

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..errors import HostError
-from ..link import Link
+from ..world.link import Link
 from .features import Features
 
 

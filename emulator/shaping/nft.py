@@ -12,8 +12,8 @@ of another device. A `drop` in that hook would be told to TCP, too.
 The tables let ARP through.
 """
 
-from ..link import Link
 from ..units import Fraction
+from ..world.link import Link
 from .command import Command
 from .tc import LOST
 

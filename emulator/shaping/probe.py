@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ..errors import DeploymentError
-from ..link import Link, Side
 from ..units import Fraction, Rate, Seconds
+from ..world.link import Link, Side
 from . import access, tc
 from .apply import apply
 from .backend import Backend

@@ -24,8 +24,8 @@ A level that a side does not need is left out. Things that are easy to get wrong
 import math
 from collections.abc import Iterable
 
-from ..link import Link, Side
 from ..units import Rate, Seconds
+from ..world.link import Link, Side
 from .backend import Backend
 from .command import Command
 

@@ -11,9 +11,9 @@ from typing import Any, Protocol
 from ..errors import EmulatorError
 from . import table
 from .point import Finished, Point
-from .prepare import prepare
-from .process import PLAYING, Process
-from .shelf import Shelf, opened
+from .point_process import PLAYING, Process
+from .preparation import prepare
+from .sweep_folder import Shelf, opened
 
 _EVERY = 0.25
 """Wall seconds between two looks at how far everyone is."""

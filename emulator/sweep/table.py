@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..targets import COSTS, percent
+from ..log.targets import COSTS, percent
 from .point import Finished
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import kinds
-from ..kinds import plain
-from ..local import Local
+from .. import plugins
+from ..learners.local_training import Local
+from ..plugins import plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier
 from .base import Synchronization, Synchronizer
@@ -19,7 +19,7 @@ AnySynchronization: TypeAlias = Asynchronous | Barrier | Bounded | Softsync | Fe
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
     """The synchronization that `plain` described."""
-    synchronization: AnySynchronization = kinds.make(AnySynchronization, description)
+    synchronization: AnySynchronization = plugins.make(AnySynchronization, description)
     return synchronization
 
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..local import Local
+from ..learners.local_training import Local
 from ..units import Fraction, Seconds
 from .base import check_patience
 from .rounds import Rounds, drawn

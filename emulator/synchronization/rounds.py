@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Generic
 
+from ..chance import stream
 from ..errors import WireError
-from ..streams import stream
 from .base import A
 
 

@@ -13,9 +13,9 @@ from typing import Self
 import zmq
 
 from ..core import wire
+from ..core.heartbeat import Heartbeat
 from ..core.messages import Message
 from ..errors import WireError
-from .heartbeat import Heartbeat
 from .secrets import KeyPair, Secret, Token
 from .sockets import UP, events, listen, prepare
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, Self
 import zmq
 
 from ..core import wire
+from ..core.heartbeat import Heartbeat
 from ..core.messages import Request
 from ..errors import WireError
 from .admission import Admission
-from .heartbeat import Heartbeat
 from .secrets import AllowList, Keys
 from .sockets import prepare
 from .watch import Watch

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from emulator.runlog import Record
-from emulator.runtimes.virtual import pool, runtime
-from emulator.runtimes.virtual.heap import Heap
-from emulator.runtimes.virtual.session import play
+from emulator.log.writing import Record
+from emulator.runtimes.virtual import virtual_runtime
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.learning import job_pool
+from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 
 from . import bare, gradient
@@ -131,9 +132,9 @@ def least(processes: int, devices: int) -> dict[str, float]:
 def trained(updates: int) -> dict[str, float]:
     """Seconds of a run in this process, and how many of its processor's were not learning."""
     learning = 0.0
-    do, main = pool.Job.do, threading.get_ident()
+    do, main = job_pool.Job.do, threading.get_ident()
 
-    def timed(job: pool.Job[Any], tool: Any) -> None:
+    def timed(job: job_pool.Job[Any], tool: Any) -> None:
         nonlocal learning
         began = time.thread_time()
         do(job, tool)
@@ -142,7 +143,7 @@ def trained(updates: int) -> dict[str, float]:
 
     watch = Watch(1, updates)
     began, busy = time.perf_counter(), time.thread_time()
-    with patch.object(pool.Job, "do", timed):
+    with patch.object(job_pool.Job, "do", timed):
         _play(TRAINING, watch, f"stop.updates={updates}", f"evaluate.every={updates}")
     seconds, busy = time.perf_counter() - began, time.thread_time() - busy
     cores = len(os.sched_getaffinity(0))
@@ -177,5 +178,5 @@ def _play(text: str, watch: Watch, *overrides: str) -> None:
             super().__init__()
             watch.heap = self
 
-    with tempfile.TemporaryDirectory() as runs, patch.object(runtime, "Heap", Known):
+    with tempfile.TemporaryDirectory() as runs, patch.object(virtual_runtime, "Heap", Known):
         play(loads(text, overrides), Path(runs), watch)

@@ -10,10 +10,10 @@ from emulator.core.messages import Hello, Pull, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.layout import Layout
+from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta
 from emulator.pulls.floats import Values
-from emulator.runlog import RunLog
 from emulator.synchronization import Asynchronous
 from emulator.units import Fraction
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from emulator.runlog import Record, read
+from emulator.log.writing import Record, read
 from emulator.runtimes.docker import labels
-from emulator.runtimes.docker.border import connect
-from emulator.runtimes.docker.session import play
+from emulator.runtimes.docker.client import connect
+from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import loads
 
 SCENARIO = """

@@ -5,11 +5,11 @@ from statistics import mean
 from typing import Any
 
 from emulator import datasets, models
+from emulator.chance import stream
 from emulator.codecs import TopK, Vector
 from emulator.codecs.indices import CODINGS
 from emulator.learners.export import exported
 from emulator.learners.graph import GraphLearner
-from emulator.streams import stream
 from emulator.units import Fraction
 
 from .coding import best

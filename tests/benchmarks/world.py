@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from emulator.errors import EmulatorError
-from emulator.folder import RUNS
-from emulator.runlog import Record, read
-from emulator.runtimes.docker.border import connect
+from emulator.log.writing import Record, read
+from emulator.run.folder import RUNS
+from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.labels import ROLE, RUN
-from emulator.runtimes.docker.session import play
+from emulator.runtimes.docker.play_containers import play
 from emulator.scenario import load
 
 from . import books

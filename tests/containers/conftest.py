@@ -28,11 +28,12 @@ devices:
 @pytest.fixture(scope="session")
 def client():
     """The engine, with an image of this very code; else the tests are skipped, saying why."""
-    from emulator.runtimes.docker import border, image
+    from emulator.runtimes.docker import client
+    from emulator.runtimes.docker.images import node_image
 
     try:
-        client = border.connect()
-        image.require(client)
+        client = client.connect()
+        node_image.require(client)
     except EmulatorError as error:
         pytest.skip(f"no engine with the node image: {error}")
     yield client

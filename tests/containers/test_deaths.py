@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from emulator.runtimes.docker.image import require
+from emulator.runtimes.docker.images.node_image import require
 from emulator.scenario import demand, loads
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.lock import holder
+from emulator.machine.lock import holder
 from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
@@ -19,7 +19,7 @@ ENDLESS = TINY.replace("stop: {updates: 300, time: 60s}", "stop: {time: 10min}")
 @pytest.fixture
 def stranger(client):
     """A container and a network that are not ours, and must outlive everything."""
-    from emulator.runtimes.docker.image import require
+    from emulator.runtimes.docker.images.node_image import require
 
     name = f"stranger-{os.getpid()}"
     network = client.networks.create(name, internal=True)

@@ -5,13 +5,14 @@ import json
 import msgspec
 import pytest
 
-from emulator.link import FRAME, Link, Side
 from emulator.node.config import PATH, Network
-from emulator.runtimes.docker import image, probing, spec
-from emulator.runtimes.docker.sweep import sweep
+from emulator.runtimes.docker import probing, spec
+from emulator.runtimes.docker.cleanup import sweep
+from emulator.runtimes.docker.images import node_image
 from emulator.shaping import access
 from emulator.shaping.backend import choose
 from emulator.units import Rate
+from emulator.world.link import FRAME, Link, Side
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 RATES = {"slow": 1e6, "middle": 8e6, "fast": 50e6}
@@ -75,11 +76,11 @@ def script(text, **names):
 
 
 def start(client, folder, net, name, entrypoint, link):
-    backend = choose(probing.probe(client, image.require(client).id), [link])
+    backend = choose(probing.probe(client, node_image.require(client).id), [link])
     file = folder / f"{name}.json"
     file.write_bytes(msgspec.json.encode(Network(shape=access.shape(link, backend))))
     labels = {"emulate.run": "links"}
-    wanted = spec.Container(name, image.require(client).id, net, labels, {str(PATH): file})
+    wanted = spec.Container(name, node_image.require(client).id, net, labels, {str(PATH): file})
     kwargs = {**spec.container(wanted), "entrypoint": entrypoint, "command": []}
     kwargs |= {"log_config": {"Type": "json-file", "Config": {}}, "auto_remove": False}
     container = client.containers.create(**kwargs)

@@ -8,8 +8,9 @@ import threading
 
 import pytest
 
-from emulator.runtimes.docker import image, spec
-from emulator.runtimes.docker.sweep import sweep
+from emulator.runtimes.docker import spec
+from emulator.runtimes.docker.cleanup import sweep
+from emulator.runtimes.docker.images import node_image
 from tests.containers.conftest import until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(60)]
@@ -41,7 +42,7 @@ def network(client, tmp_path):
 
     def start(script, *arguments):
         return client.containers.run(
-            image.require(client).id,
+            node_image.require(client).id,
             entrypoint=["python3", "-c", script],
             command=list(arguments),
             network=made.name,

@@ -9,14 +9,14 @@ import sysconfig
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from emulator.cache import cache
+from emulator.machine.cache import cache
 
 REPOSITORY = Path(__file__).parents[2]
 MODULES = (
     *("veth", "ifb", "sch_netem", "sch_tbf", "sch_htb", "sch_ingress"),
     *("cls_u32", "act_mirred", "nf_tables", "nft_numgen", "nft_fwd_netdev"),
 )
-OURS = ("emulator/__init__.py", "emulator/errors.py", "emulator/units.py", "emulator/link.py")
+OURS = ("emulator/__init__.py", "emulator/errors.py", "emulator/units.py", "emulator/world/link.py")
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
 
 INIT = """\

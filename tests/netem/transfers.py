@@ -4,10 +4,10 @@ import json
 import traceback
 from dataclasses import dataclass
 
-from emulator.link import Link, Side
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Link, Side
 
 from .lab import Message, lab
 

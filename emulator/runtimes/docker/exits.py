@@ -10,8 +10,8 @@ import requests
 from docker import DockerClient
 from docker.errors import DockerException
 
-from ...roles import EVALUATOR, SERVER
 from ...units import Bytes
+from ...world.roles import EVALUATOR, SERVER
 from . import spec
 
 ENGINE = 3.0

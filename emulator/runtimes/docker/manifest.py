@@ -5,11 +5,11 @@ from typing import Any
 
 from docker import DockerClient
 
-from ...host import Host
+from ...machine.host import Host
 from ...scenario import Scenario
 from ...shaping.backend import Backend
-from .border import refusals
-from .image import NAME, NodeImage
+from .client import refusals
+from .images.node_image import NAME, NodeImage
 
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 """Containers start with the host's congestion control, and it shows on slow links."""

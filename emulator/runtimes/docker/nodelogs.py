@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ...folder import RunFolder
-from ...runlog import Record, line
+from ...log.writing import Record, line
+from ...run.folder import RunFolder
 
 LAST = 5
 """Lines of each log that are kept in memory, too."""

@@ -12,12 +12,13 @@ from pathlib import Path
 
 from docker import DockerClient
 
-from ... import folder, lock
-from ...cache import cache
 from ...errors import HostError
-from .border import refusals
+from ...machine import lock
+from ...machine.cache import cache
+from ...run import folder
+from .cleanup import Swept, sweep
+from .client import refusals
 from .labels import FOLDER, LOCK, RUN
-from .sweep import Swept, sweep
 
 
 @dataclass(frozen=True)

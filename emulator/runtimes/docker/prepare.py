@@ -9,15 +9,15 @@ from pathlib import Path
 
 from ... import models
 from ...datasets import shard
-from ...deal import Hands
-from ...folder import RunFolder
 from ...node import config
-from ...roles import EVALUATOR, SERVER
+from ...run.data_split import Hands
+from ...run.folder import RunFolder
 from ...scenario import Device, Scenario, demand
 from ...shaping.backend import Backend
 from ...transport.secrets import issue
+from ...world.roles import EVALUATOR, SERVER
 from . import spec
-from .orders import Orders
+from .configs import Orders
 
 NOBODY = 65534
 """Whom the parts run as when the conductor is root."""

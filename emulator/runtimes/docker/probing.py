@@ -8,14 +8,14 @@ from docker import DockerClient
 from docker.types import LogConfig
 
 from ...errors import DeploymentError
-from ...folder import new_id
+from ...run.folder import new_id
 from ...scenario import Scenario, timeline
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
-from .border import finished, refusals
+from .cleanup import sweep
+from .client import finished, refusals
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
-from .sweep import sweep
 
 PROBE = ["python3", "-m", "emulator.shaping.probe"]
 

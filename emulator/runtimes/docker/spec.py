@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...node import config
-from ...roles import EVALUATOR, SERVER
+from ...world.roles import EVALUATOR, SERVER
 
 CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
 """What the supervisor needs: to shape links, and to run, pause and kill a child of lesser rights.

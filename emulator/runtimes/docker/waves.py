@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from ...tail import Tail
+from ...log.tail import Tail
 from .gathering import Gathering
 
 TOGETHER = 8

@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from ...roles import SERVER
-from ...runlog import RunLog
-from .network import Count, counted
-from .node import Node
+from ...log.writing import RunLog
+from ...world.roles import SERVER
+from .device.virtual_device import Node
+from .links.network import Count, counted
 
 SAMPLES = 200
 """Devices that are sampled each second; larger fleets less often, or they would fill the log."""

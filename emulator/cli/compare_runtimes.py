@@ -1,0 +1,129 @@
+"""Play one scenario in containers and in virtual time, and say how far the two agree."""
+
+import json
+import sys
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .compare import drawable, runs_readable, short
+from .options import ON
+from .output import enduring
+from .run import EXIT_CODES, watched
+
+if TYPE_CHECKING:
+    from ..calibration import Calibration
+    from ..calibration.measuring import Meter
+    from ..scenario import Scenario
+
+UNSTEADY = 0.1
+"""By how much a step's time may differ after the containers' run from what it was before."""
+
+
+@enduring()
+def agree(
+    file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
+) -> None:
+    """Both runs stay in `runs`; the process ends with the exit code of the first that failed.
+
+    What a step takes is measured before and after the containers' run, to see whether the host
+    holds its speed, and meanwhile, on the host that they make busy: virtual time reckons with that.
+    """
+    from ..run.preflight import preflight
+    from ..runtimes.docker.play_containers import require
+    from ..scenario import load
+
+    scenario = load(file, overrides)
+    for on in ("docker", "virtual"):
+        preflight(scenario, on).require()
+    require()
+    before = _calibrate(scenario) if scenario.virtual.open else None
+    with _alongside(scenario) if before else nullcontext() as meter:
+        folders = {"docker": _play(scenario, "docker", runs, as_json=as_json)}
+    speed: dict[str, float] = {}
+    if before and meter:
+        after = _calibrate(scenario)
+        found = meter.refined(before.meanwhile(after))
+        speed = {
+            "step_before_s": before.median,
+            "step_meanwhile_s": found.median,
+            "step_after_s": after.median,
+        }
+        scenario = _at(scenario, found)
+        _warn(before.median, after.median)
+    folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
+    _tell(folders, speed, out, as_json=as_json)
+
+
+def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
+    click.echo(f"{scenario.name} in {ON[on]}", err=as_json)
+    folder, summary = watched(scenario, on, runs, to_stderr=as_json)
+    if summary["outcome"] != "success":
+        click.echo(f"{summary['outcome']}: nothing to compare: {short(folder)}", err=True)
+        sys.exit(EXIT_CODES.get(summary["outcome"], 1) or 1)
+    return folder
+
+
+def _calibrate(scenario: "Scenario") -> "Calibration":
+    """Anew: a host may be slower today, or this minute."""
+    from ..calibration import measure
+
+    training = scenario.training
+    return measure(
+        training.model,
+        training.batch_size,
+        training.codec,
+        lambda step: click.echo(f"{step} ...", err=True),
+        error_feedback=training.error_feedback,
+    )
+
+
+def _alongside(scenario: "Scenario") -> AbstractContextManager["Meter"]:
+    from ..calibration import alongside
+
+    training = scenario.training
+    return alongside(
+        training.model,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+
+
+def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
+    """The scenario with the laws that it leaves open as this host had them."""
+    virtual = scenario.virtual.filled(step=speed.step, boot=speed.boot, serve=speed.serve)
+    return scenario.model_copy(update={"virtual": virtual})
+
+
+def _warn(before: float, after: float) -> None:
+    if abs(after / before - 1) > UNSTEADY:
+        told = f"a step took a core {1e3 * before:.2f} ms before, and {1e3 * after:.2f} ms after"
+        click.echo(f"this host does not hold its speed: {told} the containers ran", err=True)
+
+
+def _tell(
+    folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
+) -> None:
+    from analysis import agreement, compare, read
+
+    with runs_readable():
+        docker, virtual = read(folders["docker"]), read(folders["virtual"])
+        table = agreement.agreement(docker, virtual)
+        drawn = None
+        if out:
+            both = [docker, virtual]
+            with drawable(out):
+                drawn = compare.compare_html(both, out, agreement.readable(table))
+    if as_json:
+        told: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
+        told |= {**speed, "agreement": agreement.rows(table)}
+        click.echo(json.dumps(told, indent=2))
+        return
+    click.echo(f"\n{agreement.text(table)}\n")
+    for on, folder in folders.items():
+        click.echo(f"{on:<12} {short(folder)}")
+    if drawn:
+        click.echo(f"drawn in     {short(drawn)}")

@@ -1,0 +1,150 @@
+"""Play a scenario: `run`; and `node`, what every container runs."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..errors import HostError
+from ..log.summary import BEGINNINGS
+from ..log.targets import percent
+from ..log.writing import read
+from ..run.cancel import canceling
+from .compare import page, short
+from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
+from .output import enduring
+from .watching.progress import Progress, amount
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
+
+EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
+
+
+@click.command(short_help="Play a scenario, in containers or in virtual time.")
+@FILE
+@SET
+@ON_OPTION(
+    help="In containers, real and in real time; or in virtual time: exact, repeatable, and with "
+    "neither Docker nor root.",
+)
+@RUNS_OPTION
+@click.option(
+    "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
+)
+@JSON_OPTION
+@enduring()
+def run(
+    file: Path, overrides: tuple[str, ...], on: str, runs: Path, report: bool, as_json: bool
+) -> None:
+    """Play the scenario FILE, and leave a run folder.
+
+    In containers it takes as long as it lasts. In virtual time it takes as long as its gradients
+    do, repeats to the byte, and carries fleets that no host could.
+
+    Ctrl-C ends it, keeps what there is and leaves no container behind; so does closing its
+    terminal, but under nohup. The exit code is 0 if the stop condition was reached or `emulate
+    stop` ended it, 130 if it was interrupted, 2 if the file is wrong and 1 for all else, also for
+    a run in which no update was ever applied.
+
+    \b
+    emulate run scenarios/quickstart.yaml
+    emulate run scenarios/quickstart.yaml --on virtual
+    emulate run scenarios/quickstart.yaml --set seed=2 --set stop.updates=500
+    """
+    from ..scenario import load
+
+    folder, summary = watched(load(file, overrides), on, runs, to_stderr=as_json)
+    if as_json:
+        click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
+    else:
+        _tell(folder, summary)
+    if report:
+        page(folder, to_stderr=as_json)
+    sys.exit(EXIT_CODES.get(summary["outcome"], 1))
+
+
+def watched(
+    scenario: "Scenario", on: str, runs: Path, *, to_stderr: bool
+) -> tuple[Path, dict[str, Any]]:
+    """Play a scenario while a person looks on; the run's folder and its summary.
+
+    Raises Canceled where a signal ends it before it has a folder; later that is a run's outcome.
+    """
+    from ..scenario import timeline
+    from ..scenario.unkept import unkept
+
+    play = player(on)
+    for ignored in unkept(scenario, on):
+        click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
+    names = tuple(device.name for device in scenario.nodes)
+    limit = None if scenario.stop.time is None else float(scenario.stop.time)
+    progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
+    with _view(progress, scenario.name, to_stderr=to_stderr) as view, canceling():
+        found: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
+    return found
+
+
+def player(on: str) -> Any:
+    """What plays a scenario on the runtime of that name."""
+    if on == "virtual":
+        from ..runtimes.virtual.play_virtual import play
+    else:
+        from ..runtimes.docker.play_containers import play  # type: ignore[assignment]
+    return play
+
+
+def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
+    from .tables import console
+    from .watching.run_views import LiveView, PlainView
+
+    out = console(stderr=to_stderr)
+    return LiveView(progress, out, name) if out.is_terminal else PlainView(progress, out)
+
+
+def _tell(folder: Path, summary: dict[str, Any]) -> None:
+    def line(what: str, value: str) -> None:
+        click.echo(f"{what:<12} {value}")
+
+    why = ": ".join(filter(None, (summary["stop"], summary["detail"])))
+    line("outcome", summary["outcome"] + (f" ({why})" if why != summary["outcome"] else ""))
+    if summary["final_accuracy"] is not None:
+        best = summary["best_accuracy"]
+        line("accuracy", f"{summary['final_accuracy']:.2%} (best {best:.2%})")
+    for target in summary["targets"]:
+        if target["updates"] is not None:
+            spent = f"{target['updates']} updates, {target['time']:.1f} s"
+            line(
+                f"to {percent(target['accuracy'])} %", f"{spent}, {amount(target['bytes'])} pushed"
+            )
+    line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s")
+    if summary["compression_ratio"]:
+        dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
+        ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
+        line("pushed", f"{amount(pushed)}, {ratio}")
+    planned = sum(timed["verb"] in BEGINNINGS for timed in read(folder / "timeline.jsonl"))
+    due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
+    line("faults", f"{summary['faults_realised']} ({due})")
+    for end in summary["exits"]:
+        line("WARNING", f"{end['node']} ended unasked at {end['at']:.1f} s: {end['reason']}")
+    for reason in summary["fidelity"]["reasons"]:
+        line("WARNING", f"the host did not keep up: {reason}")
+    for why in summary["left"]:
+        line("WARNING", why)
+    line("run", str(short(folder)))
+
+
+@click.command(short_help="What every container runs; not for you to type.")
+def node() -> None:
+    """Be a node, as /etc/emulate/node.json says: what every container runs.
+
+    It shapes the container's own network, so it has no business anywhere else.
+    """
+    from ..node.config import PATH
+    from ..node.supervisor import main
+
+    if not PATH.is_file():
+        raise HostError(f"there is no {PATH}: a node runs in a container that `emulate run` made")
+    main()

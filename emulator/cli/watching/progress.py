@@ -1,0 +1,106 @@
+"""Where a run stands, worked out from its records as they come."""
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ...log.writing import Record
+    from ...scenario import Timed
+
+WINDOW = 5.0
+"""Emulated seconds, or one beat if that is longer, over which updates a second are counted."""
+
+
+@dataclass
+class Progress:
+    """Fed with records, it knows what a person looking on wants to know."""
+
+    devices: tuple[str, ...]
+    timeline: "Sequence[Timed]"
+    goal: int | None = None
+    """Updates at which the run ends."""
+    limit: float | None = None
+    """Emulated seconds at which it ends."""
+    now: float = 0.0
+    updates: int = 0
+    accuracy: float | None = None
+    measured: int = -1
+    """Updates in the newest model that has been measured."""
+    pushed: int = 0
+    off: set[str] = field(default_factory=set)
+    severed: set[str] = field(default_factory=set)
+    refused: int = 0
+    _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
+
+    def take(self, record: "Record") -> None:
+        match record["what"]:
+            case "pull" | "traffic":  # first, as most are such
+                return
+            case "update":
+                self.updates = record["updates"]
+                self.pushed += record["values"] + record["indices"]
+                self.pushed += record["headers"] + record["framing"]
+            case "evaluation" if record["updates"] > self.measured:
+                self.accuracy, self.measured = record["accuracy"], record["updates"]
+            case "kill" | "exit":
+                self.off.add(record["node"])
+            case "boot":
+                self.off.discard(record["node"])
+            case "sever":
+                self.severed.add(record["node"])
+            case "mend":
+                self.severed.discard(record["node"])
+            case "refused":
+                self.refused += record.get("count", 1)
+
+    def beat(self, now: float) -> None:
+        self.now = now
+        beats = self._beats
+        beats.append((now, self.updates))
+        while len(beats) > 2 and beats[1][0] <= now - WINDOW:
+            beats.popleft()
+
+    @property
+    def speed(self) -> float:
+        """Updates an emulated second, of late."""
+        (begin, before), (end, after) = self._beats[0], self._beats[-1]
+        return (after - before) / (end - begin) if end > begin else 0.0
+
+    @property
+    def share(self) -> float | None:
+        """How much of the run is done, 0 to 1; None if nothing says when it will end."""
+        shares = [self.updates / self.goal] if self.goal else []
+        shares += [self.now / self.limit] if self.limit else []
+        return min(1.0, max(shares)) if shares else None
+
+    @property
+    def up(self) -> int:
+        return len(self.devices) - len(self.off | self.severed)
+
+    @property
+    def next_fault(self) -> str:
+        place = bisect_right(self.timeline, self.now, key=lambda timed: timed.at)
+        if place == len(self.timeline):
+            return "none"
+        timed = self.timeline[place]
+        return f"{timed.action.verb} {timed.action.node} at {timed.at:.0f} s"
+
+
+def amount(size: float) -> str:
+    """Bytes as people say them: 1.2 MB (powers of 1000, as networks count)."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000 or unit == "GB":
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    raise AssertionError("unreachable")
+
+
+def span(seconds: float) -> str:
+    """A time as people say it: 40 s, 3 min, 2 h 5 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

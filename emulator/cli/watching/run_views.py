@@ -1,0 +1,243 @@
+"""A run as a person watches it: one live panel on a terminal, plain lines elsewhere."""
+
+import time
+from collections.abc import Callable, Sequence
+from heapq import nsmallest
+
+from rich.console import Console
+from rich.live import Live
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from ...log.writing import Record
+from .progress import Progress, amount, span
+
+TOLD = frozenset(
+    (
+        *("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "unmeasured", "refused"),
+        *("unsent", "stop"),
+    )
+)
+"""Records that are worth a line."""
+
+MOST = 20
+"""Lines that are told in a second: virtual time may pass through a day's faults in one."""
+
+NAMED = 8
+"""Versions that a line names."""
+
+Clock = Callable[[], float]
+"""Seconds on the wall: a run's own time may stand still, or fly."""
+
+
+def describe(record: Record) -> str:
+    """A record as one line for people."""
+    at, what, node = f"{record['at']:8.2f} s", record["what"], record.get("node", "")
+    match what:
+        case "evaluation":
+            text = f"accuracy {record['accuracy']:.2%} after {record['updates']} updates"
+            late = f", scored at {record['scored']:.2f} s" if "scored" in record else ""
+            return f"{at}  {text}, {amount(record['push_bytes'])} pushed{late}"
+        case "unmeasured":
+            versions = _listed(record["versions"])
+            return f"{at}  due, but not measured: the models after {versions} updates"
+        case "start":
+            return f"{at}  start: all {record['devices']} devices have said hello"
+        case "kill" | "boot" | "sever" | "mend":
+            return f"{at}  {what} {node} ({record['fault']}, planned for {record['planned']:.2f} s)"
+        case "stop":
+            detail = record.get("detail")
+            return f"{at}  stop: {record['reason']}" + (f" ({detail})" if detail else "")
+        case "exit":
+            return f"{at}  {node} ended unasked: {record['reason']}"
+        case "refused":
+            times = f" ({record['count']} times)" if "count" in record else ""
+            return f"{at}  refused {node}: {record['reason']}{times}"
+        case "unsent":
+            return f"{at}  {record['message']} not sent: {node} is out of reach"
+    facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))
+    return f"{at}  " + " ".join(filter(None, (what, node, facts)))
+
+
+def _listed(versions: Sequence[int]) -> str:
+    """Return the first few versions, as `400, 600, 800 …`."""
+    return ", ".join(map(str, versions[:NAMED])) + (" …" if len(versions) > NAMED else "")
+
+
+class Lines:
+    """Records as lines, as many as can be read; what is too much is counted and told later."""
+
+    def __init__(self, console: Console, clock: Clock) -> None:
+        self._console, self._clock = console, clock
+        self._second, self._told, self._left_out = -1, 0, 0
+
+    def tell(self, record: Record) -> None:
+        if record["what"] not in TOLD:
+            return
+        if (second := int(self._clock())) != self._second:
+            self._second, self._told = second, 0
+        self._told += 1
+        if self._told <= MOST or record["what"] in ("start", "stop"):
+            self.catch_up()
+            self.say(describe(record))
+        else:
+            self._left_out += 1
+
+    def catch_up(self) -> None:
+        """Say how many lines were left out since the last one that was told."""
+        if self._left_out:
+            self.say(f"{'...':>10}  {self._left_out} more lines, which are in the log")
+            self._left_out = 0
+
+    def say(self, text: str) -> None:
+        self._console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+class Pace:
+    """How long the rest takes on the wall, if it goes on as it went since the run began."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._begun: float | None = None
+
+    def begin(self) -> None:
+        if self._begun is None:
+            self._begun = self._clock()
+
+    def words(self, share: float | None) -> str:
+        """As `25% done, 3 min left`; empty while nobody can know."""
+        if not share or self._begun is None:
+            return ""
+        left = (self._clock() - self._begun) * (1 - share) / share
+        return f"{share:.0%} done, {span(left)} left" if share < 1 else "100% done"
+
+
+class Step:
+    """The step on the way up that is being done, and for how long.
+
+    Texts that begin with the same word are one step, which counts.
+    """
+
+    def __init__(self, clock: Clock, text: str = "") -> None:
+        self._clock, self.text = clock, text
+        self._begun = clock()
+
+    def take(self, text: str) -> bool:
+        """Note what is being done; return whether another step has begun."""
+        new = text.split(" ", 1)[0] != self.text.split(" ", 1)[0]
+        if new:
+            self._begun = self._clock()
+        self.text = text
+        return new
+
+    def words(self) -> str:
+        """As `waiting for 3 of 9 nodes ... 12 s`; the time from the first second on."""
+        elapsed = self._clock() - self._begun
+        return f"{self.text} ..." + (f" {elapsed:.0f} s" if elapsed >= 1 else "")
+
+
+class PlainView:
+    """A line for each thing that matters, and one for how it goes every `every` seconds."""
+
+    def __init__(
+        self,
+        progress: Progress,
+        console: Console,
+        every: float = 10.0,
+        clock: Clock = time.monotonic,
+    ) -> None:
+        self._progress, self._every, self._clock = progress, every, clock
+        self._lines, self._pace = Lines(console, clock), Pace(clock)
+        self._step, self._due, self._again = Step(clock), -1.0, 0.0
+
+    def progress(self, text: str) -> None:
+        # who cannot see it count is told now and then
+        if self._step.take(text) or self._again <= self._clock():
+            self._again = self._clock() + self._every
+            self._lines.say(self._step.words())
+
+    def record(self, record: Record) -> None:
+        self._progress.take(record)
+        self._lines.tell(record)
+        if record["what"] == "start":
+            self._pace.begin()
+            self._due = self._clock() + self._every
+
+    def beat(self, now: float) -> None:
+        self._progress.beat(now)
+        if 0 < self._due <= self._clock():
+            self._due = self._clock() + self._every
+            self._lines.catch_up()
+            told = (status(self._progress), self._pace.words(self._progress.share))
+            self._lines.say(f"{now:8.2f} s  {', '.join(filter(None, told))}")
+
+    def __enter__(self) -> "PlainView":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        return None
+
+
+def status(progress: Progress) -> str:
+    of = f"/{progress.goal}" if progress.goal else ""
+    return (
+        f"{progress.updates}{of} updates, {progress.speed:.1f} updates/s, "
+        f"{progress.up}/{len(progress.devices)} devices up, {amount(progress.pushed)} pushed"
+    )
+
+
+class LiveView:
+    """A panel that stays in place on a terminal, with notable records scrolling above the panel."""
+
+    def __init__(
+        self, progress: Progress, console: Console, title: str, clock: Clock = time.monotonic
+    ) -> None:
+        self._progress, self._title, self._step = progress, title, Step(clock, "starting")
+        self._lines, self._pace = Lines(console, clock), Pace(clock)
+        self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
+
+    def progress(self, text: str) -> None:
+        self._step.take(text)
+
+    def record(self, record: Record) -> None:
+        self._progress.take(record)
+        self._lines.tell(record)
+        if record["what"] == "start":
+            self._step.take("")
+            self._pace.begin()
+
+    def beat(self, now: float) -> None:
+        self._progress.beat(now)
+
+    def _draw(self) -> Panel:
+        progress = self._progress
+        if self._step.text:
+            return Panel(Text(self._step.words()), title=Text(self._title), title_align="left")
+        accuracy = "not yet" if progress.accuracy is None else f"{progress.accuracy:.2%}"
+        grid = Table.grid(padding=(0, 3))
+        now, updates = f"{progress.now:.0f} s", f"{progress.updates}"
+        now += f" of {progress.limit:.0f} s" if progress.limit else ""
+        updates += f" of {progress.goal}" if progress.goal else ""
+        grid.add_row("time", now, "updates", updates)
+        grid.add_row("devices up", _devices(progress), "updates/s", f"{progress.speed:.1f}")
+        grid.add_row("accuracy", accuracy, "pushed", amount(progress.pushed))
+        grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
+        if pace := self._pace.words(progress.share):
+            grid.add_row("progress", pace)
+        return Panel(grid, title=Text(self._title), title_align="left")
+
+    def __enter__(self) -> "LiveView":
+        self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._live.stop()
+
+
+def _devices(progress: Progress) -> str:
+    down = progress.off | progress.severed
+    if not down:
+        return f"{progress.up}"
+    names = ", ".join(nsmallest(4, down)) + (" …" if len(down) > 4 else "")
+    return f"{progress.up} (down: {names})"

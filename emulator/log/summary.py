@@ -1,0 +1,194 @@
+"""A run in one page of numbers, worked out from its log alone."""
+
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..world.roles import EVALUATOR, SERVER
+from .targets import Costs
+from .writing import Record
+
+BEGINNINGS = ("kill", "sever")
+"""Verbs that begin a fault; the others end one."""
+
+TIMELY = 0.5
+"""Seconds that a fault may come after its time before the run counts as disturbed."""
+
+SATURATED = 0.95
+"""Share of the host's cores above which devices no longer get what their quotas promise."""
+
+NAMED = 100
+"""Versions without a score that the summary names; the log has all of them."""
+
+OUTCOMES = {"updates": "success", "accuracy": "success", "time": "success", "stopped": "stopped"}
+OUTCOMES["canceled"] = "canceled"
+
+UNTRAINED = "no update was applied, so the model is still the first one"
+"""Detail of a run that reached its stop condition without a single update."""
+
+
+def summarise(
+    records: Iterable[Record],
+    *,
+    scenario: str,
+    algorithm: str,
+    seed: int,
+    runtime: str,
+    devices: int,
+    dense_push: int,
+    planned: Iterable[Record],
+    targets: Iterable[float],
+    busy: Sequence[float],
+    quotas: bool,
+    parameters: Mapping[str, int] | None = None,
+) -> dict[str, Any]:
+    """The numbers of a log that is read once, in its order, and may be larger than memory.
+
+    `dense_push`: bytes of one uncompressed update on the wire; `targets`: accuracies for which the
+    cost of reaching them is told; `busy`: share of the host's
+    cores in use, a sample a second; `quotas`: whether any device has a CPU quota; `parameters`:
+    how many each kind of layer has.
+    """
+    sums = _Sums(Costs(targets))
+    for record in records:
+        sums.take(record)
+    stop, (outcome, detail) = sums.stop, _ended(sums)
+    push = {**sums.push, "total": sum(sums.push.values())}
+    dense = sums.updates * dense_push
+    return {
+        "scenario": scenario,
+        "algorithm": algorithm,
+        "runtime": runtime,
+        "seed": seed,
+        "outcome": outcome,
+        "stop": stop["reason"],
+        "detail": detail,
+        "duration_s": stop["at"],
+        "devices": devices,
+        "updates": sums.updates,
+        "final_accuracy": sums.accuracy,
+        "best_accuracy": sums.best,
+        "push_bytes": push,
+        "pull_bytes": sums.pulled,
+        "evaluation_pull_bytes": sums.pulled_to_evaluate,
+        "targets": sums.costs.plain(),
+        "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
+        "dense_push_bytes": dense,
+        "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
+        **_paper(sums, parameters or {}),
+        "server_rx_bytes": sums.rx,
+        "server_tx_bytes": sums.tx,
+        "faults_planned": sum(_is_due(action, stop["at"]) for action in planned),
+        "faults_realised": sums.faults,
+        "refused": sums.refused,
+        "unsent": sums.unsent,
+        "exits": [{key: end[key] for key in ("at", "node", "reason")} for end in sums.exits],
+        "fidelity": _fidelity(sums, busy, quotas),
+    }
+
+
+@dataclass
+class _Sums:
+    """What the records came to so far. Only those that are rare are ever kept."""
+
+    costs: Costs
+    updates: int = 0
+    push: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
+    )
+    paper: dict[str, float] = field(default_factory=dict)
+    """Bytes by kind of layer as the codec's paper counts them, if it has a way of its own."""
+    pulled: int = 0
+    pulled_to_evaluate: int = 0
+    accuracy: float | None = None
+    best: float | None = None
+    unmeasured: list[int] = field(default_factory=list)
+    """Versions that were due and have no score."""
+    rx: int = 0
+    tx: int = 0
+    faults: int = 0
+    late: float = 0.0
+    """Seconds by which the latest action came after its time."""
+    refused: int = 0
+    unsent: int = 0
+    exits: list[Record] = field(default_factory=list)
+    stop: Record = field(default_factory=lambda: {"at": 0.0, "reason": "failed"})
+
+    def take(self, record: Record) -> None:
+        match record["what"]:
+            case "update":
+                self.updates += 1
+                push = self.push
+                push["values"] += record["values"]
+                push["indices"] += record["indices"]
+                push["headers"] += record["headers"]
+                push["framing"] += record["framing"]
+                for kind, counted in record.get("paper", {}).items():
+                    self.paper[kind] = self.paper.get(kind, 0) + counted
+            case "pull" if record["node"] == EVALUATOR:
+                self.pulled_to_evaluate += record["bytes"]
+            case "pull":
+                self.pulled += record["bytes"]
+            case "traffic":
+                if record["node"] == SERVER:  # its counters run from the start: the last has all
+                    self.rx, self.tx = record["rx"], record["tx"]
+            case "evaluation":
+                self.costs.take(record)
+                self.accuracy = accuracy = record["accuracy"]
+                self.best = accuracy if self.best is None else max(self.best, accuracy)
+            case "unmeasured":
+                self.unmeasured = record["versions"]
+            case "kill" | "sever" | "boot" | "mend" as verb:
+                self.faults += verb in BEGINNINGS
+                self.late = max(self.late, record["at"] - record["planned"])
+            case "refused":
+                self.refused += record.get("count", 1)
+            case "unsent":
+                self.unsent += 1
+            case "exit":
+                self.exits.append(record)
+            case "stop":
+                self.stop = record
+
+
+def _ended(sums: _Sums) -> tuple[str, str]:
+    """Return the outcome and its detail: a run that applied no update is no success."""
+    outcome = OUTCOMES.get(sums.stop["reason"], "failed")
+    if outcome == "success" and not sums.updates:
+        return "failed", UNTRAINED
+    return outcome, sums.stop.get("detail", "")
+
+
+def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
+    """The compression that the codec's paper would report for each kind of layer."""
+    dense = {kind: 4 * parameters.get(kind, 0) * sums.updates for kind in sums.paper}
+    told = {
+        kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
+        for kind, counted in sums.paper.items()
+    }
+    return {"paper_push_bytes": told} if told else {}
+
+
+def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
+    """Whether the host kept up with the world that it played, and if not, why not."""
+    full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
+    reasons = []
+    if sums.late > TIMELY:
+        reasons.append(f"a fault came {sums.late:.2f} s after its time")
+    if quotas and full > 0.1:
+        reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
+    if killed := [end["node"] for end in sums.exits if end.get("cause") == "host"]:
+        reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
+    return {
+        "kept_up": not reasons,
+        "reasons": reasons,
+        "latest_fault_s": round(sums.late, 3),
+        "host_busy_mean": round(statistics.fmean(busy), 3) if busy else None,
+        "host_busy_max": round(max(busy), 3) if busy else None,
+        "host_saturated": round(full, 3),
+    }
+
+
+def _is_due(action: Record, end: float) -> bool:
+    return action["verb"] in BEGINNINGS and action["at"] <= end

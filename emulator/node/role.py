@@ -1,0 +1,117 @@
+"""A container's part, run without any capability: a worker, the evaluator or the server."""
+
+import json
+import os
+import signal
+import sys
+from typing import Any
+
+from ..transport import drive  # before TensorFlow's library is opened, see learners/capi.py
+from ..transport.peer import Peer
+from . import config
+from .config import Connection, Evaluator, Node, Server, Worker
+from .supervisor import CONTROL
+
+
+def main() -> None:
+    node = config.read()
+    incarnation = int(sys.argv[1])
+    match node.part:
+        case Worker():
+            work(node, node.part, incarnation)
+        case Evaluator():
+            evaluate(node, node.part, incarnation)
+        case Server():
+            from .server_role import serve  # its imports are not for a device's memory
+
+            serve(node, node.part)
+
+
+def work(node: Node, part: Worker, incarnation: int) -> None:
+    """Be a worker until the server says bye."""
+    from .. import codecs, pulls
+    from ..chance import stream
+    from ..core.worker import worker
+    from ..learners.device import DeviceLearner
+    from ..learners.graph import read_layout
+
+    layout = read_layout(config.GRAPH)
+    learner = DeviceLearner(
+        config.GRAPH,
+        config.SHARD,
+        batch_size=part.batch_size,
+        stream=f"{node.seed}/{node.name}/batches/{incarnation}",
+        local=part.local,
+    )
+    place = codecs.Place(
+        layout,
+        stream(f"{node.seed}/{node.name}/codec/{incarnation}"),
+        part.workers,
+        learner.per_epoch,
+    )
+    encoder = codecs.encoder(codecs.make(part.codec), place, part.error_feedback)
+    patience = part.connection.patience
+    pull = pulls.make(part.pull)
+    story = worker(node.name, incarnation, encoder, layout.size, patience)
+    with _connect(part.connection) as peer:
+        drive.tell(
+            story,
+            peer,
+            hold=_hold(node, part.connection, incarnation),
+            learner=learner,
+            holder=None if pull == pulls.Dense() else pulls.Holder(pull.values, layout),
+            strike=_striker(node, part, incarnation),
+        )
+
+
+def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
+    """Be the evaluator until the server says bye."""
+    from ..core.evaluator import evaluator
+    from ..learners.device import DeviceEvaluator
+    from ..learners.graph import read_layout
+
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
+    size, patience = read_layout(config.GRAPH).size, part.connection.patience
+    story = evaluator(node.name, incarnation, size, patience)
+    with _connect(part.connection) as peer:
+        drive.tell(
+            story,
+            peer,
+            hold=_hold(node, part.connection, incarnation),
+            evaluator=DeviceEvaluator(config.GRAPH, config.SHARD),
+        )
+
+
+def _connect(to: Connection) -> Peer:
+    return Peer(to.address, to.secret, to.heartbeat)
+
+
+def _hold(node: Node, to: Connection, incarnation: int) -> Any:
+    stream = f"{node.seed}/{node.name}/hold/{incarnation}"
+    return drive.holding(to.hold.delay, to.hold.jitter, stream)
+
+
+def _striker(node: Node, part: Worker, incarnation: int) -> Any:
+    """What is done before each gradient: draw whether a fault strikes, and if so report it."""
+    from ..faults import FAULTS
+    from ..faults.hazard import Hazard, stream
+
+    hazard = Hazard(part.hazards, stream(node.seed, node.name, incarnation))
+
+    def strike() -> None:
+        struck = hazard.strike()
+        if struck is None:
+            return
+        kind, lasts = struck
+        fault = FAULTS[kind]()
+        begin, end = fault.begin(node.name).verb, fault.end(node.name).verb
+        report = {"fault": kind, "begin": begin, "end": end, "lasts": lasts}
+        os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\n")
+        if begin == "kill":
+            signal.pause()  # the supervisor does the rest
+
+    return strike if part.hazards else lambda: None
+
+
+if __name__ == "__main__":
+    main()

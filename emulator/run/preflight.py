@@ -1,0 +1,164 @@
+"""All that is known to stop a run, found before anything is made or calibrated.
+
+One list serves every command: `emulate check` prints it; `run`, `sweep` and `compare --runtimes`
+refuse with it. What only the Docker engine knows is not in it: `emulate doctor` asks the engine.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from .. import models
+from ..calibration import known
+from ..errors import DataError, EmulatorError, HostError, ScenarioError
+from ..learners.export import tensorflow_version
+from ..learners.numpy import refusal
+from ..machine.host import Host, lacks_containers
+from ..scenario import Scenario, demand, shortfalls
+from ..scenario.demand import Host as Capacity
+from ..shaping.tc import FASTEST, SLOWEST
+from ..units import Rate, Share
+from ..world.laws import Fixed, Law, Uniform
+from ..world.link import Link
+from .data_split import Hands, deal
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What was found for one scenario on one runtime."""
+
+    refusals: tuple[EmulatorError, ...]
+    """Each would stop the run."""
+    hands: Hands | None
+    """The data as it is split; None if the run needs none, or the split was refused."""
+
+    def require(self) -> Hands | None:
+        """Return `hands`; raise one error that has all refusals, if there are any."""
+        if not self.refusals:
+            return self.hands
+        kinds = {type(error) for error in self.refusals}
+        kind = ScenarioError if ScenarioError in kinds else type(self.refusals[0])
+        if len(self.refusals) == 1:
+            raise kind(str(self.refusals[0]))
+        raise kind("this cannot be played here:\n" + "\n".join(map(str, self.refusals)))
+
+
+def preflight(
+    scenario: Scenario,
+    on: str,
+    host: Host | None = None,
+    split: Callable[[Scenario], Hands | None] = deal,
+) -> Preflight:
+    """Look for all that would stop `scenario` on the runtime `on` on this `host`."""
+    hands, refusals = None, []
+    if on == "docker" or scenario.virtual.learner != "none":
+        try:
+            hands = split(scenario)
+        except (DataError, ScenarioError) as error:
+            refusals.append(error)
+    checks = _in_containers(scenario, host or Host.here())
+    return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), hands)
+
+
+# -- containers ----------------------------------------------------------------------------------
+
+
+def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
+    if why := lacks_containers():
+        yield HostError(why)
+        return
+    yield from _quotas(scenario)
+    yield from _rates(scenario)
+    short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
+    yield from (HostError(str(one)) for one in short if one.fatal)
+    yield from _tensorflow()
+
+
+def _quotas(scenario: Scenario) -> Iterator[HostError]:
+    # of the machine, not of this process: it is the engine that refuses
+    cores = os.cpu_count() or 1
+    for number, group in enumerate(scenario.devices):
+        cpu = group.profile.cpu if group.profile else None
+        if cpu is not None and cpu > cores:
+            yield HostError(
+                f"devices[{number}].profile.cpu: {cpu} is more than the {Share(cores)} that this "
+                "host has, and Docker refuses such a quota: write less, or leave it out"
+            )
+
+
+def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
+    for name, link in _links(scenario):
+        for way in ("up", "down"):
+            rate = getattr(link, way).rate
+            if rate is not None and not SLOWEST <= rate < FASTEST:
+                yield ScenarioError(
+                    f"{name}.{way}.rate: {rate} is not from {Rate(SLOWEST)} to below "
+                    f"{Rate(FASTEST)}, which the kernel can shape; without a rate a link is "
+                    "unlimited"
+                )
+
+
+def _links(scenario: Scenario) -> Iterator[tuple[str, Link]]:
+    yield "server.link", scenario.server.link
+    for number, group in enumerate(scenario.devices):
+        yield f"devices[{number}].link", group.link
+
+
+def _tensorflow() -> Iterator[HostError]:
+    try:
+        tensorflow_version()
+    except HostError as error:
+        yield error
+
+
+# -- virtual time --------------------------------------------------------------------------------
+
+
+def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
+    learner, layout = scenario.virtual.learner, models.find(scenario.training.model).layout
+    if learner == "none" and scenario.stop.accuracy is not None:
+        yield ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
+    if learner == "numpy" and (why := refusal(layout)):
+        yield ScenarioError(f"virtual.learner: {why}")
+    if learner == "tensorflow":
+        yield from _tensorflow()
+    elif scenario.virtual.open and not _calibrated(scenario):
+        for error in _tensorflow():
+            yield HostError(f"{error}; with virtual.step and virtual.boot nothing is measured")
+    yield from _timeless(scenario)
+
+
+def _calibrated(scenario: Scenario) -> bool:
+    training = scenario.training
+    found = known(
+        training.model,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+    return found is not None
+
+
+def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
+    """Refuse a world in which updates without end take no time at all, unless they are counted."""
+    virtual, server = scenario.virtual, scenario.server.link
+    work = (virtual.step, virtual.serve)
+    if scenario.stop.updates is not None or virtual.step is None or not all(map(_no_time, work)):
+        return
+    for number, group in enumerate(scenario.devices):
+        sides = (group.link.up, group.link.down, server.up, server.down)
+        if not any(side.rate or side.delay or side.setup for side in sides):
+            yield ScenarioError(
+                f"virtual.step: is always 0s, and devices[{number}] has no link that takes time: "
+                "the clock would stand still: give a step, a rate, a delay or stop.updates"
+            )
+            return
+
+
+def _no_time(law: Law | None) -> bool:
+    match law:
+        case Fixed(time):
+            return not time
+        case Uniform((_, high)):
+            return not high
+    return law is None

@@ -1,0 +1,78 @@
+"""Lays down what `docker-compose.yml` mounts: the smallest world, for looking at it by hand.
+
+    python -m emulator.runtimes.docker.compose_file scenarios/smallest.yaml build/compose
+
+Nothing conducts such a world: no fault is played, and the server ends it by itself. The
+folder reads like a run's: `emulate logs build/compose`.
+"""
+
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ...core.server import GATHERING
+from ...errors import EmulatorError, HostError
+from ...learners.export import exported
+from ...run.data_split import deal
+from ...run.folder import RunFolder
+from ...scenario import Scenario, dump, load
+from ...world.roles import SERVER
+from .client import connect
+from .images import node_image
+from .prepare import prepare
+from .probing import backend_for
+
+
+def lay_down(scenario: Scenario, path: Path) -> None:
+    """Fill `path/.work` with `NAME.json`, `shards/NAME/` and `graph/`, and empty `path/server`.
+
+    The server's address is the name that Compose gives it. What earlier calls laid down goes.
+    """
+    client = connect()
+    found = node_image.require(client)
+    backend = backend_for(client, found.id, scenario)
+    hands, graph = deal(scenario), exported(scenario.training.model)
+    folder = RunFolder(path.resolve(), "compose")
+    try:
+        for left in (folder.work, folder.server):
+            shutil.rmtree(left, ignore_errors=True)
+        folder.records.unlink(missing_ok=True)
+        folder.work.mkdir(parents=True, mode=0o700)
+        world = prepare(
+            scenario,
+            folder,
+            hands=hands,
+            graph=graph,
+            backend=backend,
+            image=found.id,
+            tell=lambda step: None,
+        )
+        world.write_server(GATHERING)
+        world.write_nodes(SERVER)
+        shutil.copytree(graph, folder.work / "graph")
+        (path / "scenario.yaml").write_text(dump(scenario))
+    except OSError as error:
+        raise HostError(f"cannot write {path}: {error.strerror}") from error
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("folder", type=click.Path(path_type=Path))
+def _command(file: Path, folder: Path) -> None:
+    """Lay down in FOLDER what docker-compose.yml mounts to play the scenario FILE."""
+    lay_down(load(file), folder)
+    click.echo(f"compose: {folder} holds what docker-compose.yml mounts")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    try:
+        _command(arguments)
+    except EmulatorError as error:
+        sys.exit(f"compose: {error}")
+
+
+if __name__ == "__main__":
+    main()

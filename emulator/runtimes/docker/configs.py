@@ -1,0 +1,130 @@
+"""A scenario as what each container is told. Pure: no file is written, no engine asked."""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from ... import plugins
+from ...core.heartbeat import Heartbeat
+from ...node.config import PORT, Connection, Delay, Evaluator, Network, Node, Server, Worker
+from ...scenario import Device, Scenario
+from ...scenario.timeouts import patience, slowest
+from ...shaping import access
+from ...shaping.backend import Backend
+from ...transport.secrets import AllowList, Secret
+from ...world.link import Link, Side
+from ...world.roles import EVALUATOR, SERVER
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Everything that decides what the containers of one run are told."""
+
+    scenario: Scenario
+    parameters: int
+    """Of the model."""
+    guests: AllowList
+    secrets: Mapping[str, Secret]
+    backend: Backend
+    user: int
+    examples: Mapping[str, int]
+    """How many each device learns from."""
+
+    @property
+    def model_bytes(self) -> int:
+        return 4 * self.parameters
+
+    # -- nodes -----------------------------------------------------------------------------------
+
+    def server(self, gathering: float | None = None) -> Node:
+        """`gathering`: seconds that the server waits for all hellos where nobody conducts it."""
+        scenario = self.scenario
+        training, stop = scenario.training, scenario.stop
+        part = Server(
+            guests=self.guests,
+            heartbeat=self.heartbeat(),
+            model=training.model,
+            learning_rate=training.learning_rate,
+            codec=plugins.plain(training.codec),
+            modulation=plugins.plain(training.modulation),
+            synchronization=plugins.plain(training.synchronization),
+            examples=dict(self.examples),
+            optimizer=plugins.plain(training.optimizer),
+            pull=plugins.plain(training.pull),
+            workers=[device.name for device in scenario.nodes],
+            evaluator=EVALUATOR,
+            every=scenario.evaluate.every,
+            stop={
+                "updates": stop.updates,
+                "accuracy": None if stop.accuracy is None else float(stop.accuracy),
+                "time": None if stop.time is None else float(stop.time),
+            },
+            checkpoint=float(scenario.server.checkpoint.every)
+            if scenario.server.checkpoint
+            else None,
+            holds=self._holds(),
+            gathering=gathering,
+        )
+        beyond = [device.link.down for device in scenario.nodes]
+        return self._node(SERVER, part, scenario.server.link, beyond)
+
+    def device(self, device: Device, address: str) -> Node:
+        training = self.scenario.training
+        part = Worker(
+            connection=self._connection(device.name, address, device.link),
+            batch_size=training.batch_size,
+            codec=plugins.plain(training.codec),
+            error_feedback=training.error_feedback,
+            workers=len(self.scenario.nodes),
+            local=training.local,
+            pull=plugins.plain(training.pull),
+            hazards=list(device.hazards),
+        )
+        return self._node(device.name, part, device.link, [self.scenario.server.link.down])
+
+    def evaluator(self, address: str) -> Node:
+        connection = self._connection(EVALUATOR, address, Link())
+        return self._node(EVALUATOR, Evaluator(connection), Link())
+
+    def _node(
+        self,
+        name: str,
+        part: Worker | Evaluator | Server,
+        link: Link,
+        beyond: Iterable[Side] = (),
+    ) -> Node:
+        cuts = self.backend.cut != "none"
+        network = Network(
+            shape=access.shape(link, self.backend, beyond=beyond),
+            sever=access.sever(link, self.backend) if cuts else [],
+            mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
+        )
+        return Node(name, self.scenario.seed, self.user, part, network)
+
+    # -- times -----------------------------------------------------------------------------------
+
+    def _connection(self, name: str, address: str, link: Link) -> Connection:
+        return Connection(
+            address=f"tcp://{address}:{PORT}",
+            secret=self.secrets[name],
+            heartbeat=self.heartbeat(),
+            patience=patience(self.scenario, link, self.model_bytes),
+            hold=self._held(self.scenario.server.link.up, link.down),
+        )
+
+    def heartbeat(self) -> Heartbeat:
+        """One for all: a frame as large as the model must pass on the slowest link in time."""
+        return Heartbeat.fit(slowest(self.scenario, self.model_bytes))
+
+    def _holds(self) -> dict[str, Delay]:
+        towards = self.scenario.server.link.down
+        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
+        holds[EVALUATOR] = self._held(Side(), towards)
+        return {name: held for name, held in holds.items() if held.delay}
+
+    def _held(self, first: Side, second: Side) -> Delay:
+        """What the receiver must hold back, on the way through both sides."""
+        if self.backend.delay != "receiver":
+            return Delay()
+        jitter = math.hypot(first.jitter, second.jitter)
+        return Delay(first.delay + second.delay, jitter)

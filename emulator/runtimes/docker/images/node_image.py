@@ -1,0 +1,142 @@
+"""The node image, from which every role runs, named by a digest of the code that made it.
+
+Two checkouts that share an engine have an image each. `emulate/node` without a tag is the image
+that was built last, for Compose and for a package that is installed away from its Dockerfile.
+"""
+
+import contextlib
+import sys
+import time
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+
+import docker
+from docker import DockerClient
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from ....errors import EmulatorError, HostError
+from . import libraries
+from .build import build
+
+NAME = "emulate/node"
+
+_PACKAGE = Path(__file__).parents[3]
+_SOURCE, _VERSION, _LIBRARIES = "emulate.source", "emulate.version", "emulate.libraries"
+_CHECKOUT = "emulate.checkout"
+_MARK = 12
+"""Hexadecimal digits of the digest in an image's tag."""
+
+
+@dataclass(frozen=True)
+class NodeImage:
+    """The image as the engine has it; run `id`, which a later build cannot change under a run."""
+
+    id: str
+    labels: dict[str, str]
+
+
+def digest(package: Path) -> str:
+    """SHA-256 of what the top layers are made of: the package's modules and the Dockerfile.
+
+    Hexadecimal; paths count, dates and compiled files do not.
+    """
+    total = sha256()
+    for name, file in sorted(_context(package).items()):
+        content = file.read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    return total.hexdigest()
+
+
+def name(package: Path = _PACKAGE) -> str:
+    """Return the image's name: tagged by digest in a checkout, `NAME` for an installed package."""
+    if not _recipe(package).is_dir():
+        return NAME
+    made_of = "\0".join(f"{label}={value}" for label, value in sorted(_labels(package).items()))
+    return f"{NAME}:{sha256(made_of.encode()).hexdigest()[:_MARK]}"
+
+
+def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
+    """Return the engine's node image for `package`.
+
+    Raises HostError if the engine has none, or if its labels tell of other code. A package that
+    is installed away from its Dockerfile is held to its version only.
+    """
+    wanted = name(package)
+    image = _find(client, wanted)
+    if image is None:
+        raise HostError(f"the engine has no image {wanted}, made of this code: run `make images`")
+    for label, expected in _labels(package).items():
+        if image.labels.get(label) != expected:
+            raise HostError(
+                f"the image {wanted} was made of other code than this, run `make images`: its "
+                f"{label} is {image.labels.get(label, 'missing')[:12]}, expected {expected[:12]}"
+            )
+    return image
+
+
+def provide(client: DockerClient, package: Path = _PACKAGE) -> bool:
+    """Build whatever the node image lacks, and return whether anything was missing."""
+    if not _recipe(package).is_dir():
+        raise HostError(f"images are built from a checkout, and {package.parent} is none")
+    wanted, labels, checkout = name(package), _labels(package), {_CHECKOUT: str(package.parent)}
+    found = _find(client, wanted)
+    missing = found is None or not found.labels.items() >= labels.items()
+    if missing:
+        base = libraries.provide(client, _recipe(package))
+        build(client, wanted, _context(package), base=base, labels=labels | checkout)
+        _forget_older(client, wanted, checkout)
+    client.api.tag(wanted, NAME)
+    return missing
+
+
+def _forget_older(client: DockerClient, wanted: str, checkout: dict[str, str]) -> None:
+    """Remove the tags that earlier states of the same checkout left."""
+    labels = [f"{label}={value}" for label, value in checkout.items()]
+    for image in client.images.list(filters={"label": labels}):
+        for tag in image.tags:
+            if tag.startswith(f"{NAME}:") and tag != wanted:
+                # A run that still uses the image keeps it, until the engine is pruned.
+                with contextlib.suppress(APIError):
+                    client.images.remove(tag)
+
+
+def _find(client: DockerClient, wanted: str) -> NodeImage | None:
+    try:
+        image = client.images.get(wanted)
+    except ImageNotFound:
+        return None
+    return NodeImage(str(image.id), image.labels)
+
+
+def _recipe(package: Path) -> Path:
+    return package.parent / "images" / "node"
+
+
+def _labels(package: Path) -> dict[str, str]:
+    labels = {_VERSION: version("edge-emulate")}
+    if _recipe(package).is_dir():
+        labels |= {_LIBRARIES: libraries.tag(_recipe(package)), _SOURCE: digest(package)}
+    return labels
+
+
+def _context(package: Path) -> dict[str, Path]:
+    modules = {f"emulator/{file.relative_to(package)}": file for file in package.rglob("*.py")}
+    return modules | {"Dockerfile": _recipe(package) / "Dockerfile"}
+
+
+def main() -> None:
+    started = time.monotonic()
+    try:
+        client = docker.from_env()
+        done = "built" if provide(client) else "up to date"
+    except DockerException as error:
+        sys.exit(f"images: the Docker engine does not answer as expected: {error}")
+    except EmulatorError as error:
+        sys.exit(f"images: {error}")
+    print(f"images: {name()} {done} ({time.monotonic() - started:.1f} s)")
+
+
+if __name__ == "__main__":
+    main()

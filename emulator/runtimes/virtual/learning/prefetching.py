@@ -1,0 +1,282 @@
+"""Real gradients in virtual time, found ahead on all cores.
+
+What a gradient will be is settled when the server sends the model: the batch is the device's next
+one. So it is looked for from that moment on, beside those of other devices, and what travels in
+virtual time is a stand-in that knows where the result will be. How many threads there are
+changes no bit of it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .... import codecs, models
+from ....chance import stream
+from ....codecs.accounting import Accounting, accounting
+from ....codecs.base import (
+    Codec,
+    Count,
+    Encoder,
+    Frames,
+    Gradient,
+    NotFinite,
+    Place,
+    Vector,
+)
+from ....codecs.decoded_frames import Told, read
+from ....codecs.feedback import Plain
+from ....datasets.examples import Examples, Part
+from ....layout import Layout
+from ....learners.batches import Batches
+from ....learners.device import CHUNK
+from ....learners.graph import GraphEvaluator, GraphLearner
+from ....learners.local_steps import descend, draw, per_epoch
+from ....learners.local_training import Local
+from ....learners.numpy import NumpyEvaluator, NumpyLearner
+from ....run.data_split import Hands
+from ....scenario import Scenario
+from .job_pool import Job, Pool
+
+
+class Foreseen(Protocol):
+    """A gradient to be: it stands for the model that it is of, and for itself."""
+
+    size: int
+    """Parameters of the model."""
+    steps: int
+    """Mini-batches that it takes."""
+
+    def begin(self) -> None:
+        """The device sets to work on it: from now on it is sure to be wanted."""
+
+    def loss(self) -> float: ...
+
+    def frames(self) -> Frames:
+        """As its encoder has them; raises what the encoder raised."""
+
+
+class Pupil(Protocol):
+    """What one incarnation of a device learns with."""
+
+    def foresee(self, theta: Vector) -> Foreseen:
+        """The gradient of its next batch at `theta`."""
+
+
+class Learning(Protocol):
+    """What a whole fleet learns with."""
+
+    scores: bool
+    """Whether there is anything to evaluate."""
+
+    @property
+    def examples(self) -> Mapping[str, int]:
+        """How many each device learns from, if it does."""
+
+    def pupil(self, device: str, incarnation: int) -> Pupil: ...
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        """The accuracy and the mean loss over the test set."""
+
+    def close(self) -> None: ...
+
+
+class Unwrapped:
+    """An encoder of what is foreseen: the encoding itself is part of that."""
+
+    def encode(self, gradient: Any) -> Frames:
+        frames: Frames = gradient.frames()
+        return frames
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A codec for the server that need not decode what was decoded ahead."""
+
+    codec: Codec
+
+    def start(self, place: Place) -> Encoder:
+        return self.codec.start(place)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        return read(frames, self.codec, layout)
+
+    def count(self, frames: Frames) -> Count:
+        return self.codec.count(frames)
+
+    @property
+    def paper(self) -> Accounting | None:
+        return accounting(self.codec)
+
+
+Images: TypeAlias = NDArray[np.float32]
+Labels: TypeAlias = NDArray[np.int32]
+
+
+class Gradients(Protocol):
+    def gradient(self, theta: Vector, x: Images, y: Labels) -> tuple[Vector, float]: ...
+
+
+class Scores(Protocol):
+    def evaluate(self, theta: Vector, x: Images, y: Labels) -> tuple[int, float]: ...
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What one thread works with."""
+
+    gradients: Gradients
+    scores: Scores
+
+
+def tools(learner: str, layout: Layout, graph: Path | None) -> Callable[[], Tool]:
+    """Makes tools for the scenario's learner; `graph` is the exported model, for TensorFlow."""
+    if learner == "numpy":
+        return lambda: Tool(NumpyLearner(layout), NumpyEvaluator(layout))
+    if graph is None:
+        raise TypeError("TensorFlow needs an exported model")
+    return lambda: Tool(GraphLearner(graph), GraphEvaluator(graph))
+
+
+class Training:
+    """Learning for real: a Learning."""
+
+    scores = True
+
+    def __init__(self, scenario: Scenario, hands: Hands, working: Sequence[Tool]) -> None:
+        """`working`: what each core works with, at least one."""
+        self._scenario, self._hands = scenario, hands
+        self._layout = models.find(scenario.training.model).layout
+        self.examples = {device: len(part) for device, part in hands.parts.items()}
+        self._pool = Pool(working)
+
+    def pupil(self, device: str, incarnation: int) -> Pupil:
+        training = self._scenario.training
+        part = Part(self._hands.data.train, self._hands.parts[device])
+        order = f"{self._scenario.seed}/{device}/batches/{incarnation}"
+        batches = Batches(part, training.batch_size, order)
+        place = codecs.Place(
+            self._layout,
+            stream(f"{self._scenario.seed}/{device}/codec/{incarnation}"),
+            len(self._scenario.nodes),
+            per_epoch(batches, training.local),
+        )
+        encoder = codecs.encoder(training.codec, place, training.error_feedback)
+        return _Pupil(
+            self._pool, part, batches, encoder, training.codec, self._layout, training.local
+        )
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        test = self._hands.data.test
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(test), CHUNK)]
+        scored = [self._pool.submit(_score(theta, test, chunk)) for chunk in chunks]
+        right, loss = 0, 0.0
+        for part in scored:
+            correct, added = part.result()
+            right, loss = right + correct, loss + added
+        return right / test.answers, loss / test.answers
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+class _Pupil:
+    def __init__(
+        self,
+        pool: Pool[Tool],
+        part: Part,
+        batches: Batches,
+        encoder: Encoder,
+        codec: Codec,
+        layout: Layout,
+        local: Local,
+    ) -> None:
+        self._pool, self._part, self._encoder, self._local = pool, part, encoder, local
+        self._codec, self._layout = codec, layout
+        self._batches = batches
+
+    def foresee(self, theta: Vector) -> Foreseen:
+        # drawn here and now: threads may come to it in any order
+        drawn, part, encoder = draw(self._batches, self._local), self._part, self._encoder
+        rate, steps = self._local.rate, len(drawn)
+        codec, layout = self._codec, self._layout
+
+        def find(tool: Tool) -> tuple[Vector, float]:
+            return descend(tool.gradients.gradient, theta, map(part.batch, drawn), rate)
+
+        def find_and_encode(tool: Tool) -> tuple[Told | NotFinite, float]:
+            gradient, loss = find(tool)
+            return encode(gradient), loss
+
+        def encode(gradient: Vector) -> Told | NotFinite:
+            try:
+                frames = encoder.encode(gradient)
+            except NotFinite as error:
+                return error
+            return Told.of(frames, read(frames, codec, layout))
+
+        # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
+        if isinstance(encoder, Plain):
+            return _Encoded(theta.size, steps, self._pool.submit(find_and_encode))
+        return _Found(theta.size, steps, self._pool.submit(find), self._pool, encode)
+
+
+class _Encoded:
+    """A gradient whose frames are being made with it."""
+
+    __slots__ = ("_result", "size", "steps")
+
+    def __init__(self, size: int, steps: int, result: Job[tuple[Told | NotFinite, float]]) -> None:
+        self.size, self.steps, self._result = size, steps, result
+
+    def begin(self) -> None:
+        pass
+
+    def loss(self) -> float:
+        return self._result.result()[1]
+
+    def frames(self) -> Frames:
+        return _unless_not_finite(self._result.result()[0])
+
+
+class _Found:
+    """A gradient whose frames are made once the device has set to work on it."""
+
+    __slots__ = ("_encode", "_frames", "_pool", "_result", "size", "steps")
+
+    def __init__(
+        self,
+        size: int,
+        steps: int,
+        result: Job[tuple[Vector, float]],
+        pool: Pool[Tool],
+        encode: Callable[[Vector], Told | NotFinite],
+    ) -> None:
+        self.size, self.steps = size, steps
+        self._result, self._pool, self._encode = result, pool, encode
+        self._frames: Job[Told | NotFinite] | None = None
+
+    def begin(self) -> None:
+        result, encode = self._result, self._encode
+        self._frames = self._pool.submit(lambda tool: encode(result.awaited()[0]))
+
+    def loss(self) -> float:
+        return self._result.result()[1]
+
+    def frames(self) -> Frames:
+        if self._frames is None:
+            raise RuntimeError("nobody has begun to work on it")
+        return _unless_not_finite(self._frames.result())
+
+
+def _unless_not_finite(frames: Told | NotFinite) -> Frames:
+    if isinstance(frames, NotFinite):
+        raise frames
+    return frames
+
+
+def _score(theta: Vector, test: Examples, chunk: slice) -> Callable[[Tool], tuple[int, float]]:
+    return lambda tool: tool.scores.evaluate(theta, *test.batch(chunk))

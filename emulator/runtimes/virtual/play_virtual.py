@@ -1,0 +1,200 @@
+"""A whole run in virtual time: no engine, no root, one process."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ... import models
+from ...calibration import calibrated
+from ...codecs.base import Codec, Encoder
+from ...core.parameters import Parameters, State
+from ...core.server import ParameterServer, Stop
+from ...datasets import DATASETS
+from ...learners.export import exported
+from ...log.writing import RunLog, read
+from ...machine.host import Host
+from ...machine.host import cores as usable
+from ...node.checkpoint import Checkpoints, save
+from ...run.conductor import View, run
+from ...run.data_split import Hands
+from ...run.folder import create
+from ...run.preflight import preflight
+from ...run.session import Ending, Session
+from ...scenario import Scenario, timeline
+from ...world.roles import EVALUATOR
+from .learning.prefetching import Learning, Reader, Training, Unwrapped, tools
+from .learning.traffic_only import Expected, Nobody, Unchanged
+from .virtual_runtime import VirtualRuntime
+
+PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
+SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
+
+
+def play(
+    scenario: Scenario, runs: Path, view: View, *, cores: int | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Play the scenario; the run's folder and its summary.
+
+    What is missing is found before anything is made. `cores` threads find gradients (None: as many
+    as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
+    """
+    if scenario.virtual.learner != "none":
+        view.progress("data")
+    hands = preflight(scenario, "virtual").require()
+    resolved = resolve(scenario, view)
+    learning, encoder, codec, state = _learners(resolved, hands, view, cores)
+    planned = tuple(timeline(resolved))
+    session = Session(resolved, planned, create(scenario.name, runs), "virtual")
+    world = _World(session, learning, encoder, codec, state, view)
+    return world.play()
+
+
+def resolve(scenario: Scenario, view: View) -> Scenario:
+    """The scenario with its laws of work known: those it leaves open as calibrated on this host."""
+    virtual, training = scenario.virtual, scenario.training
+    if virtual.open:
+        found = calibrated(
+            training.model,
+            training.batch_size,
+            training.codec,
+            view.progress,
+            error_feedback=training.error_feedback,
+        )
+        virtual = virtual.filled(step=found.step, boot=found.boot, serve=found.serve)
+    return scenario.model_copy(update={"virtual": virtual})
+
+
+def _learners(
+    scenario: Scenario, hands: Hands | None, view: View, cores: int | None
+) -> tuple[Learning, Encoder, Codec, State]:
+    training, learner = scenario.training, scenario.virtual.learner
+    model = models.find(training.model)
+    initial = model.initial(scenario.seed)
+    if hands is None:
+        expected = Expected(training.codec, model.layout)
+        return Nobody(model.layout.size, _steps(scenario)), expected, expected, Unchanged(initial)
+    graph = None
+    if learner == "tensorflow":
+        view.progress("graphs")
+        graph = exported(training.model)
+    make = tools(learner, model.layout, graph)
+    made = [make() for _ in range(cores or usable())]
+    state = Parameters(
+        initial,
+        training.learning_rate,
+        training.modulation.start(model.layout),
+        optimizer=training.optimizer,
+    )
+    return Training(scenario, hands, made), Unwrapped(), Reader(training.codec), state
+
+
+def _steps(scenario: Scenario) -> int:
+    """Mini-batches between a model and its update where no data is dealt: for all the same."""
+    training = scenario.training
+    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    return training.local.batches(examples, training.batch_size)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without searches for garbage in circles: there is none, and a fleet takes long to search."""
+    before = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if before:
+            gc.enable()
+
+
+class _World:
+    """Everything that one run is made of."""
+
+    def __init__(
+        self,
+        session: Session,
+        learning: Learning,
+        encoder: Encoder,
+        codec: Codec,
+        state: State,
+        view: View,
+    ) -> None:
+        self._session, self._view = session, view
+        self._scenario, self._folder = session.scenario, session.folder
+        self._learning, self._encoder, self._codec, self._state = learning, encoder, codec, state
+        self._layout = models.find(session.scenario.training.model).layout
+        self._runtime: VirtualRuntime | None = None
+
+    def play(self) -> tuple[Path, dict[str, Any]]:
+        sink = self._folder.records.open("wb")
+        self._log = RunLog(sink, self._view.record)
+        self._flush = sink.flush
+        try:
+            return self._session.play(self._happen, self._finish)
+        finally:
+            with suppress(OSError):  # what was not flushed, on a disk that is said to be full
+                sink.close()
+
+    def _happen(self) -> None:
+        self._session.describe(
+            Host.here(),
+            PACKAGES,
+            shaping=SERVED,
+            tcp="modelled" if self._scenario.virtual.tcp else "ideal",
+            encrypted=self._scenario.server.encrypt,
+        )
+        server = self._server()
+        self._runtime = VirtualRuntime(
+            self._scenario,
+            server,
+            self._learning,
+            self._encoder,
+            self._log,
+            self._view,
+            self._chores(server),
+        )
+        with _uncollected():
+            run(self._scenario, self._session.timeline, self._runtime)
+
+    def _server(self) -> ParameterServer:
+        scenario, stop = self._scenario, self._scenario.stop
+        workers = frozenset(device.name for device in scenario.nodes)
+        return ParameterServer(
+            self._state,
+            layout=self._layout,
+            codec=self._codec,
+            synchronizer=scenario.training.synchronization.start(
+                workers, scenario.seed, self._learning.examples
+            ),
+            workers=workers,
+            evaluator=EVALUATOR if self._learning.scores else None,
+            every=scenario.evaluate.every,
+            stop=Stop(
+                stop.updates,
+                None if stop.accuracy is None else float(stop.accuracy),
+                None if stop.time is None else float(stop.time),
+            ),
+            log=self._log,
+            now=0.0,
+            encrypted=scenario.server.encrypt,
+            pulls=scenario.training.pull.start(self._layout),
+        )
+
+    def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
+        checkpoint, model = self._scenario.server.checkpoint, self._folder.path / "model.npz"
+        if checkpoint is None or not self._learning.scores:
+            return ()
+        return (Checkpoints(server, float(checkpoint.every), model, self._log),)
+
+    def _finish(self, ending: Ending | None) -> dict[str, Any]:
+        """Whatever happened, the folder is complete, and says how it ended."""
+        if ending:
+            now = self._runtime.now if self._runtime else 0.0
+            self._log.write(now, "stop", **ending.facts())
+        self._flush()
+        state, model = self._state, self._folder.path / "model.npz"
+        if self._learning.scores:
+            save(model, state.snapshot(), state.version, self._layout)
+        return self._session.conclude(read(self._folder.records))

@@ -1,0 +1,329 @@
+"""A scenario in virtual time: the same stories and the same server, a heap instead of a network."""
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+from ...codecs.base import Encoder, Vector
+from ...core import wire
+from ...core.evaluator import evaluator
+from ...core.heartbeat import Heartbeat
+from ...core.messages import Message, Model, Patch, Pull, Request, Update
+from ...core.server import ParameterServer, Replies
+from ...core.survivors import NONE_LEFT, SETTLE, Survivors
+from ...core.worker import worker
+from ...errors import WireError
+from ...faults import FAULTS, Hazard
+from ...faults.hazard import stream
+from ...log.writing import RunLog
+from ...pulls import Delta
+from ...run.conductor import View
+from ...scenario import Scenario
+from ...scenario.timeouts import patience, slowest
+from ...world.actions import Action, Strikes, Verb
+from ...world.laws import Law
+from ...world.roles import EVALUATOR
+from .clock.alarms import Alarms
+from .clock.heap import Heap
+from .device.cpu_quota import Quota
+from .device.receive_cost import packet, reception
+from .device.virtual_device import Node
+from .learning.prefetching import Learning
+from .links.network import acknowledgements, lay
+from .meter import Meter
+from .serving_time import Processor
+
+SLICE = 500
+"""Events between two looks at the real clock."""
+
+BEAT = 0.1
+"""Real seconds between two beats of whoever looks on."""
+
+
+class Chore(Protocol):
+    """Something that is done beside the protocol, when it is due."""
+
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> None: ...
+
+
+class VirtualRuntime:
+    """One run of a scenario on a heap; nothing in it waits for the real clock."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        server: ParameterServer,
+        learning: Learning,
+        encoder: Encoder,
+        log: RunLog,
+        view: View,
+        chores: Sequence[Chore] = (),
+    ) -> None:
+        """The scenario's `virtual.step` and `virtual.boot` are laws by now; `encoder` is what the
+        stories encode their stand-ins with."""
+        step, boot = scenario.virtual.step, scenario.virtual.boot
+        if step is None or boot is None:
+            raise TypeError("virtual.step and virtual.boot must be known")
+        self.heap = Heap()
+        self.alarms = Alarms(self.heap)
+        self.seed = scenario.seed
+        self.step: Law = step
+        self._boot_law: Law = boot
+        self._processor = Processor(scenario.virtual.serve, scenario.seed)
+        self._scenario, self.server, self._learning = scenario, server, learning
+        self._encoder, self._log, self._view = encoder, log, view
+        self._chores = chores
+        self._size = server.layout.size
+        self._encrypted = scenario.server.encrypt
+        self._patched = isinstance(scenario.training.pull, Delta)
+        self.ways = lay(self.heap, scenario)
+        self._nodes: dict[str, Node] = {}
+        self._strikes: dict[str, Strikes] = {}
+        self._severed: dict[str, float] = {}
+        self._ending = False  # no device is left, and the end is planned
+        self._deadline = math.inf  # the server's earliest that is planned
+        self._beaten = 0.0
+        self._meter: Meter | None = None  # until the run has begun
+        self._evaluated = [0, 0]  # bytes of messages that the evaluator has sent, and was sent
+
+    # -- Runtime ---------------------------------------------------------------------------------
+
+    def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
+        self._survivors = survivors
+        self._timeout = Heartbeat.fit(slowest(scenario, 4 * self._size)).timeout
+        self._patience = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
+        self._view.progress(f"{len(scenario.nodes)} devices")
+        self._populate(scenario)
+        self._arm()
+        while self.server.zero is None and not self.heap.halted:
+            self.heap.run(math.inf, 1)
+        acknowledged = acknowledgements(scenario)
+        meter = Meter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
+        self._meter = meter
+        self._sample(meter)
+        for chore in self._chores:
+            self._plan(chore)
+
+    def wait(self, until: float) -> bool:
+        zero = self._zero
+        self._end_without_survivors()
+        while not self.heap.run(zero + until, SLICE):
+            self._beat()
+        self._beat()
+        if until == math.inf and not self.heap.halted:
+            self._end("nothing is left that could happen")
+        return not self.heap.halted
+
+    def perform(self, action: Action, planned: float) -> None:
+        self._obey(self._nodes[action.node], action.verb, action.fault, planned)
+
+    def cancel(self, reason: str = "canceled") -> None:
+        self.heap.halted = True
+
+    def teardown(self) -> None:
+        if self._meter:
+            self._meter.sample(self.now)
+        self._learning.close()
+
+    @property
+    def now(self) -> float:
+        """Emulated seconds into the run."""
+        return self.heap.now - self._zero
+
+    @property
+    def _zero(self) -> float:
+        return self.server.zero or 0.0
+
+    def _sample(self, meter: Meter) -> None:
+        meter.sample(self.now)
+        self.heap.at(self.heap.now + meter.interval, self._sample, meter)
+
+    def _plan(self, chore: Chore) -> None:
+        due = chore.deadline()
+        if due is not None:
+            self.heap.at(due, self._do, chore)
+
+    def _do(self, chore: Chore) -> None:
+        chore.tick(self.heap.now)
+        self._plan(chore)
+
+    # -- the world -------------------------------------------------------------------------------
+
+    def _populate(self, scenario: Scenario) -> None:
+        devices = iter(scenario.nodes)
+        sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
+        for index, (group, ways) in enumerate(zip(scenario.devices, self.ways, strict=True)):
+            received = reception(group.link.down, sent)
+            for number in range(len(group.names)):
+                device = next(devices)
+                node = Node(self, device.name, ways, number)
+                node.patience = self._patience[index]
+                if device.cpu is not None and device.cpu < 1:
+                    node.quota, node.reception = Quota(device.cpu), received
+                node.hazards = device.hazards
+                self._nodes[device.name] = node
+        for node in self._nodes.values():
+            self._boot(node, 0)
+        self._start_evaluator()
+
+    def _start_evaluator(self) -> None:
+        if not self._learning.scores:
+            return
+        node = self._nodes[EVALUATOR] = Node(self, EVALUATOR, None, 0)
+        node.begin(evaluator(EVALUATOR, 0, self._size, math.inf))
+
+    def _boot(self, node: Node, incarnation: int) -> None:
+        """Begin its story, unless it has died on the way."""
+        if incarnation != node.incarnation:
+            return
+        if node.hazards:
+            node.hazard = Hazard(node.hazards, stream(self.seed, node.name, incarnation))
+        node.pupil = self._learning.pupil(node.name, incarnation)
+        node.begin(worker(node.name, incarnation, self._encoder, self._size, node.patience))
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def carry(self, node: Node, message: Request) -> None:
+        if self._patched and isinstance(message, Pull):
+            message = replace(message, held=node.held)
+        size = wire.size(message, encrypted=self._encrypted)
+        if node.ways is None:
+            self._evaluated[0] += size
+            self.heap.at(self.heap.now, self._serve, message)
+        else:
+            node.ways.up.send(node.number, size, self._serve, message)
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        return self._learning.evaluate(theta)
+
+    def _serve(self, message: Request) -> None:
+        now = self.heap.now
+        if isinstance(message, Update):
+            self._processor.take(now)
+        try:
+            replies = self.server.receive(message, now)
+        except WireError as error:
+            self.server.refuse(message.node, str(error), now)
+        else:
+            self._send(replies)
+        self._arm()
+
+    def _send(self, replies: Replies) -> None:
+        now = self.heap.now
+        free = self._processor.free(now)
+        for name, reply in replies:
+            node, size = self._nodes[name], wire.size(reply, encrypted=self._encrypted)
+            if node.ways is None:
+                self._evaluated[1] += size
+                self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
+            elif self.out_of_reach(node):
+                self.server.unsent(name, reply, now)
+            elif node.pupil is not None:  # else there is nobody, which the server cannot know
+                if isinstance(reply, Model | Patch):
+                    # no step comes between an answer and its way, so it is of this very version
+                    foreseen: Any = node.pupil.foresee(self.server.pulled())
+                    reply = Model(reply.ticket, reply.version, foreseen)
+                if free > now:
+                    self.heap.at(free, self._answer, node, node.incarnation, reply, size)
+                else:
+                    self._answer(node, node.incarnation, reply, size)
+
+    def _answer(self, node: Node, incarnation: int, reply: Message, size: int) -> None:
+        if incarnation == node.incarnation:
+            node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
+
+    def out_of_reach(self, node: Node) -> bool:
+        if not self._severed:
+            return False
+        return self.heap.now - self._severed.get(node.name, math.inf) >= self._timeout
+
+    def _arm(self) -> None:
+        """Plan what the server wants to be called for; and when it is over, all is."""
+        if self.server.over:
+            self.heap.halted = True
+            return
+        due = self.server.deadline()
+        if due is not None and due < self._deadline:
+            self._deadline = due
+            self.heap.at(due, self._tick)
+
+    def _tick(self) -> None:
+        self._deadline = math.inf
+        self._send(self.server.tick(self.heap.now))
+        self._arm()
+
+    # -- faults ----------------------------------------------------------------------------------
+
+    def strike(self, node: Node) -> bool:
+        struck = node.hazard.strike() if node.hazard else None
+        if struck is None:
+            return False
+        kind, lasts = struck
+        fault = FAULTS[kind]()
+        self._obey(node, fault.begin(node.name).verb, kind, self.now)
+        if lasts is None:
+            self._survivors.lost(node.name)
+            self._end_without_survivors()
+        else:
+            end = fault.end(node.name).verb
+            self.heap.at(self.heap.now + lasts, self._return, node, end, kind)
+        return node.story is None
+
+    def _return(self, node: Node, verb: Verb, kind: str) -> None:
+        self._obey(node, verb, kind, self.now)
+
+    def _obey(self, node: Node, verb: Verb, fault: str, planned: float) -> None:
+        strikes = self._strikes.setdefault(node.name, Strikes())
+        if strikes.changes(verb):
+            {"kill": self._kill, "start": self._start, "sever": self._sever, "mend": self._mend}[
+                verb
+            ](node, strikes)
+            what = "boot" if verb == "start" else verb
+            self._log.write(self.now, what, node=node.name, fault=fault, planned=planned)
+
+    def _kill(self, node: Node, strikes: Strikes) -> None:
+        node.die()
+        node.links.drop(node.number)
+        self._severed.pop(node.name, None)
+
+    def _start(self, node: Node, strikes: Strikes) -> None:
+        if strikes.severed:
+            self._sever(node, strikes)
+        self.heap.at(node.done(self._boot_law), self._boot, node, node.incarnation)
+
+    def _sever(self, node: Node, strikes: Strikes) -> None:
+        if not strikes.off:
+            self._severed[node.name] = self.heap.now
+            node.links.cut(node.number)
+
+    def _mend(self, node: Node, strikes: Strikes) -> None:
+        if strikes.off:
+            return
+        gone = self.out_of_reach(node)
+        del self._severed[node.name]
+        if not gone:
+            node.links.mend(node.number)
+            return
+        if not node.links.reconnect(node.number):  # else its last question is yet to leave
+            node.renew()
+
+    # -- the end ---------------------------------------------------------------------------------
+
+    def _end_without_survivors(self) -> None:
+        """Once every device is gone for good, plan the end."""
+        if self._survivors.none and not self._ending:
+            self._ending = True
+            self.heap.at(self.heap.now + SETTLE, self._end, NONE_LEFT)
+
+    def _end(self, detail: str) -> None:
+        self.server.end("failed", self.heap.now, detail)
+        self.heap.halted = True
+
+    def _beat(self) -> None:
+        if time.monotonic() - self._beaten > BEAT:
+            self._beaten = time.monotonic()
+            self._view.beat(self.now)

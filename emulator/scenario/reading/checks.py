@@ -1,0 +1,132 @@
+"""What takes more than one key to see: names taken twice, faults that hit nobody, misfits.
+
+They look at the plain data, so they find their mistakes beside those of single values.
+"""
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import TypeAdapter, ValidationError
+
+from ...codecs import AnyCodec, refusal
+from ...datasets import DATASETS
+from ...datasets.split import Dirichlet, Mixture, Shards
+from ...did_you_mean import meant
+from ...models import MODELS
+from ..devices import MOST, RESERVED, names
+from ..fields import Kinds
+from .document import Document
+
+_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
+
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
+
+
+def check(document: Document) -> None:
+    _model_fits(document)
+    _split_fits(document)
+    _feedback_fits(document)
+    groups = list(_groups(document))
+    _one_name_each(document, groups)
+    _steps_have_gradients(document, groups)
+    _faults_hit(document, groups)
+
+
+def _model_fits(document: Document) -> None:
+    dataset, model = document.at(("training", "dataset")), document.at(("training", "model"))
+    if not (isinstance(dataset, str) and dataset in DATASETS):
+        return
+    if not (isinstance(model, str) and model in MODELS):
+        return
+    has, takes = DATASETS[dataset].task, MODELS[model].task
+    if has != takes:
+        fitting = [name for name, one in MODELS.items() if one.task == has]
+        document.complain(
+            ("training", "model"),
+            f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
+        )
+
+
+def _split_fits(document: Document) -> None:
+    dataset, split = document.at(("training", "dataset")), document.at(("training", "split"))
+    kind = split.get("kind") if isinstance(split, dict) else split
+    if not (isinstance(dataset, str) and dataset in DATASETS):
+        return
+    if DATASETS[dataset].task.answers and kind in _BY_CLASS:
+        document.complain(
+            ("training", "split"),
+            f"{kind!r} goes by an example's class, and those of {dataset!r} have none: use iid",
+        )
+
+
+def _feedback_fits(document: Document) -> None:
+    """Error feedback goes around a codec that has none of its own."""
+    if document.at(("training", "error_feedback")) is not True:
+        return
+    try:
+        codec: AnyCodec = _CODEC.validate_python(document.at(("training", "codec")))
+    except ValidationError:
+        return  # which is told where the codec is read
+    if reason := refusal(codec):
+        document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
+
+
+def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
+    """Index, name and devices of each group whose name and count can be read."""
+    groups = document.at(("devices",))
+    for index in range(len(groups) if isinstance(groups, list) else 0):
+        name = document.at(("devices", index, "name"))
+        count = document.at(("devices", index, "count"))
+        if not isinstance(name, str):
+            continue
+        whole = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= MOST
+        yield index, name, names(name, count if whole else None)
+
+
+def _one_name_each(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    owner: dict[str, int] = {}
+    for index, name, devices in groups:
+        taken = next((one for one in (name, *devices) if one in owner), None)
+        if taken is not None:
+            document.complain(
+                ("devices", index, "name"),
+                f"{taken!r} is the name of devices[{owner[taken]}] too: a name is for one",
+            )
+        for one in (name, *devices):
+            owner.setdefault(one, index)
+
+
+def _steps_have_gradients(
+    document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
+) -> None:
+    """Softsync's n is at most λ; which is not known where devices are misspelt."""
+    splits = document.at(("training", "synchronization", "splits"))
+    devices = sum(len(devices) for _, _, devices in groups)
+    if any(one.mark.address[:1] == ("devices",) for one in document.mistakes):
+        return
+    if isinstance(splits, int) and splits > devices:
+        document.complain(
+            ("training", "synchronization", "splits"),
+            f"{splits} steps want a gradient each, there are {devices} devices: "
+            f"write {devices} or less",
+        )
+
+
+def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    known = list(dict.fromkeys(one for _, name, devices in groups for one in (name, *devices)))
+    faults = document.at(("faults",))
+    for number in range(len(faults) if isinstance(faults, list) else 0):
+        address = ("faults", number, "nodes")
+        nodes = document.at(address)
+        if nodes == []:
+            document.complain(address, "is empty: say which devices it strikes")
+        for place, node in enumerate(nodes if isinstance(nodes, list) else ()):
+            if isinstance(node, str) and node not in known:
+                document.complain((*address, place), _nobody(node, known))
+
+
+def _nobody(node: str, known: list[str]) -> str:
+    if node in RESERVED:
+        return f"{node!r} is no device: faults strike devices only"
+    some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+    return f"{node!r} is no device{meant(node, known) or ': there are ' + some}"

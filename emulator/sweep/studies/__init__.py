@@ -1,0 +1,17 @@
+"""Studies: what a paper claims, played again in virtual time, each algorithm at its best.
+
+`python -m emulator.sweep.studies NAME` plays one into a folder; `python -m analysis.studies`
+makes a table of that. A study is a file here, a scenario, and a file in `analysis/studies/`.
+"""
+
+from collections.abc import Mapping
+
+from .adacomp import ADACOMP
+from .play_study import play
+from .pulls import PULLS
+from .residual import RESIDUAL
+from .study import Entry, Study
+
+STUDIES: Mapping[str, Study] = {study.name: study for study in (ADACOMP, RESIDUAL, PULLS)}
+
+__all__ = ["STUDIES", "Entry", "Study", "play"]
