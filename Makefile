@@ -53,7 +53,7 @@ table-residual: ## AdaComp by residuals against dense training, two models (docs
 table-pulls: ## 20 homes, whole models down to them or only what changed (docs/pulls.md)
 # Played in virtual time, on all cores; interrupted, they go on where they were.
 table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
-	$(BIN)/python -m emulator.sweep.studies $*
+	$(BIN)/emulate study $*
 	$(BIN)/python -m analysis.studies runs/studies/$*
 
 clean: ## remove what builds and tests left in this folder; runs/, .venv/ and downloads stay

@@ -1,4 +1,4 @@
-"""Before a run: `check` the scenario, print the `schema`, see the `doctor`."""
+"""`emulate check`: what a scenario means, and whether this host can carry it."""
 
 import json
 import sys
@@ -110,48 +110,3 @@ def _step(scenario: "Scenario") -> "Step | None":
         error_feedback=training.error_feedback,
     )
     return None if found is None else Step(found.step.mean, "as calibrated on this host")
-
-
-@click.command(short_help="The JSON schema of scenario files, for editors.")
-def schema() -> None:
-    """Print the JSON schema of scenario files, for editors that complete and check as you type.
-
-    For editors with the YAML language server, put
-    `# yaml-language-server: $schema=scenario.schema.json` into the scenario.
-
-    \b
-    emulate schema > scenario.schema.json
-    """
-    from ..scenario import schema as describe
-
-    click.echo(json.dumps(describe(), indent=2))
-
-
-@click.command(short_help="What this machine has of what runs need, and what it lacks.")
-@JSON_OPTION
-def doctor(as_json: bool) -> None:
-    """Say what this machine has of what runs need, and how to get what it lacks.
-
-    Looks at memory, data, the Docker engine, the image, what the kernel can do to packets, and
-    what earlier runs have left behind. The exit code is 1 if a run could not be played.
-    """
-    from .doctor import examine
-
-    findings = examine()
-    if as_json:
-        click.echo(json.dumps([finding.plain() for finding in findings], indent=2))
-    else:
-        for finding in findings:
-            word, colour = _MARKS[finding.ok, finding.optional]
-            click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
-            if finding.remedy:
-                click.echo(f"{'':15} -> {finding.remedy}")
-    sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
-
-
-_MARKS = {
-    (True, True): ("ok  ", "green"),
-    (True, False): ("ok  ", "green"),
-    (False, True): ("note", "yellow"),
-    (False, False): ("MISS", "red"),
-}

@@ -1,164 +1,18 @@
-"""Runs as they are and were: list, stop, clean."""
+"""`emulate clean`: remove what dead runs have left in the engine."""
 
 import json
-import os
-import signal
 import sys
-import time
-from collections.abc import Iterable, Iterator
-from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import EmulatorError
-from ..run.folder import conductor, find, folders
-from ..run.results import read_json
-from .compare import short
-from .options import JSON_OPTION, RUNS_OPTION
+from ..run.folder import conductor
+from .options import JSON_OPTION
+from .pages import short
 
 if TYPE_CHECKING:
     from ..runtimes.docker.owners import Owner
-
-PATIENCE = 90.0
-"""Seconds that a run may take to end when it is told to."""
-
-_NUMBER_OR_NONE = (int, float, type(None))
-_FACTS: dict[str, tuple[type, ...]] = {
-    "outcome": (str,),
-    "updates": (int,),
-    "final_accuracy": _NUMBER_OR_NONE,
-    "compression_ratio": _NUMBER_OR_NONE,
-    "duration_s": (int, float),
-}
-"""What a summary tells of a run in the list, and the types that its values may have."""
-
-
-@click.command("list", short_help="The runs, the newest last.")
-@RUNS_OPTION
-@JSON_OPTION
-def list_(runs: Path, as_json: bool) -> None:
-    """Show the runs, the newest last: how each went, and the id that other commands take.
-
-    A run whose summary or manifest is damaged is left out, and named on standard error.
-
-    \b
-    emulate list
-    emulate list --json | jq '.[] | select(.outcome == "failed") | .run'
-    """
-    rows = list(_rows(folders(runs)))
-    if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    elif not rows:
-        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
-    else:
-        _print(rows)
-
-
-def _rows(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
-    for path in paths:
-        try:
-            yield _row(path)
-        except EmulatorError as error:
-            click.echo(f"emulate: left out: {error}", err=True)
-
-
-def _row(path: Path) -> dict[str, Any]:
-    started, _, id = path.name.rpartition("-")
-    return {
-        "run": f"{path.parent.name}/{path.name}",
-        "id": id,
-        "scenario": path.parent.name,
-        "started": started,
-        **_facts(path),
-    }
-
-
-def _facts(path: Path) -> dict[str, Any]:
-    """Return the facts of a run. Raises an EmulatorError if one of its files is damaged."""
-    file = path / "summary.json"
-    if (path / "manifest.json").exists():
-        read_json(path / "manifest.json")
-    if not file.exists():
-        alive = conductor(path) is not None
-        return dict.fromkeys(_FACTS) | {"outcome": "running" if alive else "unfinished"}
-    summary = read_json(file)
-    for name, types in _FACTS.items():
-        if name not in summary:
-            raise EmulatorError(f"{file}: {name} is missing")
-        if not isinstance(summary[name], types):
-            words = "a text" if str in types else "a number"
-            raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
-    return {name: summary[name] for name in _FACTS}
-
-
-def _print(rows: list[dict[str, Any]]) -> None:
-    from .tables import console, table
-
-    shown = table(
-        "id", "scenario", "started (UTC)", "outcome", "updates", "accuracy", "fewer bytes"
-    )
-    shown.add_column("lasted")
-    for row in rows:
-        shown.add_row(
-            row["id"],
-            row["scenario"],
-            _when(row["started"]),
-            row["outcome"],
-            _or_dash(row["updates"], "{}"),
-            _or_dash(row["final_accuracy"], "{:.2%}"),
-            _or_dash(row["compression_ratio"], "{:.1f}x"),
-            _or_dash(row["duration_s"], "{:.0f} s"),
-        )
-    console().print(shown)
-
-
-def _when(stamp: str) -> str:
-    """`20261121T105633Z` as people write it."""
-    if len(stamp) != len("20261121T105633Z"):
-        return stamp
-    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"
-
-
-def _or_dash(value: Any, form: str) -> str:
-    return "-" if value is None else form.format(value)
-
-
-@click.command(short_help="End a run now, and keep its results.")
-@click.argument("run")
-@RUNS_OPTION
-def stop(run: str, runs: Path) -> None:
-    """End RUN now: keep its results (its outcome is `stopped`), and leave no container behind.
-
-    RUN is a run folder, the id at its end, or a scenario's name for its latest run. Returns when
-    the run has ended.
-
-    \b
-    emulate stop quickstart
-    """
-    path = find(run, runs)
-    pid = conductor(path)
-    if pid is None:
-        raise EmulatorError(
-            f"{path.name} is not running (`emulate clean` removes what dead runs left behind)"
-        )
-    try:
-        os.kill(pid, signal.SIGUSR1)
-    except PermissionError as error:
-        raise EmulatorError(f"{path.name} is conducted by another user (process {pid})") from error
-    except ProcessLookupError:
-        pass  # it has just ended by itself
-    click.echo(f"stopping {path.name} ...")
-    until = time.monotonic() + PATIENCE
-    while conductor(path) == pid:
-        if time.monotonic() > until:
-            raise EmulatorError(
-                f"it has not ended within {PATIENCE:.0f} s: kill process {pid}, its containers "
-                "follow within a minute"
-            )
-        time.sleep(0.1)
-    click.echo(f"outcome      {_facts(path)['outcome']}")
 
 
 @click.command(short_help="Remove what dead runs have left in the engine.")

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .compare import drawable, runs_readable, short
 from .options import ON
 from .output import enduring
+from .pages import drawable, runs_readable, short
 from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:

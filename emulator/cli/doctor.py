@@ -1,12 +1,17 @@
-"""What runs need of a machine, looked up one by one, and what to do where it is missing."""
+"""`emulate doctor`: everything that runs need of a machine, each with its remedy."""
 
+import json
+import sys
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
+
+import click
 
 from .. import datasets
 from ..errors import EmulatorError
 from ..machine import installed
 from ..machine.host import Host, lacks_containers
+from .options import JSON_OPTION
 
 if TYPE_CHECKING:
     from ..shaping.features import Features
@@ -106,3 +111,31 @@ def _leftovers(runs: int) -> Finding:
         found = f"{runs} dead runs have left something in the engine"
         return Finding("leftovers", False, found, "emulate clean", True)
     return Finding("leftovers", True, "dead runs have left nothing", optional=True)
+
+
+@click.command(short_help="What this machine has of what runs need, and what it lacks.")
+@JSON_OPTION
+def doctor(as_json: bool) -> None:
+    """Say what this machine has of what runs need, and how to get what it lacks.
+
+    Looks at memory, data, the Docker engine, the image, what the kernel can do to packets, and
+    what earlier runs have left behind. The exit code is 1 if a run could not be played.
+    """
+    findings = examine()
+    if as_json:
+        click.echo(json.dumps([finding.plain() for finding in findings], indent=2))
+    else:
+        for finding in findings:
+            word, colour = _MARKS[finding.ok, finding.optional]
+            click.echo(f"{click.style(word, fg=colour)} {finding.what:<10} {finding.found}")
+            if finding.remedy:
+                click.echo(f"{'':15} -> {finding.remedy}")
+    sys.exit(0 if all(finding.ok or finding.optional for finding in findings) else 1)
+
+
+_MARKS = {
+    (True, True): ("ok  ", "green"),
+    (True, False): ("ok  ", "green"),
+    (False, True): ("note", "yellow"),
+    (False, False): ("MISS", "red"),
+}

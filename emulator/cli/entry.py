@@ -7,12 +7,19 @@ import click
 from ..errors import EmulatorError, ScenarioError
 from ..run.cancel import Canceled
 from .calibrate import calibrate
-from .check import check, doctor, schema
-from .clean import clean, list_, stop
-from .compare import compare, report
+from .check import check
+from .clean import clean
+from .compare import compare
+from .doctor import doctor
+from .list import list_
 from .logs import logs
-from .run import node, run
+from .node import node
+from .report import report
+from .run import run
+from .schema import schema
 from .show_algorithms import algorithms
+from .stop import stop
+from .study import study
 from .sweep import sweep
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -55,6 +62,7 @@ for command in (
     compare,
     schema,
     algorithms,
+    study,
     node,
 ):
     commands.add_command(command)

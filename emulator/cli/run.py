@@ -1,4 +1,4 @@
-"""Play a scenario: `run`; and `node`, what every container runs."""
+"""`emulate run`: play a scenario."""
 
 import json
 import sys
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import HostError
 from ..log.summary import BEGINNINGS
 from ..log.targets import percent
 from ..log.writing import read
 from ..run.cancel import canceling
-from .compare import page, short
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
+from .pages import page, short
 from .watching.progress import Progress, amount
 
 if TYPE_CHECKING:
@@ -134,17 +133,3 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
     for why in summary["left"]:
         line("WARNING", why)
     line("run", str(short(folder)))
-
-
-@click.command(short_help="What every container runs; not for you to type.")
-def node() -> None:
-    """Be a node, as /etc/emulate/node.json says: what every container runs.
-
-    It shapes the container's own network, so it has no business anywhere else.
-    """
-    from ..node.config import PATH
-    from ..node.supervisor import main
-
-    if not PATH.is_file():
-        raise HostError(f"there is no {PATH}: a node runs in a container that `emulate run` made")
-    main()

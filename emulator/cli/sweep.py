@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..run.cancel import Canceled, canceling
-from .compare import short
 from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .output import enduring
+from .pages import short
 from .watching.progress import amount
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Studies: what a paper claims, played again in virtual time, each algorithm at its best.
 
-`python -m emulator.sweep.studies NAME` plays one into a folder; `python -m analysis.studies`
+`emulate study NAME` plays one into a folder; `python -m analysis.studies`
 makes a table of that. A study is a file here, a scenario, and a file in `analysis/studies/`.
 """
 

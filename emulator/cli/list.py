@@ -1,0 +1,115 @@
+"""`emulate list`: the runs, the newest last."""
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..errors import EmulatorError
+from ..run.folder import conductor, folders
+from ..run.results import read_json
+from .options import JSON_OPTION, RUNS_OPTION
+
+_NUMBER_OR_NONE = (int, float, type(None))
+
+
+_FACTS: dict[str, tuple[type, ...]] = {
+    "outcome": (str,),
+    "updates": (int,),
+    "final_accuracy": _NUMBER_OR_NONE,
+    "compression_ratio": _NUMBER_OR_NONE,
+    "duration_s": (int, float),
+}
+"""What a summary tells of a run in the list, and the types that its values may have."""
+
+
+@click.command("list", short_help="The runs, the newest last.")
+@RUNS_OPTION
+@JSON_OPTION
+def list_(runs: Path, as_json: bool) -> None:
+    """Show the runs, the newest last: how each went, and the id that other commands take.
+
+    A run whose summary or manifest is damaged is left out, and named on standard error.
+
+    \b
+    emulate list
+    emulate list --json | jq '.[] | select(.outcome == "failed") | .run'
+    """
+    rows = list(_rows(folders(runs)))
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    elif not rows:
+        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
+    else:
+        _print(rows)
+
+
+def _rows(paths: Iterable[Path]) -> Iterator[dict[str, Any]]:
+    for path in paths:
+        try:
+            yield _row(path)
+        except EmulatorError as error:
+            click.echo(f"emulate: left out: {error}", err=True)
+
+
+def _row(path: Path) -> dict[str, Any]:
+    started, _, id = path.name.rpartition("-")
+    return {
+        "run": f"{path.parent.name}/{path.name}",
+        "id": id,
+        "scenario": path.parent.name,
+        "started": started,
+        **facts(path),
+    }
+
+
+def facts(path: Path) -> dict[str, Any]:
+    """Return the facts of a run. Raises an EmulatorError if one of its files is damaged."""
+    file = path / "summary.json"
+    if (path / "manifest.json").exists():
+        read_json(path / "manifest.json")
+    if not file.exists():
+        alive = conductor(path) is not None
+        return dict.fromkeys(_FACTS) | {"outcome": "running" if alive else "unfinished"}
+    summary = read_json(file)
+    for name, types in _FACTS.items():
+        if name not in summary:
+            raise EmulatorError(f"{file}: {name} is missing")
+        if not isinstance(summary[name], types):
+            words = "a text" if str in types else "a number"
+            raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
+    return {name: summary[name] for name in _FACTS}
+
+
+def _print(rows: list[dict[str, Any]]) -> None:
+    from .tables import console, table
+
+    shown = table(
+        "id", "scenario", "started (UTC)", "outcome", "updates", "accuracy", "fewer bytes"
+    )
+    shown.add_column("lasted")
+    for row in rows:
+        shown.add_row(
+            row["id"],
+            row["scenario"],
+            _when(row["started"]),
+            row["outcome"],
+            _or_dash(row["updates"], "{}"),
+            _or_dash(row["final_accuracy"], "{:.2%}"),
+            _or_dash(row["compression_ratio"], "{:.1f}x"),
+            _or_dash(row["duration_s"], "{:.0f} s"),
+        )
+    console().print(shown)
+
+
+def _when(stamp: str) -> str:
+    """`20261121T105633Z` as people write it."""
+    if len(stamp) != len("20261121T105633Z"):
+        return stamp
+    return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"
+
+
+def _or_dash(value: Any, form: str) -> str:
+    return "-" if value is None else form.format(value)
