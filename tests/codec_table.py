@@ -15,7 +15,6 @@ from emulator.codecs import (
     Codec,
     Dryden,
     EFSignSGD,
-    Gradient,
     OneBit,
     Place,
     RandomK,
@@ -23,10 +22,10 @@ from emulator.codecs import (
     Strom,
     TernGrad,
     Threshold,
-    Vector,
 )
 from emulator.layout import Layout, Variable
 from emulator.units import Fraction
+from emulator.vectors import Gradient, Vector
 
 F = np.float32
 Naive = Callable[[Vector], Vector]

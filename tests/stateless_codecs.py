@@ -8,9 +8,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from emulator.codecs import Dense, TopK, Vector
+from emulator.codecs import Dense, TopK
 from emulator.layout import Layout, Variable
 from emulator.units import Fraction
+from emulator.vectors import Vector
 
 
 def layout(*sizes: int) -> Layout:

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from emulator.chance import stream
-from emulator.codecs import AnyCodec, Dense, Place, Vector, encoder
+from emulator.codecs import AnyCodec, Dense, Place, encoder
 from emulator.core.messages import Message, Model, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
@@ -27,6 +27,7 @@ from emulator.log.writing import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
 from emulator.synchronization import AnySynchronization, local
+from emulator.vectors import Vector
 
 SIZE = 12
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))

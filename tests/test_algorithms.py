@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Dense, Place, SignSGD, TopK, Vector, encoder
+from emulator.codecs import Dense, Place, SignSGD, TopK, encoder
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter, Staleness
@@ -15,6 +15,7 @@ from emulator.optimizers import SGD, Adam, Sign
 from emulator.scenario.algorithms import ALGORITHMS, Algorithm, name_of
 from emulator.synchronization import Asynchronous, Barrier
 from emulator.units import Fraction
+from emulator.vectors import Vector
 
 LAYOUT = Layout(tuple(Variable(f"v{i}", (size,), "dense", i) for i, size in enumerate((24, 5, 1))))
 WORKERS = 4

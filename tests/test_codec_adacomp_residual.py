@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.codecs import AdaCompResidual, Gradient, Vector
+from emulator.codecs import AdaCompResidual
 from emulator.errors import WireError
 from emulator.layout import Layout
+from emulator.vectors import Gradient, Vector
 
 from .codec_table import layout, place, spread
 

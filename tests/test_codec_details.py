@@ -22,9 +22,9 @@ from emulator.codecs import (
     radix_packing,
     signs,
 )
-from emulator.codecs.base import NotFinite
 from emulator.errors import WireError
 from emulator.units import Fraction
+from emulator.vectors import NotFinite
 
 from .codec_table import layout, place, spread
 

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
-from emulator.codecs import NotFinite, Vector, encoder, refusal
+from emulator.codecs import encoder, refusal
 from emulator.codecs.decoded_frames import read
 from emulator.core import wire
 from emulator.core.messages import Update
 from emulator.errors import WireError
 from emulator.layout import Layout
+from emulator.vectors import NotFinite, Vector
 
 from .codec_table import ROWS, SMALL, Row, layout, place, rows, spread, updates
 

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter
 
 from emulator import codecs
-from emulator.codecs import Codec, Dense, Gradient, TopK, Vector
+from emulator.codecs import Codec, Dense, TopK
 from emulator.codecs.decoded_frames import read
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.units import Fraction
+from emulator.vectors import Gradient, Vector
 
 from .codec_table import spread
 from .stateless_codecs import CODECS, TABLE, gradients, layout

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Count, Indices, Vector, bits
+from emulator.codecs import Count, bits
 from emulator.codecs.indices import CODINGS, Coding, bitmap
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
+from emulator.vectors import Indices, Vector
 
 INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
 

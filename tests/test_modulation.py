@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import modulation
-from emulator.codecs import Gradient, Indices, Vector
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness, history
 from emulator.modulation.history import History
+from emulator.vectors import Gradient, Indices, Vector
 
 SIZE = 30
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))

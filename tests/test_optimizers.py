@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import optimizers
-from emulator.codecs import Gradient, Vector
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Staleness
 from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum, Sign
 from emulator.optimizers.base import SWEEP, Modulated
+from emulator.vectors import Gradient, Vector
 
 SIZE = 6
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))

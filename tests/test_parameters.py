@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from emulator.codecs import Gradient
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import AnyModulation, Constant, PerParameter, Staleness
+from emulator.vectors import Gradient
 
 LAYOUT = Layout((Variable("v", (4,), "dense", 0),))
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import pulls
-from emulator.codecs import Gradient
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.pulls import AnyPull, Coded, Delta, Dense, Holder, Pulls
 from emulator.pulls.changes import Changes
 from emulator.pulls.floats import Values
+from emulator.vectors import Gradient
 
 SIZE = 400
 LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Gradient, TopK, Vector
+from emulator.codecs import TopK
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.learners.batches import Batches
@@ -26,6 +26,7 @@ from emulator.synchronization import (
     Softsync,
 )
 from emulator.units import Fraction
+from emulator.vectors import Gradient, Vector
 
 from .story_world import LAYOUT, RATE, SIZE, Fleet, Squares
 

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from emulator.codecs import TopK, Vector, selection
+from emulator.codecs import TopK, selection
 from emulator.codecs.selection import largest
 from emulator.layout import Layout
 from emulator.units import Fraction
+from emulator.vectors import Vector
 
 from .stateless_codecs import gradients, layout, naive
 

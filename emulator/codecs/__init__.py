@@ -5,19 +5,9 @@ from typing import Any, TypeAlias
 
 from .. import plugins
 from ..plugins import plain
+from ..vectors import Buffer, Frames, Gradient, Indices, NotFinite, Vector
 from .adacomp_residual import AdaCompResidual
-from .base import (
-    Buffer,
-    Codec,
-    Count,
-    Encoder,
-    Frames,
-    Gradient,
-    Indices,
-    NotFinite,
-    Place,
-    Vector,
-)
+from .base import Codec, Count, Encoder, Place
 from .dense import Dense
 from .dgc import DGC
 from .dryden import Dryden

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
 from ..layout import Kind, Layout
-from .base import Codec, Gradient
+from ..vectors import Gradient
+from .base import Codec
 
 Accounting: TypeAlias = Callable[[Gradient, Layout], Mapping[Kind, float]]
 """Bytes of an update by the kind of layer that they are for."""

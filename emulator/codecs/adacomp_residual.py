@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Kind, Layout
+from ..vectors import Frames, Gradient, Indices, Vector
 from . import bins, bits, frame_checks
-from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .sparse import Sparse

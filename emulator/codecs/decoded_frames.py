@@ -1,7 +1,8 @@
 """Frames whose writer knows what a decoder makes of them."""
 
 from ..layout import Layout
-from .base import Buffer, Codec, Frames, Gradient
+from ..vectors import Buffer, Frames, Gradient
+from .base import Codec
 
 
 class Told(tuple[Buffer, ...]):

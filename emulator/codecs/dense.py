@@ -7,8 +7,9 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
+from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import Plain
 
 

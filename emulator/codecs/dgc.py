@@ -9,8 +9,9 @@ import numpy as np
 
 from ..layout import Layout
 from ..units import Fraction
+from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .decoded_frames import read
 from .feedback import BUILT_IN
 from .indices import IndexCoding

@@ -8,8 +8,9 @@ import numpy as np
 from ..errors import WireError
 from ..layout import Layout
 from ..units import Fraction
+from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks, signs
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 from .indices import CODINGS, IndexCoding
 from .selection import largest

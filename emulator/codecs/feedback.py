@@ -10,8 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from ..layout import Layout
+from ..vectors import Frames, Vector
 from . import frame_checks
-from .base import Codec, Encoder, Forgetful, Frames, Place, Vector
+from .base import Codec, Encoder, Forgetful, Place
 from .decoded_frames import read
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from .base import Buffer, Frames, NotFinite, Vector
+from ..vectors import Buffer, Frames, NotFinite, Vector
 
 _FLOAT = np.dtype("<f4")
 

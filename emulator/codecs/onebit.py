@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..layout import Layout
+from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
-from .base import Buffer
+from ..vectors import Buffer
 
 _WORD = np.dtype("<u8")
 _LARGEST = np.iinfo(_WORD).max

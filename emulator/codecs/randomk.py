@@ -9,8 +9,9 @@ from ..chance import stream
 from ..errors import WireError
 from ..layout import Layout
 from ..units import Fraction
+from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Frames, Gradient, Indices, NotFinite, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import Drawing
 
 _SEED = 8

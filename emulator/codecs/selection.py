@@ -10,8 +10,8 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from ..vectors import Indices, Vector
 from . import bits as packing
-from .base import Indices, Vector
 
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
 """All but the sign. Without it, the bits of floats order as the floats do, NaN above all."""

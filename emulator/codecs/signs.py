@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
-from .base import Buffer, Vector
+from ..vectors import Buffer, Vector
 
 _SIGN = np.uint32(31)
 

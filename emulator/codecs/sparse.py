@@ -12,8 +12,9 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
+from ..vectors import Frames, Gradient, Indices, Vector
 from . import frame_checks
-from .base import Count, Frames, Gradient, Indices, Vector
+from .base import Count
 from .decoded_frames import Told
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding

@@ -8,8 +8,9 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
+from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, radix_packing
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import Drawing
 
 _LEVELS = 3

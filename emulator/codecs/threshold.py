@@ -7,8 +7,9 @@ from typing import Literal
 import numpy as np
 
 from ..layout import Layout
+from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
-from .base import Count, Encoder, Frames, Gradient, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import Plain
 from .indices import IndexCoding
 from .selection import reaching

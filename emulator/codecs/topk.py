@@ -8,8 +8,9 @@ import numpy as np
 
 from ..layout import Layout
 from ..units import Fraction
+from ..vectors import Frames, Gradient, Indices, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Frames, Gradient, Indices, Place, Vector
+from .base import Count, Encoder, Place
 from .feedback import Plain
 from .indices import IndexCoding
 from .selection import largest

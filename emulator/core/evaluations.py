@@ -8,7 +8,7 @@ of its own, not at those of the moment at which its score comes in.
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ..codecs.base import Vector
+from ..vectors import Vector
 
 HELD = 64 << 20
 """Bytes of snapshots that may wait for the evaluator. One may wait, however large it is."""

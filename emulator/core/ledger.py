@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..codecs.accounting import accounting
-from ..codecs.base import Codec, Gradient
+from ..codecs.base import Codec
 from ..layout import Layout
 from ..log.writing import RunLog, microseconds
+from ..vectors import Gradient
 from . import wire
 from .evaluations import Snapshot
 from .messages import Model, Patch, Reply, Score, Update

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..codecs.base import Frames, Vector
+from ..vectors import Frames, Vector
 
 
 @dataclass(frozen=True, eq=False, slots=True)

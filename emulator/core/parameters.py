@@ -5,10 +5,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ..codecs.base import Gradient, Vector
 from ..modulation.base import Modulator
 from ..optimizers.base import Modulated, Optimizer
 from ..optimizers.sgd import SGD
+from ..vectors import Gradient, Vector
 
 _SGD = SGD()
 

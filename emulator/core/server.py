@@ -12,12 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from ..codecs.base import Codec, Vector
+from ..codecs.base import Codec
 from ..errors import WireError
 from ..layout import Layout
 from ..log.writing import RunLog
 from ..pulls import Dense, Pulls
 from ..synchronization.base import Synchronizer
+from ..vectors import Vector
 from .evaluations import Evaluations, Snapshot
 from .ledger import Arrival, Ledger
 from .messages import (

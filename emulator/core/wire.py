@@ -12,8 +12,9 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
-from ..codecs.base import Buffer, Count
+from ..codecs.base import Count
 from ..errors import WireError
+from ..vectors import Buffer
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Patch, Pull, Score, Update
 
 PARTS = 5

@@ -8,7 +8,8 @@ from collections.abc import Generator
 from itertools import count
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from ..codecs.base import Encoder, NotFinite, Vector
+from ..codecs.base import Encoder
+from ..vectors import NotFinite, Vector
 from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Update
 
 

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ..codecs.base import Vector
+from ..vectors import Vector
 
 
 class Learner(Protocol):

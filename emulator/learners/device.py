@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from ..codecs.base import Vector
 from ..datasets import shard
+from ..vectors import Vector
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
 from .local_steps import descend, draw, per_epoch

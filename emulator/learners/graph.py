@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codecs.base import Vector
 from ..layout import Layout
+from ..vectors import Vector
 from .tensors import Array
 from .tf_session import Session
 

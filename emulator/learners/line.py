@@ -3,8 +3,8 @@
 import numpy as np
 
 from ..chance import stream
-from ..codecs.base import Vector
 from ..layout import Layout, Variable
+from ..vectors import Vector
 
 
 class Line:

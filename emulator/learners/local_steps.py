@@ -11,7 +11,7 @@ from typing import Any, TypeVarTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codecs.base import Vector
+from ..vectors import Vector
 from .batches import Batches
 from .local_training import Local
 

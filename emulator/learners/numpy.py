@@ -10,9 +10,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codecs.base import Vector
 from ..layout import Layout
 from ..models import MODELS
+from ..vectors import Vector
 from .blas import one_thread
 from .tensors import Array
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chance import stream
-from ..codecs.base import Vector
 from ..layout import Layout, Variable
+from ..vectors import Vector
 from .task import Task
 
 

@@ -9,8 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from ..codecs.base import Gradient, Vector
 from ..layout import Layout
+from ..vectors import Gradient, Vector
 
 
 class Modulator(Protocol):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..codecs.base import Indices
+from ..vectors import Indices
 
 MEMORY = 512 << 20
 """Bytes that a history takes at most; beyond them it forgets the oldest segments."""

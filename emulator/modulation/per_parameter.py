@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..codecs.base import Gradient, Indices, Vector
 from ..layout import Layout
+from ..vectors import Gradient, Indices, Vector
 from .history import History, bound
 
 _NOTHING: Indices = np.empty(0, np.uint32)

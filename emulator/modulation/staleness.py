@@ -8,8 +8,8 @@ from typing import Literal
 
 import numpy as np
 
-from ..codecs.base import Gradient
 from ..layout import Layout
+from ..vectors import Gradient
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from ..codecs.base import Vector
 from ..core.server import ParameterServer
 from ..layout import Layout
 from ..log.writing import RunLog
+from ..vectors import Vector
 
 
 def save(path: Path, theta: Vector, version: int, layout: Layout) -> None:

@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..codecs.base import Gradient, Vector
+from ..vectors import Gradient, Vector
 
 TINY = np.float32(1e-30)
 """What decays below it is as good as nothing: no float32 that a model holds would feel it."""

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..codecs.base import Vector
+from ..vectors import Vector
 from .base import Modulated
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from ..codecs.base import Frames, Gradient, Vector
+from ..vectors import Frames, Gradient, Vector
 
 
 class Coded(NamedTuple):

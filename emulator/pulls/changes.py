@@ -6,7 +6,7 @@ from itertools import islice
 
 import numpy as np
 
-from ..codecs.base import Gradient, Indices
+from ..vectors import Gradient, Indices
 
 _ROOM = 4
 """How many times over the parameters are logged at most: who is so far behind needs them all."""

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..codecs.base import Gradient, Vector
 from ..codecs.indices import CODINGS
 from ..layout import Layout
+from ..vectors import Gradient, Vector
 from . import floats
 from .base import Coded, Pulls
 from .changes import Changes

@@ -4,8 +4,8 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..codecs.base import Buffer, Vector
 from ..errors import WireError
+from ..vectors import Buffer, Vector
 
 Values: TypeAlias = Literal["f32", "f16"]
 

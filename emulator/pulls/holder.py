@@ -1,9 +1,9 @@
 """The model that a worker holds, patched by what comes down."""
 
-from ..codecs.base import Frames, Vector
 from ..codecs.indices import CODINGS
 from ..errors import WireError
 from ..layout import Layout
+from ..vectors import Frames, Vector
 from . import floats
 from .floats import Values
 

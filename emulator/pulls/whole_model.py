@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..codecs.base import Gradient, Vector
 from ..layout import Layout
+from ..vectors import Gradient, Vector
 from . import floats
 from .base import Coded, Pulls
 from .floats import Values

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from emulator import datasets, models
-from emulator.codecs.base import Frames, Vector
 from emulator.codecs.decoded_frames import read
 from emulator.core.parameters import Parameters
 from emulator.learners.export import exported
 from emulator.learners.graph import GraphLearner
 from emulator.scenario.algorithms import ALGORITHMS
+from emulator.vectors import Frames, Vector
 
 from .gradient import BATCH, DATASET, MODEL
 

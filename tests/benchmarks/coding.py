@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from emulator.codecs import DGC, AnyCodec, Codec, Place, TopK, Vector
+from emulator.codecs import DGC, AnyCodec, Codec, Place, TopK
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
@@ -17,6 +17,7 @@ from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import PerParameter
 from emulator.units import Fraction
+from emulator.vectors import Vector
 
 GRADIENTS = 4
 """Different ones that a codec meets in turn: of one that came again and again, an encoder with a

@@ -6,11 +6,12 @@ from typing import Any
 
 from emulator import datasets, models
 from emulator.chance import stream
-from emulator.codecs import TopK, Vector
+from emulator.codecs import TopK
 from emulator.codecs.indices import CODINGS
 from emulator.learners.export import exported
 from emulator.learners.graph import GraphLearner
 from emulator.units import Fraction
+from emulator.vectors import Vector
 
 from .coding import best
 from .gradient import BATCH, DATASET, MODEL

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 from .base import Coding
 
 

@@ -4,7 +4,7 @@ from typing import Protocol
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 
 
 class Coding(Protocol):

@@ -4,8 +4,8 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
+from ...vectors import Buffer, Indices
 from .. import bits
-from ..base import Buffer, Indices
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:

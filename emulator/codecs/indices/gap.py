@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 
 _LONGEST = 5
 """Bytes of a varint that holds 32 bits."""

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...layout import Layout
+from ...vectors import Buffer, Indices
 from .. import bits
-from ..base import Buffer, Indices
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:

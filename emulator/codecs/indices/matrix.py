@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...layout import Layout, Variable
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 from . import golomb
 
 _COUNT = np.dtype("<u4")

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 from .base import ascending
 
 _BLOCK = 1 << 16

@@ -4,7 +4,7 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices
+from ...vectors import Buffer, Indices
 from .base import ascending
 
 _INDEX = np.dtype("<u4")

@@ -6,7 +6,7 @@ A lossy one says what it really sent: whoever keeps a residual decodes its own f
 from typing import Literal, Protocol, TypeAlias
 
 from ...layout import Layout
-from ..base import Frames, Indices, Vector
+from ...vectors import Frames, Indices, Vector
 from . import bf16, f16, f32, int8, ternary
 from .grouping import Coded
 

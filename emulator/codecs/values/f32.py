@@ -4,7 +4,7 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Frames, Indices, Vector
+from ...vectors import Frames, Indices, Vector
 from .grouping import Coded
 
 FRAMES = 1

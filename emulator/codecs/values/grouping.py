@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Buffer, Indices, Vector
+from ...vectors import Buffer, Indices, Vector
 
 _SCALE = np.dtype("<f4")
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import WireError
 from ...layout import Layout
-from ..base import Frames, Indices, Vector
+from ...vectors import Frames, Indices, Vector
 from . import grouping
 from .grouping import Coded
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
-from ...codecs.base import Encoder, Vector
+from ...codecs.base import Encoder
 from ...core import wire
 from ...core.evaluator import evaluator
 from ...core.heartbeat import Heartbeat
@@ -22,6 +22,7 @@ from ...pulls import Delta
 from ...run.conductor import View
 from ...scenario import Scenario
 from ...scenario.timeouts import patience, slowest
+from ...vectors import Vector
 from ...world.actions import Action, Strikes, Verb
 from ...world.laws import Law
 from ...world.roles import EVALUATOR

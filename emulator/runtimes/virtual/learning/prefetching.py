@@ -17,16 +17,7 @@ from numpy.typing import NDArray
 from .... import codecs, models
 from ....chance import stream
 from ....codecs.accounting import Accounting, accounting
-from ....codecs.base import (
-    Codec,
-    Count,
-    Encoder,
-    Frames,
-    Gradient,
-    NotFinite,
-    Place,
-    Vector,
-)
+from ....codecs.base import Codec, Count, Encoder, Place
 from ....codecs.decoded_frames import Told, read
 from ....codecs.feedback import Plain
 from ....datasets.examples import Examples, Part
@@ -39,6 +30,7 @@ from ....learners.local_training import Local
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
 from ....run.data_split import Hands
 from ....scenario import Scenario
+from ....vectors import Frames, Gradient, NotFinite, Vector
 from .job_pool import Job, Pool
 
 

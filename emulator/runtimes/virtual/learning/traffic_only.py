@@ -10,9 +10,10 @@ import numpy as np
 
 from ....chance import stream
 from ....codecs.accounting import Accounting, accounting
-from ....codecs.base import Codec, Count, Encoder, Frames, Gradient, Place, Vector
+from ....codecs.base import Codec, Count, Encoder, Place
 from ....codecs.feedback import Plain
 from ....layout import Layout
+from ....vectors import Frames, Gradient, Vector
 from .prefetching import Foreseen, Pupil
 
 _STEADY = 10
