@@ -94,7 +94,9 @@ def test_nowhere_to_write(
 
     monkeypatch.setattr(play_containers, "connect", lambda: None)
     monkeypatch.setattr(
-        play_containers.image, "require", lambda client: play_containers.image.NodeImage("1", {})
+        play_containers.node_image,
+        "require",
+        lambda client: play_containers.node_image.NodeImage("1", {}),
     )
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
     monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())

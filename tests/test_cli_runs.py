@@ -122,7 +122,7 @@ def conducting(folder: Path, does: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 CONDUCTOR = """
 import pathlib, shutil, signal, sys, time
-from emulator import lock
+from emulator.machine import lock
 from emulator.run.folder import RunFolder
 folder = pathlib.Path(sys.argv[1])
 with RunFolder(folder, "abc123").taken():

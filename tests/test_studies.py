@@ -143,7 +143,7 @@ def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -
 
 
 def test_the_command_names_what_there_is(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "emulator.sweep.studies", "nothing"]
+    command = [sys.executable, "-c", "from emulator.cli import main; main()", "study", "nothing"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2
     assert all(name in done.stderr for name in NAMES)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
@@ -124,6 +124,7 @@ def test_a_cut_delays_by_exactly_its_overlap(
     sending = setup + round(seconds * 1e6) * 8 / (8e6 if shared is None else min(8e6, shared))
     left = sending  # of the serialisation, as time goes on
     for begin, end in down:
+        assume(abs(begin - left) > EXACT)  # a cut as the last bit leaves may stop it, or not
         if begin < left:
             left += end - begin
     assert arrived == [pytest.approx(left + 0.5, abs=EXACT)]

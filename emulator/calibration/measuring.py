@@ -83,10 +83,10 @@ _NODE, _FILE = "worker", "node.json"
 _WORKER = f"""{CHILD}
 import sys
 from pathlib import Path
-from emulator.node import config, part
+from emulator.node import config, role
 data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
-part.work(node, node.part, 0)
+role.work(node, node.part, 0)
 """
 """`emulator.node.role`, with folders of this host for those of a container. As there, it ends with
 its standard input."""

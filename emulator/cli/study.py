@@ -7,8 +7,6 @@ import click
 
 from ..machine.host import Host
 from ..run.cancel import Canceled, canceling
-from .tables import console
-from .watching.sweep_views import LiveView, PlainView
 
 
 @click.command(short_help="Play a paper's comparison in virtual time, on all cores.")
@@ -29,8 +27,13 @@ def study(name: str, out: Path | None, cores: int | None) -> None:
     """Play a study: every learning rate once, then each entry at its best with all seeds.
 
     Finished runs are not played again: the same command goes on where it was.
+
+    \b
+    emulate study adacomp
     """
     from ..sweep.studies import STUDIES, play
+    from .tables import console
+    from .watching.sweep_views import LiveView, PlainView
 
     if name not in STUDIES:
         raise click.BadParameter(f"{name!r} is none of {', '.join(STUDIES)}", param_hint="NAME")

@@ -5,9 +5,9 @@ from .devices import Device, DeviceProfile, FailureProfile, Group
 from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training, Virtual
 from .overview import World, world
 from .reading.dump import dump
+from .reading.json_schema import schema
 from .reading.load import load, loads
 from .reading.override import Override
-from .reading.schema import schema
 from .timeline import Timed, timeline
 
 __all__ = [

@@ -11,9 +11,9 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .checks import check
 from .document import Address, Document
+from .json_schema import schema
 from .override import Override, override
 from .profiles import Library, inline
-from .schema import schema
 from .wording import explain
 from .yaml_subset import parse, read
 

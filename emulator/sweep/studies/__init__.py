@@ -7,10 +7,10 @@ makes a table of that. A study is a file here, a scenario, and a file in `analys
 from collections.abc import Mapping
 
 from .adacomp import ADACOMP
+from .entries import Entry, Study
 from .play_study import play
 from .pulls import PULLS
 from .residual import RESIDUAL
-from .study import Entry, Study
 
 STUDIES: Mapping[str, Study] = {study.name: study for study in (ADACOMP, RESIDUAL, PULLS)}
 

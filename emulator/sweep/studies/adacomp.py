@@ -1,6 +1,6 @@
 """AdaComp against ASGD: bytes pushed until the model is as good (Hardy et al., 2017, table 1)."""
 
-from .study import Entry, Study
+from .entries import Entry, Study
 
 _WORLDS = {200: "1000", 50: "500"}
 """For each number of devices, updates between two evaluations."""

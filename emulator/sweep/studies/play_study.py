@@ -7,7 +7,7 @@ from typing import Any
 from ...log.writing import read
 from ...run.results import write_json
 from .. import Finished, Point, View, sweep
-from .study import Entry, Study
+from .entries import Entry, Study
 
 NOTE = "study.json"
 """What was compared with what, for who makes a table of it; written last."""

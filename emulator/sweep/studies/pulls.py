@@ -1,6 +1,6 @@
 """Whole models or only what changed, down to 20 homes, until 97 % of the test set are right."""
 
-from .study import Entry, Study
+from .entries import Entry, Study
 
 _PULLS = {
     "dense, f32": "{kind: dense, values: f32}",

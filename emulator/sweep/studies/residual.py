@@ -1,6 +1,6 @@
 """AdaComp by residuals against dense training, in step (Chen et al., 2018, table 2)."""
 
-from .study import Entry, Study
+from .entries import Entry, Study
 
 _LSTM = (
     "training.dataset=sentences",
