@@ -10,8 +10,7 @@ import pytest
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
-
-from .benchmarks import books, coding, cost, fleet, patches, table, trained
+from tests.benchmarks import books, coding, cost, fleet, patches, table, trained
 
 
 def found(others):

@@ -1,0 +1,254 @@
+"""What a step, a boot and the server take is measured: on a worker in a process of its own."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.calibration import cpu_clock, measuring
+from emulator.calibration.record import described, rounded
+from emulator.codecs import AnyCodec, Dense
+from emulator.errors import HostError
+from emulator.units import Seconds
+from emulator.world.laws import LogNormal
+from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, kept
+
+__all__ = ["kept"]
+
+
+def test_the_law_is_that_of_the_middle_half() -> None:
+    rng = np.random.default_rng(0)
+    steps = (0.004 * np.exp(0.08 * rng.standard_normal(4000))).tolist()
+    law = measuring.law([*steps, *[10.0] * 40])
+    assert law.lognormal[0] == pytest.approx(0.004, rel=0.02)
+    assert law.lognormal[1] == pytest.approx(0.08, rel=0.08)
+    assert str(Seconds(rounded(0.00406123))) == "4.06ms"
+    assert measuring.law([0.004] * 9) == LogNormal((Seconds(0.004), 1e-3))
+
+
+def test_a_processs_cpu_time_is_its_own() -> None:
+    assert cpu_clock.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
+    with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
+        assert busy.stdout
+        busy.stdout.read(1)
+        clock = cpu_clock.clock(busy)
+        assert 0.05 < clock() < 5.0
+        time.sleep(0.2)  # in which it waits
+        rested = clock()
+        time.sleep(0.2)
+        assert clock() < rested + 0.05
+
+
+def test_a_process_tells_its_cpu_time_where_no_clock_does() -> None:
+    with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
+        assert busy.stdout
+        busy.stdout.read(1)
+        told, found = cpu_clock.asked(busy), cpu_clock.cpu_time(busy.pid)
+        assert 0.05 < told <= found < told + 0.05
+
+
+def test_a_process_that_is_gone_tells_no_time() -> None:
+    with child("os._exit(0)") as gone:
+        gone.wait()
+        with pytest.raises(HostError, match="the worker that was to be measured ended"):
+            cpu_clock.asked(gone)
+
+
+@contextmanager
+def child(code: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A process that runs `code`, and then waits for the end of its standard input."""
+    command = [sys.executable, "-c", f"{cpu_clock.CHILD}\n{code}\ntime.sleep(60)"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    cold = [0.5, 0.7, *[0.71] * (measuring.WARM - 1)]
+    times = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
+    monkeypatch.setattr(measuring, "REST", 0.0)
+    meter = measuring.Meter(0, clock=lambda: next(times))
+    meter.note({"what": "hello"})
+    meter.note({"what": "start"})
+    while not meter.full:
+        meter.note({"what": "pull"})
+        meter.note({"what": "update"})
+    assert meter.readings[0] == 0.5
+    assert meter.steps == [0.25] * measuring.STEPS
+
+
+def test_a_worker_has_a_containers_environment() -> None:
+    text = (ROOT / "images" / "node" / "Dockerfile").read_text()
+    given = dict(re.findall(r"([A-Z_]+)=(\S+)", text))
+    assert {name: given.get(name) for name in measuring.ENVIRONMENT} == measuring.ENVIRONMENT
+    threads = {name for name in given if name.endswith("THREADS") or name.startswith("MALLOC")}
+    assert threads <= measuring.ENVIRONMENT.keys()
+
+
+NUMPY = """
+from emulator import models
+from emulator.learners import device, graph
+from emulator.learners.numpy import NumpyLearner
+layout = models.find("digits-mlp").layout
+graph.read_layout = lambda folder: layout
+NumpyLearner.prepare = lambda learner, x, y: None
+device.GraphLearner = lambda folder: NumpyLearner(layout)
+"""
+
+
+@pytest.fixture
+def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All but TensorFlow: NumPy finds the gradients here."""
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+
+
+@pytest.mark.usefixtures("by_numpy")
+@pytest.mark.parametrize(
+    "codec, feedback",
+    [
+        (CODEC, True),
+        pytest.param(CODEC, False, marks=pytest.mark.slow),
+        pytest.param(Dense(), False, marks=pytest.mark.slow),
+    ],
+)
+def test_a_worker_is_measured(
+    codec: AnyCodec, feedback: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "WORKERS", 1)
+    monkeypatch.setattr(measuring, "REST", 0.0)
+    monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
+    told: list[str] = []
+    found = measuring.measure("digits-mlp", 32, codec, told.append, error_feedback=feedback)
+    assert (found.host, found.model, found.batch_size) == ("here", "digits-mlp", 32)
+    assert found.codec == described(codec, feedback)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
+    assert 5e-5 < found.step.lognormal[0] < 0.05 < found.boot.fixed < 20
+    assert 1e-3 <= found.step.lognormal[1] < 2
+    assert 2e-5 < found.serve.fixed < 0.05
+    assert told == ["graphs", "calibrating digits-mlp, batch 32: a few seconds"]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("by_numpy")
+def test_a_worker_is_measured_while_other_things_happen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "SELDOM", 0.01)
+    monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
+    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+        wait_for(lambda: len(meter.steps) >= measuring.FEW)
+    found = meter.refined(FOUND)
+    assert 5e-5 < found.step.lognormal[0] < 0.05
+    assert 2e-5 < found.serve.fixed < 0.05
+    assert found.boot == FOUND.boot
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.usefixtures("by_numpy")
+def test_other_things_may_be_too_short_to_measure_by() -> None:
+    with measuring.alongside("digits-mlp", 32, CODEC) as meter:
+        pass
+    assert meter.refined(FOUND) == FOUND
+
+
+def test_other_things_are_not_kept_from_failing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
+    looked, check = threading.Event(), measuring._check
+
+    def looking(*what: Any) -> None:
+        try:
+            check(*what)
+        finally:
+            looked.set()
+
+    monkeypatch.setattr(measuring, "_check", looking)
+    with (
+        pytest.raises(HostError, match=r"\(failed\):\nno such library"),
+        measuring.alongside("digits-mlp", 10, CODEC),
+    ):
+        assert looked.wait(20)
+
+
+def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
+    with pytest.raises(HostError, match=r"cannot calibrate: .* \(failed\):\nno such library"):
+        measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
+
+
+ENDLESS = """
+import sys
+from pathlib import Path
+from emulator.calibration import measuring
+from tests.fakes.made_up_calibration import CODEC
+from tests.calibration.test_measuring import NUMPY
+measuring.exported = Path
+measuring.STEPS, measuring.SPAN = 10**9, 1e9
+measuring._WORKER = NUMPY + measuring._WORKER
+measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
+"""
+
+
+def test_a_worker_outlives_nobody(tmp_path: Path) -> None:
+    """Not even one who was shot, and could clean up nothing."""
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen([sys.executable, "-c", ENDLESS], cwd=ROOT, env=environment) as measuring:
+        children = Path(f"/proc/{measuring.pid}/task/{measuring.pid}/children")
+        try:
+            worker = wait_for(lambda: children.read_text().split())[0]
+        finally:
+            measuring.kill()
+    try:
+        wait_for(lambda: not alive(worker))
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(int(worker), signal.SIGKILL)
+
+
+def alive(process: str) -> bool:
+    """Not gone, nor waiting for its parent to notice."""
+    try:
+        return bool(Path(f"/proc/{process}/cmdline").read_bytes())
+    except OSError:
+        return False
+
+
+def wait_for(what: Callable[[], Any]) -> Any:
+    until = time.monotonic() + 20
+    while not (found := what()):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    return found
+
+
+def test_an_unknown_model() -> None:
+    with pytest.raises(ValueError, match="did you mean 'digits-mlp'"):
+        measuring.measure("digits-mpl", 10, CODEC, lambda step: None)
+
+
+@pytest.mark.tensorflow
+def test_a_larger_batch_takes_longer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()  # the graphs that are there may serve
+    small, large = (
+        measuring.measure("mnist-cnn", size, CODEC, lambda step: None) for size in (10, 32)
+    )
+    assert 1e-3 < small.step.lognormal[0] < large.step.lognormal[0] < 0.1
+    assert 0.1 < small.boot.fixed < 10

@@ -1,0 +1,271 @@
+"""`emulate check` and `schema`: what a scenario comes to, and what is wrong with it."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import HostError
+from emulator.run import preflight
+from tests.fakes.typed_commands import Emulate, data, emulate, scenario
+
+__all__ = ["data", "emulate"]
+
+
+def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = emulate("check", scenario(tmp_path))
+    assert (told.code, told.err) == (0, "")
+    for words in (
+        "digits-mlp on digits",
+        "algorithm: adacomp",
+        "until: 100 updates",
+        "near-0 … near-2",
+        "25%",
+        "1mbit",
+        "60.0 s",
+        "for good",
+        "this host can carry it",
+    ):
+        assert words in told.out, words
+
+
+def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    file = scenario(
+        tmp_path,
+        ("profile: phone", 'profile: {name: "[red]n :pizza:", cpu: 5%}'),
+        (
+            "up: {rate: 1mbit}}}",
+            "up: {rate: 1mbit}}, failures: [{name: '[b]ug', faults: [{kind: crash, every: 1h}]}]}",
+        ),
+    )
+    told = emulate("check", file)
+    assert told.code == 0
+    assert "[red]n :pizza:" in told.out
+    assert "[b]ug" in told.out
+
+
+def test_a_good_file_for_scripts(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = emulate("check", "--json", scenario(tmp_path), "--set", "devices[0].count=4")
+    assert told.code == 0
+    assert [device["name"] for device in told.json["devices"]] == [
+        *(f"near-{number}" for number in range(4)),
+        "far",
+    ]
+    assert told.json["faults"] == [{"at": 60.0, "until": None, "node": "far", "fault": "crash"}]
+    assert told.json["demand"]["ports"] == 7
+    assert told.json["refusals"] == {"docker": [], "virtual": []}
+    assert told.json["shortfalls"] == []
+    assert told.json["host"].keys() == {"name", "cores", "memory", "available"}
+
+
+def test_every_mistake_with_its_place(emulate: Emulate, tmp_path: Path) -> None:
+    file = scenario(
+        tmp_path,
+        ("rate: 1mbit", "rate: 10Mbps"),
+        ("nodes: [far]", "nodes: [fra]"),
+        ("model: digits-mlp", "model: digits-mpl"),
+    )
+    told = emulate("check", file)
+    assert (told.code, told.out) == (2, "")
+    lines = told.err.splitlines()
+    assert len(lines) == 3
+    assert lines[0].startswith(f"{file}:3: training.model: ")
+    assert lines[1].startswith(f"{file}:7: devices[1].link.up.rate: '10Mbps': write 10mbit")
+    assert lines[2].startswith(f"{file}:9: faults[0].nodes[0]: ")
+    assert "did you mean 'far'?" in lines[2]
+
+
+def test_every_mistake_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    file = scenario(
+        tmp_path, ("rate: 1mbit", "rate: 10Mbps"), ("model: digits-mlp", "model: digits-mpl")
+    )
+    told = emulate("check", "--json", file)
+    assert (told.code, told.err) == (2, "")
+    model, rate = told.json["mistakes"]
+    assert model["message"].startswith("'digits-mpl' is not ")
+    assert rate == {
+        "file": str(file),
+        "line": 7,
+        "place": "devices[1].link.up.rate",
+        "message": rate["message"],
+    }
+    assert "write 10mbit" in rate["message"]
+    assert emulate("check", "--json", scenario(tmp_path)).json["mistakes"] == []
+
+
+def test_a_file_that_is_none_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    told = emulate("check", "--json", tmp_path / "nowhere.yaml")
+    assert (told.code, told.err) == (2, "")
+    (mistake,) = told.json["mistakes"]
+    assert (mistake["line"], mistake["place"]) == (None, "")
+    assert "No such file" in mistake["message"]
+
+
+def test_a_mistake_in_no_line_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
+    """A profile that makes a device fail beyond all measure is found once its faults are drawn."""
+    failures = "{name: f, faults: [{kind: crash, every: {exponential: 1ms}, lasts: 1ms}]}"
+    file = scenario(tmp_path, ("profile: phone", f"profile: phone, failures: [{failures}]"))
+    told = emulate("check", "--json", file)
+    assert (told.code, told.err) == (2, "")
+    (mistake,) = told.json["mistakes"]
+    assert mistake["file"] is None
+    assert mistake["message"] == emulate("check", file).err.strip()
+
+
+def test_a_host_that_is_too_small(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    told = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
+    assert told.code == 1
+    assert "error memory: one device may take 9000GiB" in told.out
+    assert "this host can carry it" not in told.out
+
+
+def test_a_long_table_says_that_it_is_cut(emulate: Emulate, tmp_path: Path) -> None:
+    links = [f"  - {{name: d{n}, link: {{up: {{rate: {n + 1}mbit}}}}}}" for n in range(60)]
+    file = scenario(tmp_path, ("faults:", "\n".join([*links, "faults:"])))
+    assert "… 22 more (--json shows all)" in emulate("check", file).out
+    assert len(emulate("check", file, "--json").json["devices"]) == 64
+
+
+def test_the_schema_is_for_editors(emulate: Emulate) -> None:
+    assert emulate("schema").json["properties"].keys() >= {"name", "training", "devices"}
+
+
+def test_quantities_are_numbers_in_base_units_for_scripts(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    link = "link: {up: {rate: 1mbit, delay: 25ms, jitter: 3ms, loss: 0.1%}}"
+    failures = "failures: [{name: bug, faults: [{kind: crash, per_iteration: 2%}]}]"
+    file = scenario(tmp_path, ("link: {up: {rate: 1mbit}}", f"{link}, {failures}"))
+    split = ("--set", "training.split={kind: dirichlet, alpha: 0.3}")
+    found = emulate("check", "--json", file, *split).json
+    near, far = found["devices"][0], found["devices"][-1]
+    assert (near["profile"], near["cpu"], near["memory"]) == ("phone", 0.25, 256 << 20)
+    still = {"rate": None, "delay": 0, "jitter": 0, "loss": 0, "setup": 0}
+    rated = {"rate": 1e6, "delay": 0.025, "jitter": 0.003, "loss": 0.001, "setup": 0}
+    assert (far["up"], far["down"]) == (rated, still)
+    assert (far["profile"], far["cpu"], far["failures"]) == (None, None, ["bug"])
+    assert found["server"] == {"up": still, "down": still}
+    assert found["hazards"] == [{"node": "far", "fault": "crash", "per_iteration": 0.02}]
+    assert found["algorithm"] == "adacomp"
+    assert found["training"]["split"] == {"kind": "dirichlet", "alpha": 0.3}
+    assert found["training"]["codec"]["keep"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("override", "line"),
+    [
+        ("training.split={kind: dirichlet, alpha: 3}", "split: {kind: dirichlet, alpha: 3.0}"),
+        ("training.codec.keep=2%", "keep: 2%, "),
+        (
+            "training={dataset: digits, model: digits-mlp, algorithm: fedavg}",
+            "synchronization: {kind: fedavg, clients: 10%, epochs: 1, patience: 5min}",
+        ),
+        ("training.pull=delta", "pull: {kind: delta, values: f32}"),
+        ("seed=4", "optimizer: sgd"),
+    ],
+)
+def test_the_parameters_of_each_choice_are_shown(
+    emulate: Emulate, tmp_path: Path, data: None, override: str, line: str
+) -> None:
+    assert line in emulate("check", scenario(tmp_path), "--set", override).out
+
+
+# -- what `run` would refuse -----------------------------------------------------------------------
+
+
+def test_data_that_is_missing(emulate: Emulate, tmp_path: Path) -> None:
+    told = emulate("check", scenario(tmp_path))
+    assert told.code == 1
+    assert "error digits is not here: run `make data`" in told.out
+    assert "this host can carry it" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("override", "code", "why"),
+    [
+        ("training.batch_size=60", 2, "training.split: iid leaves near-0 (50), near-1 (50)"),
+        ("devices[0].profile={cpu: 99900%}", 1, "devices[0].profile.cpu: 99900% is more than"),
+        ("server.link={up: {rate: 40bit}}", 2, "server.link.up.rate: 40bit is not from 100bit to"),
+        ("devices[1].link={down: {rate: 100gbit}}", 2, "devices[1].link.down.rate: 100gbit is not"),
+        ("devices[0].count=1001", 2, "network: 1,004 containers want a port each"),
+    ],
+)
+def test_what_containers_refuse(
+    emulate: Emulate, tmp_path: Path, data: None, override: str, code: int, why: str
+) -> None:
+    for command in ("check", "run"):
+        told = emulate(command, scenario(tmp_path), "--set", override)
+        assert told.code == code
+        assert why in told.out + told.err
+        assert "this host can carry it" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("overrides", "why"),
+    [
+        (("training.batch_size=60",), "training.split: iid leaves near-0 (50), near-1 (50)"),
+        (
+            (
+                "virtual.learner=numpy",
+                "training={dataset: mnist, model: mnist-cnn, algorithm: asgd}",
+            ),
+            "virtual.learner: NumPy learns perceptrons only, mnist-mlp or digits-mlp",
+        ),
+        (
+            ("virtual.learner=none", "stop.accuracy=90%"),
+            "stop.accuracy: with virtual.learner none nobody learns",
+        ),
+        (
+            ("virtual={learner: none, step: 0s, boot: 1s}", "stop={time: 1min}"),
+            "virtual.step: is always 0s, and devices[0] has no link that takes time",
+        ),
+    ],
+)
+def test_what_virtual_time_refuses(
+    emulate: Emulate, tmp_path: Path, data: None, overrides: tuple[str, ...], why: str
+) -> None:
+    words = [word for one in overrides for word in ("--set", one)]
+    for command in ("check", "run"):
+        told = emulate(command, scenario(tmp_path), "--on", "virtual", *words)
+        assert told.code == 2
+        assert why in told.out + told.err
+        assert not (tmp_path / "cache").exists(), "nothing is calibrated before"
+    assert (
+        why in emulate("check", scenario(tmp_path), "--json", *words).json["refusals"]["virtual"][0]
+    )
+
+
+def test_a_machine_without_tensorflow(
+    emulate: Emulate, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> str:
+        raise HostError("TensorFlow is not installed")
+
+    monkeypatch.setattr(preflight, "tensorflow_version", missing)
+    given = ("--set", "virtual={learner: numpy, step: 1ms, boot: 1s}")
+    assert emulate("check", scenario(tmp_path), *given).code == 1
+    assert emulate("check", scenario(tmp_path), *given, "--on", "virtual").code == 0
+    assert emulate("check", scenario(tmp_path), "--on", "virtual").code == 1
+
+
+def test_what_the_other_runtime_refuses_is_a_note(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    words = ("--set", "virtual.learner=none", "--set", "stop.accuracy=90%")
+    told = emulate("check", scenario(tmp_path), *words)
+    assert told.code == 0
+    assert "note refused in virtual time: stop.accuracy: with virtual.learner none" in told.out
+    assert "this host can carry it" in told.out
+
+
+# -- what a runtime does not keep ------------------------------------------------------------------
+
+
+def test_what_a_runtime_does_not_keep_is_said(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
+    told = emulate("check", file)
+    assert "note not kept in containers: devices[1].link.up.setup: containers send" in told.out
+    assert "1mbit 20ms set-up" in told.out
+    (found,) = emulate("check", "--json", file).json["not_kept"]["docker"]
+    assert found["keys"] == ["devices[1].link.up.setup"]
+    started = emulate("run", file)  # which no engine answers
+    assert started.out.startswith("not kept in containers: devices[1].link.up.setup: containers")

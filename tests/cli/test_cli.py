@@ -1,0 +1,65 @@
+"""What one types and what one is told: help, slips, and commands that are not for here."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from emulator.cli.entry import commands
+from tests.fakes.typed_commands import Emulate, emulate, scenario
+
+__all__ = ["emulate"]
+
+
+NAMES = sorted(commands.commands)
+
+
+def test_the_commands_at_a_glance(emulate: Emulate) -> None:
+    told = emulate("--help")
+    assert told.code == 0
+    listed = told.out.partition("Commands:\n")[2].splitlines()
+    assert sorted(line.split()[0] for line in listed) == NAMES
+    assert not any("..." in line for line in listed)
+    assert all(len(line) <= 80 and line.endswith((".", "?")) for line in listed)
+    assert emulate("-h").out == told.out
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_command_teaches_its_use(emulate: Emulate, name: str) -> None:
+    told = emulate(name, "--help")
+    assert told.code == 0
+    for option in re.findall(r"^  (-.*)$", told.out, re.MULTILINE):
+        assert re.search(r"\S  +\S", option) or option.endswith(("ID", "FOLDER")), option
+    if name not in ("node", "doctor"):
+        assert re.search(rf"^  emulate {name}\b", told.out, re.MULTILINE), "no example"
+
+
+def test_the_entry_point(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("emulate"), "--version"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert re.fullmatch(r"emulate, version \d+\.\d+\.\d+\n", done.stdout)
+
+
+@pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])
+def test_a_slip_of_the_fingers(emulate: Emulate, words: tuple[str, ...]) -> None:
+    told = emulate(*words)
+    assert told.code == 2
+    assert "Usage: emulate" in told.err
+
+
+def test_a_node_is_nothing_for_the_host(emulate: Emulate) -> None:
+    told = emulate("node")
+    assert told.code == 1
+    assert told.err.startswith("emulate: there is no /etc/emulate/node.json")
+
+
+@pytest.mark.parametrize("words", [("--batch-size", 10**10), ("pair.yaml",)])
+def test_a_batch_beyond_all_data_is_not_measured(
+    emulate: Emulate, tmp_path: Path, words: tuple[object, ...]
+) -> None:
+    scenario(tmp_path, ("algorithm: adacomp", "algorithm: adacomp, batch_size: 10000000000"))
+    told = emulate("calibrate", *words)
+    assert told.code == 2
+    assert "a batch of 10,000,000,000: 60,000 is the most that is measured" in told.err

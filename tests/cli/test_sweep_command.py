@@ -1,0 +1,140 @@
+"""`emulate sweep`: what one types and what one is told."""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from emulator.cli.entry import commands
+from emulator.run.folder import folders
+from emulator.sweep import Finished, Standing, sweep
+from tests.fakes.made_up_play import HANGS
+from tests.fakes.made_up_sweeps import MADE_UP, Watching, file, played
+from tests.fakes.typed_commands import Emulate, emulate
+
+__all__ = ["emulate", "file", "played"]
+
+
+def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
+    from emulator import sweep as package
+
+    def in_no_time(points: Any, out: Path, cores: int, view: Any, **about: Any) -> list[Finished]:
+        return sweep(points, out, cores, view, **about, command=MADE_UP)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(package, "sweep", in_no_time)
+        return emulate("sweep", *words)
+
+
+@pytest.mark.slow
+def test_the_command(
+    emulate: Emulate,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    played: Callable[[], list[str]],
+) -> None:
+    words = (file, "--over", "training.learning_rate=0.1,10", "--seeds", 2, "--cores", 2)
+    told = typed(emulate, monkeypatch, *words)
+    assert told.code == 0, told.err
+    (out,) = Path("runs/sweeps").iterdir()
+    lines = told.out.splitlines()
+    assert lines[0] == f"4 points into {out} ..."
+    title = lines.index(next(line for line in lines if line.startswith("median of 2 seeds")))
+    assert lines[title + 1].split("  ")[0] == "training.learning_rate"
+    assert [line.split()[:2] for line in lines[title + 2 : title + 4]] == [
+        ["0.1", "success"],
+        ["10", "failed"],
+    ]
+    assert lines[-1] == f"table        {out}/table.csv"
+    again = typed(emulate, monkeypatch, *words, "--json")
+    assert len(played()) == 4
+    assert [row["outcome"] for row in again.json] == ["success"] * 2 + ["failed"] * 2
+    assert all((Path(row["run"]) / "run.jsonl").is_file() for row in again.json)
+    assert again.err == f"4 points into {out} ...\n"
+    about = json.loads((out / "sweep.json").read_bytes())
+    assert about["over"] == {"training.learning_rate": ["0.1", "10"]}
+    assert (about["file"], about["set"], about["seeds"]) == (str(file), [], 2)
+
+
+@pytest.mark.slow
+def test_other_commands_are_not_confused(
+    emulate: Emulate,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    played: Callable[[], list[str]],
+) -> None:
+    typed(emulate, monkeypatch, file)
+    assert folders(Path("runs")) == []
+    assert emulate("list", "--json").json == []
+    for name in ("sweeps", "pair", "abc123"):
+        assert emulate("report", name).code == 1
+    (point,) = Path("runs/sweeps").glob("*/points/*")
+    assert emulate("logs", point).code == 0
+
+
+def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixture[str]) -> None:
+    from emulator.cli.sweep import _print
+
+    facts = {"final_accuracy": 0.5, "updates_to_97": None, "bytes_to_97": None}
+    axis = "devices[0].failures"
+    rows = [
+        {axis: value, "outcome": "success", **facts}
+        for value in ("[flaky-home]", "[overheating-pi]")
+    ]
+    _print([Finished(row[axis], Path(), row) for row in rows], [axis])
+    told = capsys.readouterr().out
+    assert axis in told
+    assert "[flaky-home]" in told
+    assert "[overheating-pi]" in told
+
+
+def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, file: Path) -> None:
+    told = emulate("sweep", file, "--over", "training.learning_rate=0.1,-1")
+    assert told.code == 2
+    assert told.err.startswith("--over training.learning_rate=-1: training.learning_rate: ")
+    assert not Path("runs").exists()
+
+
+def test_ctrl_c_says_how_to_go_on(
+    emulate: Emulate,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    played: Callable[[], list[str]],
+) -> None:
+    class Impatient(Watching):
+        def standing(self, now: Standing) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+        def __enter__(self) -> "Impatient":
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            pass
+
+    monkeypatch.setattr(sys.modules["emulator.cli.sweep"], "_view", lambda to_stderr: Impatient())
+    words = (file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
+    told = typed(emulate, monkeypatch, *words)
+    assert told.code == 130
+    assert told.err == (
+        "emulate: interrupted: what is finished is in here; the same command goes on there\n"
+    )
+    assert sorted(path.name for path in Path("here").iterdir()) == [
+        "points",
+        "sweep.json",
+        "table.csv",
+    ]
+
+
+def test_it_is_listed_after_run() -> None:
+    names = list(commands.commands)
+    assert names.index("sweep") == names.index("run") + 1
+
+
+def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, file: Path) -> None:
+    told = emulate("sweep", file, "--seeds", 10**20)
+    assert told.code == 2
+    assert "is not in the range 1<=x<=10000" in told.err

@@ -1,0 +1,67 @@
+"""Sweeps whose points are played in no time, by `made_up_play`."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from emulator.sweep import Finished, Grid, Point, Standing, sweep
+
+ROOT = Path(__file__).parents[2]
+MADE_UP = (sys.executable, "-m", "tests.fakes.made_up_play")
+
+SCENARIO = """# Which learning rate?
+name: pair
+seed: 4
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+stop: {updates: 40}
+virtual: {learner: none, step: 10ms, boot: 1s}
+devices:
+  - {name: near, count: 2, link: {up: {rate: 1mbit}}}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "pair.yaml"
+    file.write_text(SCENARIO)
+    return file
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """What has been played so far: rate and seed of each."""
+    log = tmp_path / "played"
+    log.touch()
+    monkeypatch.setenv("PLAYED", str(log))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return lambda: sorted(log.read_text().splitlines())
+
+
+class Watching:
+    """A view that keeps all it was shown."""
+
+    def __init__(self) -> None:
+        self.standings: list[Standing] = []
+        self.said: list[str] = []
+
+    def progress(self, text: str) -> None:
+        self.said.append(text)
+
+    def standing(self, now: Standing) -> None:
+        self.standings.append(now)
+
+    def finished(self, one: Finished, now: Standing) -> None:
+        self.said.append(one.label)
+
+
+def made_up(
+    points: list[Point], out: Path, cores: int = 2, view: Watching | None = None
+) -> list[Finished]:
+    return sweep(points, out, cores, view or Watching(), command=MADE_UP)
+
+
+def rates(file: Path, *values: float, seeds: int = 1) -> list[Point]:
+    over = "training.learning_rate=" + ",".join(f"{value:g}" for value in values)
+    return Grid(file, over=(over,), seeds=seeds).points()

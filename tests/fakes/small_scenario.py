@@ -1,0 +1,56 @@
+"""A small scenario and the flaky homes, to be changed here and there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from emulator.errors import ScenarioError
+from emulator.scenario import Scenario, loads
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+PLAYED = sorted(path for path in SCENARIOS.rglob("*.yaml") if "profiles" not in path.parts)
+FLAKY = SCENARIOS / "flaky-homes.yaml"
+WRITTEN = yaml.safe_load(FLAKY.read_text())
+
+SMALL = """\
+name: small
+training:
+  dataset: digits
+  model: digits-mlp
+  algorithm: asgd
+stop: {updates: 10}
+devices:
+  - name: one
+  - {name: pair, count: 2}
+"""
+
+
+def small(*changes: tuple[str, str], overrides: tuple[str, ...] = ()) -> Scenario:
+    text = SMALL
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    return loads(text, overrides, SCENARIOS)
+
+
+def mistakes(*changes: tuple[str, str], overrides: tuple[str, ...] = ()) -> list[str]:
+    with pytest.raises(ScenarioError) as error:
+        small(*changes, overrides=overrides)
+    return str(error.value).split("\n")
+
+
+def in_folder(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / "own.yaml"
+
+
+def addresses(data: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield here
+    if isinstance(data, dict | list):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from addresses(value, (*here, key))

@@ -1,0 +1,305 @@
+"""What each container is told, and what it is made of: pure, so compared word for word."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+
+from emulator.node import config
+from emulator.node.config import Node, Worker
+from emulator.runtimes.docker import spec
+from emulator.runtimes.docker.configs import Orders
+from emulator.runtimes.docker.labels import labels
+from emulator.scenario import demand, load, loads
+from emulator.shaping import access
+from emulator.shaping.backend import Backend
+from emulator.transport.secrets import Guests, Token
+from emulator.world.link import Link
+from emulator.world.roles import EVALUATOR, SERVER
+
+TEXT = """
+name: pair
+seed: 7
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp, batch_size: 20}
+evaluate: {every: 50}
+stop: {updates: 100, accuracy: 97%, time: 1min}
+server: {link: {up: {rate: 1gbit}, down: {rate: 1gbit, delay: 2ms}}, checkpoint: {every: 30s}}
+devices:
+  - name: near
+  - name: far
+    profile: {cpu: 20%, memory: 256MiB}
+    link: {up: {rate: 1mbit, delay: 25ms, jitter: 3ms}, down: {rate: 8mbit, delay: 25ms}}
+    failures: [{name: hot, faults: [{kind: crash, per_iteration: 1%, lasts: 30s}]}]
+faults: [{kind: partition, nodes: [far], at: 10s, lasts: 5s}]
+"""
+SCENARIO = loads(TEXT)
+NEAR, FAR = SCENARIO.nodes
+HELD = Backend(rate="tbf", delay="receiver", cut="nftables")
+DELAYED = Backend(rate="tbf", delay="netem", cut="nftables")
+
+
+def orders(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) -> Orders:
+    names = ("near", "far", "evaluator")
+    tokens = {name: f"secret of {name}" for name in names}
+    secrets = {name: Token(name, token) for name, token in tokens.items()}
+    examples = {"near": 700, "far": 300}
+    return Orders(loads(text), parameters, Guests(tokens), secrets, backend, 65534, examples)
+
+
+def plain(node: Node) -> Any:
+    """The part as JSON holds it."""
+    return msgspec.to_builtins(node)["part"]
+
+
+# -- orders ----------------------------------------------------------------------------------------
+
+
+def test_the_server_is_told_everything_but_the_links_of_others() -> None:
+    assert plain(orders().server()) == {
+        "type": "server",
+        "guests": {
+            "type": "plain",
+            "tokens": {
+                "near": "secret of near",
+                "far": "secret of far",
+                "evaluator": "secret of evaluator",
+            },
+        },
+        "heartbeat": {"interval": 2.0, "timeout": 10.0},
+        "model": "digits-mlp",
+        "learning_rate": 0.1,
+        "optimizer": {"kind": "sgd"},
+        "examples": {"near": 700, "far": 300},
+        "codec": {
+            "kind": "topk",
+            "keep": 0.01,
+            "indices": "gap",
+            "scope": "variable",
+            "values": "f32",
+        },
+        "pull": {"kind": "dense", "values": "f32"},
+        "modulation": {"kind": "per-parameter"},
+        "synchronization": {"kind": "asynchronous"},
+        "workers": ["near", "far"],
+        "evaluator": "evaluator",
+        "every": 50,
+        "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
+        "checkpoint": 30.0,
+        "gathering": None,
+        "holds": {
+            "near": {"delay": 0.002, "jitter": 0.0},
+            "far": {"delay": pytest.approx(0.027), "jitter": 0.003},
+            "evaluator": {"delay": 0.002, "jitter": 0.0},
+        },
+    }
+
+
+def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:
+    assert plain(orders().server(120.0))["gathering"] == 120.0
+
+
+def test_a_device_is_told_no_secret_but_its_own() -> None:
+    assert plain(orders().device(FAR, "10.0.0.2")) == {
+        "type": "worker",
+        "connection": {
+            "address": "tcp://10.0.0.2:5555",
+            "secret": {"type": "plain", "name": "far", "token": "secret of far"},
+            "heartbeat": {"interval": 2.0, "timeout": 10.0},
+            "patience": 30.0,
+            "hold": {"delay": 0.025, "jitter": 0.0},
+        },
+        "batch_size": 20,
+        "codec": {
+            "kind": "topk",
+            "keep": 0.01,
+            "indices": "gap",
+            "scope": "variable",
+            "values": "f32",
+        },
+        "pull": {"kind": "dense", "values": "f32"},
+        "error_feedback": False,
+        "local": {"rate": 0.1, "steps": 1, "epochs": 0},
+        "workers": 2,
+        "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
+    }
+
+
+def test_the_evaluator_is_told_whom_to_ask() -> None:
+    node = orders().evaluator("10.0.0.2")
+    assert plain(node)["connection"]["secret"]["name"] == "evaluator"
+    assert node.network.shape == []
+
+
+def test_where_the_kernel_delays_nobody_holds() -> None:
+    made = orders(DELAYED)
+    assert plain(made.server())["holds"] == {}
+    assert plain(made.device(FAR, "x"))["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0}
+
+
+@pytest.mark.parametrize("backend", [HELD, DELAYED])
+def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
+    made = orders(backend)
+    links = [SCENARIO.server.link, NEAR.link, FAR.link, Link()]
+    nodes = [made.server(), made.device(NEAR, "x"), made.device(FAR, "x"), made.evaluator("x")]
+    for node, link in zip(nodes, links, strict=True):
+        assert node.network.shape == access.shape(link, backend)
+        assert node.network.sever == access.sever(link, backend)
+        assert node.network.mend == access.mend(link, backend)
+        assert (node.seed, node.user) == (7, 65534)
+
+
+def test_what_is_sent_fits_the_links_that_it_passes() -> None:
+    made = orders(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
+    assert str(made.server().network.shape[0]) == "ip link set dev eth0 gso_max_segs 14"
+    slow = orders(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
+    assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, "x").network.shape)
+
+
+def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
+    network = orders(replace(HELD, cut="none")).device(FAR, "x").network
+    assert (network.sever, network.mend) == ([], [])
+
+
+def _patience(made: Orders) -> float:
+    part = made.device(FAR, "x").part
+    assert isinstance(part, Worker)
+    return part.connection.patience
+
+
+def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
+    """25 M parameters over 1 mbit up take 14 minutes: neither a question nor a connection dies."""
+    slow, quick = orders(parameters=25_000_000), orders(parameters=1000)
+    needed = FAR.link.up.transfer(100e6)
+    assert _patience(slow) > 2 * needed
+    assert slow.heartbeat().timeout > 2 * needed
+    assert _patience(quick) == 30.0
+    assert quick.heartbeat().timeout == 10.0
+
+
+@pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])
+def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
+    made = orders()
+    nodes = [made.server(), *(made.device(d, "x") for d in SCENARIO.nodes), made.evaluator("x")]
+    node = next(one for one in nodes if one.name == name)
+    config.write(node, tmp_path / "node.json")
+    assert config.read(tmp_path / "node.json") == node
+
+
+# -- containers ------------------------------------------------------------------------------------
+
+MARKS = labels("abc123", "pair", "/runs/pair/1", "/locks/abc123", "device", "far")
+WANTED = spec.Container(
+    node="far",
+    image="sha256:1",
+    network="emulate-abc123-wan",
+    labels=MARKS,
+    mounts={"/etc/emulate/node.json": Path("/w/far.json"), "/output": Path("/w/out")},
+    cpu=0.2,
+    memory=256 << 20,
+)
+
+
+def test_a_container_word_for_word() -> None:
+    assert spec.container(WANTED) == {
+        "image": "sha256:1",
+        "name": "emulate-abc123-far",
+        "hostname": "far",
+        "labels": {
+            "emulate.run": "abc123",
+            "emulate.scenario": "pair",
+            "emulate.folder": "/runs/pair/1",
+            "emulate.lock": "/locks/abc123",
+            "emulate.role": "device",
+            "emulate.device": "far",
+        },
+        "network": "emulate-abc123-wan",
+        "cap_drop": ["ALL"],
+        "cap_add": ["KILL", "NET_ADMIN", "SETGID", "SETUID"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "tmpfs": {"/tmp": "size=16m,mode=1777", "/run": "size=1m"},
+        "mounts": [
+            {
+                "Type": "bind",
+                "Target": "/etc/emulate/node.json",
+                "Source": "/w/far.json",
+                "ReadOnly": True,
+            },
+            {"Type": "bind", "Target": "/output", "Source": "/w/out", "ReadOnly": False},
+        ],
+        "pids_limit": 64,
+        "sysctls": {"net.ipv4.tcp_orphan_retries": "1"},
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+        "nano_cpus": 200_000_000,
+        "mem_limit": 256 << 20,
+        "memswap_limit": 256 << 20,
+    }
+
+
+def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
+    shares = {
+        node: spec.container(replace(WANTED, node=node)).get("cpu_shares", 1024)
+        for node in (SERVER, EVALUATOR, "near")
+    }
+    assert shares[SERVER] >= 32 * shares["near"] >= 1024 * shares[EVALUATOR]
+
+
+def test_a_network_word_for_word() -> None:
+    assert spec.network("emulate-abc123-wan", MARKS) == {
+        "name": "emulate-abc123-wan",
+        "driver": "bridge",
+        "internal": True,
+        "options": {"com.docker.network.bridge.inhibit_ipv4": "true"},
+        "labels": MARKS,
+    }
+
+
+def test_no_profile_no_limits() -> None:
+    kwargs = spec.container(replace(WANTED, cpu=None, memory=None))
+    assert {"nano_cpus", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
+
+
+# -- the smallest world by hand --------------------------------------------------------------------
+
+ROOT = Path(__file__).parents[3]
+COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
+
+
+def test_compose_has_every_node_of_its_scenario() -> None:
+    devices = [device.name for device in load(ROOT / "scenarios" / "smallest.yaml").nodes]
+    assert COMPOSE["services"].keys() == {SERVER, EVALUATOR, *devices}
+
+
+def test_compose_makes_the_same_network() -> None:
+    ours = spec.network("wan", MARKS)
+    assert COMPOSE["networks"]["wan"] == {
+        "internal": ours["internal"],
+        "driver_opts": ours["options"],
+    }
+
+
+@pytest.mark.parametrize("name", ["server", "evaluator", "device-0", "device-1"])
+def test_compose_makes_the_same_containers(name: str) -> None:
+    scenario = load(ROOT / "scenarios" / "smallest.yaml")
+    wanted = demand(scenario)
+    limits = {device.name: device.memory for device in scenario.nodes}
+    limits |= {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
+    service, ours = COMPOSE["services"][name], spec.container(replace(WANTED, node=name))
+    assert service["mem_limit"] == service["memswap_limit"] == f"{limits[name] / 2**20:.0f}m"
+    assert service.get("cpu_shares") == ours.get("cpu_shares")
+    alike = ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "sysctls")
+    for key in (*alike, "stdin_open"):
+        assert service[key] == ours[key]
+    assert service["tmpfs"] == [f"{path}:{how}" for path, how in ours["tmpfs"].items()]
+    targets = {volume.split(":")[1]: volume.endswith(":ro") for volume in service["volumes"]}
+    assert [target for target, read_only in targets.items() if not read_only] == (
+        [str(config.OUTPUT)] if name == "server" else []
+    )
+    others = {str(config.OUTPUT)} if name == "server" else {str(config.GRAPH), str(config.SHARD)}
+    assert targets.keys() == {str(config.PATH), *others}

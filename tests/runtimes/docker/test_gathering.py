@@ -1,0 +1,210 @@
+"""How a run in containers comes up: in waves, and each node has its time from its own start."""
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from emulator.core.messages import Hello
+from emulator.core.server import GATHERING
+from emulator.core.survivors import Survivors
+from emulator.errors import DeploymentError
+from emulator.machine.host import Load
+from emulator.node.roll import FILE, Roll
+from emulator.run.folder import create
+from emulator.runtimes.docker import container_runtime, gathering
+from emulator.runtimes.docker.gathering import Gathering
+from emulator.runtimes.docker.prepare import World
+from emulator.scenario import loads
+from tests.fakes.server_world import World as ServerWorld
+from tests.runtimes.docker.test_configs import orders
+from tests.runtimes.docker.test_exits import Onlooker, Wires, engine
+
+
+def fleet(count: int, share: float = 1.0) -> dict[str, float]:
+    return {f"home-{number}": share for number in range(count)}
+
+
+# -- waves -----------------------------------------------------------------------------------------
+
+
+def test_no_more_boot_at_once_than_the_cores_carry() -> None:
+    made = Gathering({**fleet(6), "evaluator": 0.0}, cores=1)
+    assert list(made.admitted()) == ["home-0", "home-1", "home-2", "home-3"]
+    assert list(made.admitted()) == []
+    made.started("home-1", 5.0)
+    assert list(made.admitted()) == []
+    made.greeted("home-1")
+    assert list(made.admitted()) == ["home-4"]
+    made.greeted("home-0")
+    assert list(made.admitted()) == ["home-5", "evaluator"]  # it takes what the others leave
+
+
+def test_slow_devices_boot_in_larger_waves() -> None:
+    """Forty tenths of a core are no more than four whole ones."""
+    assert len(list(Gathering(fleet(60, 0.1), cores=1).admitted())) == 40
+
+
+def test_a_device_of_many_cores_boots_on_one() -> None:
+    assert len(list(Gathering(fleet(6, 4.0), cores=1).admitted())) == 4
+
+
+def test_on_a_part_of_a_core_they_boot_one_by_one() -> None:
+    made = Gathering(fleet(3), cores=0.1)
+    assert list(made.admitted()) == ["home-0"]
+    made.greeted("home-0")
+    assert list(made.admitted()) == ["home-1"]
+
+
+def test_what_the_view_shows() -> None:
+    made = Gathering(fleet(2), cores=2)
+    list(made.admitted())
+    made.started("home-0", 1.0)
+    made.greeted("home-0")
+    assert made.words() == "containers: 1 of 2 started, 1 said hello"
+    made.started("home-1", 2.0)
+    assert made.words() == "waiting for 1 of 2 nodes to say hello"
+
+
+# -- patience --------------------------------------------------------------------------------------
+
+
+def test_each_has_its_time_from_its_own_start() -> None:
+    made = Gathering({"early": 1.0, "far": 0.01, "late": 1.0, "evaluator": 0.0}, cores=2)
+    made.started("early", 0.0)
+    made.greeted("early")
+    made.started("far", 90.0)
+    made.started("late", 150.0)
+    made.started("evaluator", 151.0)
+    assert made.late(90.0 + GATHERING) == ""
+    assert made.late(91.0 + GATHERING) == (
+        "no hello from far in 121 s (with 1% of a core), late in 61 s, evaluator in 60 s: each "
+        "node has 120 s from its container's start"
+    )
+
+
+def test_many_that_are_late_are_counted() -> None:
+    made = Gathering(fleet(100), cores=2)
+    for number, name in enumerate(fleet(100)):
+        made.started(name, float(-number))
+    told = made.late(GATHERING)
+    assert told.startswith("no hello from home-99 in 219 s, home-98 in 218 s, ")
+    assert "home-92 in 212 s and 92 more: " in told
+
+
+def test_where_somebody_conducts_the_server_does_not_give_up() -> None:
+    assert ServerWorld(gathering=None).server.deadline() is None
+    assert ServerWorld().server.deadline() == 100.0 + GATHERING
+
+
+def test_the_server_tells_who_has_said_hello(tmp_path: Path) -> None:
+    world, path = ServerWorld(), tmp_path / FILE
+    roll = Roll(world.server, path)
+    roll.tick(100.0)
+    assert not path.exists()
+    for name in ("b", "a", "a"):
+        world.server.receive(Hello(name, 0), 101.0)
+        roll.tick(101.0)
+    world.begin()
+    roll.tick(105.0)
+    roll.tick(106.0)
+    told = [json.loads(line)["node"] for line in path.read_text().splitlines()]
+    assert told == ["b", "a", "c", "evaluator"]
+    assert roll.deadline() is None
+
+
+# -- a run -----------------------------------------------------------------------------------------
+
+SCENARIO = """
+name: wave
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+stop: {time: 1min}
+devices: [{name: home, count: 9}]
+"""
+
+
+class Fleet:
+    """Containers that say hello a moment after their start, but for those that are `mute`."""
+
+    def __init__(self, path: Path, mute: str = "") -> None:
+        self.folder = create("wave", path)
+        self.folder.server.mkdir()
+        self.mute = mute
+        self.booting: set[str] = set()
+        self.most = 0
+        self.greeted: list[str] = []
+        self._lock = threading.Lock()
+        client = engine()
+        client.info = lambda: {"NCPU": 1}
+        client.networks = client.containers = SimpleNamespace(create=self.create)
+        made = World(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
+        self.wires = Wires()
+        self.runtime = container_runtime.DockerRuntime(
+            client, self.folder, made, Onlooker(), Load()
+        )
+        self.runtime._lines = self.wires  # type: ignore[assignment]
+
+    def create(self, **options: Any) -> Any:
+        node = options.get("hostname", "")
+        net = f"emulate-{self.folder.run}-wan"
+        address = {"NetworkSettings": {"Networks": {net: {"IPAddress": ""}}}}
+        start = (lambda: None) if node in ("", "server") else (lambda: self.start(node))
+        return SimpleNamespace(id="1", attrs=address, reload=lambda: None, start=start)
+
+    def start(self, node: str) -> None:
+        with self._lock:
+            self.booting.add(node)
+            self.most = max(self.most, len(self.booting))
+        if node != self.mute:
+            threading.Timer(0.1, self.greet, (node,)).start()
+
+    def greet(self, node: str) -> None:
+        with self._lock:
+            self.booting.discard(node)
+            self.greeted.append(node)
+            self._write(FILE, node=node)
+            if len(self.greeted) == 10:
+                self._write("run.jsonl", at=0.0, what="start", devices=9, zero=time.monotonic())
+
+    def _write(self, name: str, **record: Any) -> None:
+        with (self.folder.server / name).open("a") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def deploy(self) -> None:
+        try:
+            self.runtime.deploy(loads(SCENARIO), Survivors(9, []))
+        finally:
+            self.runtime._logs.close()
+
+
+@pytest.fixture
+def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What nodes are told is of no interest here."""
+    monkeypatch.setattr(World, "write_nodes", lambda *anything: None)
+    yield
+
+
+def test_containers_start_in_waves(tmp_path: Path, secrets: None) -> None:
+    made = Fleet(tmp_path)
+    made.deploy()
+    assert 1 < made.most <= 4 + 1  # and the evaluator
+    assert made.greeted.index("evaluator") > 4
+    assert made.wires.heard == {"server", *made.greeted}
+
+
+def test_who_does_not_say_hello_is_named(
+    tmp_path: Path, secrets: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "GATHERING", 2.0)
+    made = Fleet(tmp_path, mute="home-4")
+    words = (
+        r"the run did not begin: no hello from home-4 in 2 s: each node has 2 s from its container"
+    )
+    with pytest.raises(DeploymentError, match=words):
+        made.deploy()
+    assert len(made.greeted) == 9

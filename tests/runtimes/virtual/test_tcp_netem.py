@@ -1,0 +1,68 @@
+"""TCP in virtual time against real TCP over links with delay and loss, on a kernel with netem."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.runtimes.virtual.links.network import law
+from emulator.world.link import Link
+from tests.fakes.modelled import Transfer, header, modelled
+from tests.netem import machine, transfers
+from tests.netem.transfers import Case
+
+pytestmark = [
+    pytest.mark.netem,
+    pytest.mark.skipif(bool(machine.lacking()), reason=machine.lacking()),
+]
+
+Times = list[tuple[float, float]]
+"""When each message was sent, and received whole."""
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
+    """By number of the case."""
+    work: Path = tmp_path_factory.mktemp("netem")
+    console = machine.boot("tests.netem.transfers", work)
+    lines = [line for line in console.splitlines() if line.startswith(transfers.MARK)]
+    assert len(lines) == len(transfers.EXACT) + len(transfers.LOSSY), console
+    found: dict[int, Times] = dict(json.loads(line.removeprefix(transfers.MARK)) for line in lines)
+    return found
+
+
+def test_slow_start_takes_as_long_as_in_virtual_time(measured: dict[int, Times]) -> None:
+    """On a new connection, and on one that has rested."""
+    print(f"\n{header()}")
+    found = [
+        one for number, case in enumerate(transfers.EXACT) for one in _both(case, measured[number])
+    ]
+    for one in found:
+        print(one)
+    assert all(abs(one.difference) < 0.1 for one in found)
+
+
+def _both(case: Case, times: Times) -> list[Transfer]:
+    model = modelled(case.link, "up", case.size, [sent for sent, _ in times])
+    return [
+        Transfer(case.link, "up", case.size, received - sent, arrived - sent)
+        for (sent, received), arrived in zip(times, model, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("number", "case"),
+    list(enumerate(transfers.LOSSY, len(transfers.EXACT))),
+    ids=[f"{case.loss:.0%} of {case.rate / 1e6:.0f}mbit" for case in transfers.LOSSY],
+)
+def test_loss_costs_what_it_does_in_virtual_time(
+    measured: dict[int, Times], number: int, case: Case
+) -> None:
+    """Of all messages but the first. Only some dozens are lost: chance has a part in it."""
+    (_, first), *_, (_, last) = measured[number]
+    took = (last - first) / (case.count - 1)
+    model = case.link.up.transfer(case.size) - case.link.up.delay
+    model *= case.rate / law(case.link, Link(), "up", tcp=True).rate
+    found = Transfer(case.link, "up", case.size, took, model)
+    print(f"\n{header()}\n{found} at a loss of {case.loss:.0%}")
+    assert abs(found.difference) < 0.3

@@ -1,0 +1,86 @@
+"""Whether a round of local training fits into its patience, as `emulate check` says."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from emulator import calibration
+from emulator.calibration import store
+from emulator.codecs import Dense
+from emulator.scenario import loads
+from emulator.scenario.deadlines import Step, late
+from emulator.units import Seconds
+from emulator.world.laws import LogNormal
+from tests.fakes.made_up_calibration import FOUND, kept
+from tests.fakes.typed_commands import Emulate, data, emulate
+
+__all__ = ["data", "emulate", "kept"]
+
+PIS = """
+name: pis
+training: {dataset: mnist, model: mnist-cnn, algorithm: fedavg}
+stop: {time: 30min}
+virtual: {learner: none, step: 30ms}
+devices:
+  - {name: pi, count: 5, profile: raspberry-pi-4, link: dsl}
+"""
+
+
+def warnings(*overrides: str, step: float = 0.03) -> list[str]:
+    found = late(loads(PIS, overrides), Step(step, "virtual.step"))
+    assert not any(one.fatal for one in found)
+    return [one.text for one in found]
+
+
+def test_an_epoch_that_outlasts_a_round_is_told() -> None:
+    """1,200 batches of 30 ms on a tenth of a core are 6 min; 1.7 MB up at 384 kbit/s 37 s."""
+    (text,) = warnings()
+    assert "pi: 1 epoch (1,200 mini-batches) take about 6min (virtual.step)" in text
+    assert "their messages 46s, longer than patience 5min" in text
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "training.synchronization.patience=7min",
+        "training.batch_size=20",
+        "devices[0].count=10",
+        "devices[0].profile={cpu: 20%}",
+        "training.algorithm=asgd",
+        "training={dataset: mnist, model: mnist-cnn, codec: dense, synchronization: local-sgd}",
+    ],
+)
+def test_a_round_that_fits_is_not(override: str) -> None:
+    assert warnings(override) == []
+
+
+def test_a_step_keeps_one_core_busy_however_many_there_are() -> None:
+    (text,) = warnings("devices[0].profile={cpu: 400%}", step=0.25)
+    assert "take about 5min" in text
+
+
+def test_local_steps_are_counted_as_they_are() -> None:
+    rounds = "{kind: local-sgd, steps: 700}"
+    training = f"{{dataset: mnist, model: mnist-cnn, codec: dense, synchronization: {rounds}}}"
+    (text,) = warnings(f"training={training}")
+    assert "pi: 700 mini-batches take about 3.5min" in text
+
+
+def test_check_takes_the_step_from_the_scenario_or_the_calibration(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    file = tmp_path / "pis.yaml"
+    file.write_text(PIS)
+
+    def told(*overrides: str) -> str:
+        said = emulate("check", "--json", file, *overrides)
+        assert said.code == 0
+        return " ".join(one["text"] for one in said.json["shortfalls"])
+
+    assert "longer than patience 5min" in told()
+    unknown = ("--set", "virtual={}")
+    assert "`emulate calibrate FILE` measures how long a mini-batch takes" in told(*unknown)
+    step = LogNormal((Seconds(0.03), 0.1))
+    store(replace(FOUND, model="mnist-cnn", codec=calibration.described(Dense()), step=step))
+    assert "(as calibrated on this host)" in told(*unknown)

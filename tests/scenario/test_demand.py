@@ -1,0 +1,100 @@
+"""What a scenario asks of its host, and the world that it is shown as."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from emulator.scenario import Demand, Host, demand, load, shortfalls, world
+from emulator.scenario.timeline import outages
+from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Side
+from tests.fakes.small_scenario import FLAKY, small
+
+
+def test_demand_adds_up_what_the_devices_want() -> None:
+    wanted = demand(load(FLAKY))
+    assert (wanted.cores, wanted.unlimited, wanted.ports) == (2.0, 0, 10)
+    assert wanted.limits == 4 * (512 << 20) + 4 * (384 << 20)
+    assert wanted.largest == 512 << 20
+    more = demand(load(FLAKY, ["devices[0].count=5"]))
+    # what a worker takes, not what it may take; and what the server remembers for one more
+    assert more.memory - wanted.memory == (100 << 20) + more.server - wanted.server
+    assert demand(small()).unlimited == 3
+
+
+def test_the_server_takes_more_where_it_remembers_what_was_touched() -> None:
+    """AdaComp's history: a segment of 2 bytes a parameter, and a log, for each device and some."""
+
+    def server(*overrides: str) -> int:
+        return demand(load(FLAKY, overrides)).server >> 20
+
+    assert server("training.algorithm=comp-asgd") == 264
+    assert server() == 264 + 26
+    assert server("devices[0].count=9996") == 264 + 514  # a history of 512 MiB at most
+
+
+def test_server_and_evaluator_have_limits_that_follow_the_model_and_the_devices() -> None:
+    def limits(*overrides: str) -> tuple[int, int]:
+        wanted = demand(load(FLAKY, ["training.algorithm=comp-asgd", *overrides]))
+        assert wanted.server_limit > wanted.server
+        return wanted.server_limit, wanted.evaluator_limit
+
+    server, evaluator = limits()
+    model = 4 * 421_642 / 2**20
+    assert server == math.ceil(264 + (16 + 4 * 8) * model) << 20
+    assert evaluator == math.ceil(1200 + 16 * model) << 20
+    more, same = limits("devices[0].count=104")
+    assert more - server == pytest.approx(4 * 100 * 4 * 421_642, abs=1 << 20)
+    assert same == evaluator
+    larger = limits("training.model=mnist-mlp")
+    assert larger[0] > server and larger[1] > evaluator
+
+
+ROOMY = Host(cores=64, memory=64 << 30)
+WANTED = Demand(
+    cores=2,
+    unlimited=0,
+    memory=3 << 30,
+    server=264 << 20,
+    server_limit=300 << 20,
+    evaluator_limit=1200 << 20,
+    limits=4 << 30,
+    largest=1 << 30,
+    ports=10,
+)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "host", "severity", "words"),
+    [
+        (WANTED, replace(ROOMY, memory=2 << 30), "error", "needs about 3GiB, this host has 2GiB"),
+        (replace(WANTED, largest=1 << 40), ROOMY, "error", "one device may take 1024GiB"),
+        (replace(WANTED, ports=1001), ROOMY, "error", "1,001 containers want a port each"),
+        (replace(WANTED, cores=5), replace(ROOMY, cores=2), "warning", "2.5 times more than there"),
+        (replace(WANTED, limits=1 << 40), ROOMY, "warning", "limits add up to 1024GiB"),
+    ],
+)
+def test_a_shortfall_says_what_there_is_too_little_of(
+    wanted: Demand, host: Host, severity: str, words: str
+) -> None:
+    (short,) = shortfalls(wanted, host)
+    assert short.severity == severity
+    assert short.fatal == (severity == "error")
+    assert words in str(short)
+    assert shortfalls(WANTED, ROOMY) == []
+
+
+def test_the_world_is_a_table_that_json_can_hold() -> None:
+    scenario = load(FLAKY, ["devices[1].failures=[flaky-home, overheating-pi]"])
+    shown = world(scenario)
+    rows = {row.name: row for row in shown.devices}
+    assert rows["adsl-0"].up == Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001))
+    assert (rows["fiber-0"].cpu, rows["fiber-0"].memory) == (0.4, 512 << 20)
+    assert rows["adsl-0"].failures == ("flaky-home", "overheating-pi")
+    assert len(shown.faults) == len(outages(scenario)) > 2
+    assert {row.node for row in shown.hazards} == {"adsl-0", "adsl-1", "adsl-2", "adsl-3"}
+    assert shown.hazards[0].per_iteration == 0.001
+    assert (world(small()).devices[0].cpu, world(small()).devices[0].up) == (None, Side())
+    assert json.loads(json.dumps(shown.plain()))["faults"][0]["at"] == 60

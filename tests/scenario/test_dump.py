@@ -1,0 +1,56 @@
+"""A scenario written down again is the same scenario."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+
+from emulator.errors import ScenarioError
+from emulator.scenario import dump, load, loads, schema, timeline
+from emulator.scenario.timeline import lines
+from tests.fakes.drawn_scenarios import scenarios
+from tests.fakes.json_schema import accepts
+from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS
+
+
+@pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.stem)
+def test_every_scenario_here_loads_and_survives_the_way_to_a_run_folder(
+    path: Path, tmp_path: Path
+) -> None:
+    assert path.read_text().startswith("# "), "a scenario opens with the question that it asks"
+    scenario = load(path)
+    copied = tmp_path / "scenario.yaml"
+    copied.write_text(dump(scenario))
+    again = load(copied)
+    assert again == scenario
+    assert again.nodes == scenario.nodes
+    assert lines(timeline(again)) == lines(timeline(scenario))
+    assert dump(again) == dump(scenario)
+    assert yaml.safe_load(dump(scenario)) == yaml.safe_load(copied.read_text())
+
+
+def test_a_dump_spells_out_names_and_units() -> None:
+    written = yaml.safe_load(dump(load(FLAKY)))
+    one = {"kind": "topk", "keep": "1%", "indices": "gap", "values": "f32"}
+    assert one.items() <= written["training"]["codec"].items()
+    assert "algorithm" not in written["training"]
+    assert written["stop"] == {"updates": 3000, "accuracy": "97%", "time": "10min"}
+    assert written["devices"][0]["profile"] == {"name": "laptop", "cpu": "40%", "memory": "512MiB"}
+    assert written["devices"][1]["failures"][0]["name"] == "flaky-home"
+    assert written["faults"][0]["nodes"] == ["adsl-0", "adsl-1"]
+
+
+@settings(max_examples=30, deadline=None)
+@given(written=scenarios())
+def test_a_dumped_scenario_is_the_same_scenario(written: dict[str, Any]) -> None:
+    try:
+        scenario = loads(json.dumps(written), folder=SCENARIOS)
+    except ScenarioError as error:
+        assert "too small to be given" in str(error)  # a share of a core below 1%
+        return
+    assert loads(dump(scenario), folder="/") == scenario
+    assert accepts(schema(), written)
+    assert accepts(schema(), yaml.safe_load(dump(scenario)))

@@ -1,0 +1,312 @@
+"""What is said of a wrong scenario: the place, what was found, and the remedy."""
+
+import pytest
+
+from tests.fakes.small_scenario import SMALL, mistakes
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("name: small", "", "scenario:1: name: is missing: what its runs are filed under."),
+        ("name: small", "nmae: small", "scenario:1: nmae: no such key (did you mean 'name'?)"),
+        ("name: small", "name: a/b", "scenario:1: name: 'a/b' must serve as a folder's name"),
+        ("name: small", "name: ..", "name: '..' must serve as a folder's name"),
+        ("name: small", "name: 7", "name: 7 is not text"),
+        ("name: small", "name: small\nseed: 1.5", "scenario:2: seed: 1.5 is not a whole number"),
+        ("name: small", "name: small\nseed: true", "seed: true is not a whole number"),
+        (
+            "name: small",
+            "name: small\nname: x",
+            "scenario:2: name: is written twice (first on line 1)",
+        ),
+        (
+            "name: small",
+            "name: small\nname: [",
+            "scenario:4: this is not YAML: expected ',' or ']'",
+        ),
+        ("name: small", "name: small\n\tx: 1", "scenario:2: this is not YAML: a tab where YAML"),
+        ("name: small", "name: !x small", "scenario:1: name: the tag !x has no meaning here"),
+        ("name: small", "name: &x [*x]", "name[0]: an anchor that holds itself has no end"),
+        (
+            "name: small",
+            "name: small\ntargets: []",
+            "targets: is empty: name at least one accuracy",
+        ),
+        ("name: small", "name: small\ntargets: [0%]", "targets: 0%: a target is above zero"),
+        ("name: small", "name: small\ntargets: [0.5]", "targets[0]: 0.5 has no unit"),
+        (
+            "name: small",
+            "name: small\nvirtual: {learner: numyp}",
+            "scenario:2: virtual.learner: 'numyp' is not tensorflow or numpy or none (did you mean "
+            "'numpy'?)",
+        ),
+        (
+            "name: small",
+            "name: small\nvirtual: {learner: }",
+            "virtual.learner: is empty: it must be tensorflow or numpy or none",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: topk, keep: 1%, values: f61}",
+            "training.codec.values: 'f61' is not f32 or f16 or bf16 or int8 or ternary",
+        ),
+        ("dataset: digits", "", "training.dataset: is missing: the images or texts to"),
+        (
+            "dataset: digits",
+            "dataset: digts",
+            "'digts' is not mnist or fashion-mnist or digits or sentences (did",
+        ),
+        (
+            "dataset: digits",
+            "dataset: mnist",
+            "'digits-mlp' takes images of 8 × 8, in 10 classes; 'mnist' has images of 28 × 28, "
+            "in 10 classes: use mnist-cnn or mnist-lenet or mnist-mlp",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences",
+            "'digits-mlp' takes images of 8 × 8, in 10 classes; 'sentences' has texts of 50 "
+            "characters, out of 32: use char-lstm",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences\n  split: shards",
+            "training.split: 'shards' goes by an example's class, and those of 'sentences' have",
+        ),
+        (
+            "dataset: digits",
+            "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
+            "training.split: 'dirichlet' goes by an example's class",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: dgc, keep: 1%}\n  error_feedback: true",
+            "training.error_feedback: 'dgc': it remembers by itself what it has not sent: leave",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: randomk, keep: 1%}\n  error_feedback: true",
+            "'randomk': it would scale what is fed back: write unbiased: false",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: qsgd, levels: 200}\n  error_feedback: true",
+            "training.codec: levels is 200: write a number from 1 to 127",
+        ),
+        (
+            "asgd",
+            "signsgd\n  optimizer: adam",
+            "training.optimizer: 'signsgd' says it already",
+        ),
+        (
+            "asgd",
+            "asgd\n  optimizer: {kind: adam, beta1: 1}",
+            "training.optimizer: beta1 is 1: it is at least 0, below 1",
+        ),
+        (
+            "asgd",
+            "asgd\n  optimizer: momentun",
+            "(did you mean 'momentum'?)",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: dense\n  synchronization: {kind: fedavg, clients: 0%}",
+            "training.synchronization: clients is 0%: write a share above 0% and up to 100%",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: dense\n  synchronization: {kind: softsync, splits: 4}",
+            "training.synchronization.splits: 4 steps want a gradient each, there are 3 devices: "
+            "write 3 or less",
+        ),
+        ("model: digits-mlp", "model: 3", "scenario:4: training.model: 3 is not text"),
+        (
+            "algorithm: asgd",
+            "",
+            "scenario:2: training: does not say how to train: give `algorithm`",
+        ),
+        ("asgd", "asgdd", "training.algorithm: 'asgdd' is not asgd or ada-sgd"),
+        ("asgd", "[1]", "training.algorithm: a list is not asgd or"),
+        ("asgd", "asgd\n  codec: dense", "scenario:6: training.codec: 'asgd' says it already"),
+        ("asgd", "asgd\n  modulation: constant", "training.modulation: 'asgd' says it already"),
+        ("asgd", "asgd\n  batch_size: 0", "training.batch_size: 0 is not at least 1"),
+        ("asgd", "asgd\n  batch_size: '8'", "training.batch_size: '8' is not a whole number"),
+        ("asgd", "asgd\n  batch_size:", "batch_size: is empty: it must be a whole number"),
+        ("asgd", "asgd\n  learning_rate: 0", "training.learning_rate: 0 is not above 0"),
+        ("asgd", "asgd\n  learning_rate: .inf", "training.learning_rate: inf is not a finite"),
+        ("asgd", "asgd\n  learning_rate: .nan", "training.learning_rate: nan is not a finite"),
+        (
+            "asgd",
+            "asgd\n  split: idd",
+            "training.split: 'idd' is not iid or shards or dirichlet or mixture (did",
+        ),
+        ("asgd", "asgd\n  split: {kind: shard}", "split.kind: 'shard' is not iid or shards"),
+        (
+            "asgd",
+            "asgd\n  split: {kind: shards, per: 2}",
+            "split.per: no such key: there are kind, per_device",
+        ),
+        ("asgd", "asgd\n  split: {}", "training.split: a mapping without a `kind`"),
+        ("asgd", "asgd\n  split: {kind: dirichlet, alpha: 0}", "training.split: alpha is 0"),
+        (
+            "algorithm: asgd",
+            "codec: topk",
+            "'topk' needs more than its name: write {kind: topk, keep",
+        ),
+        ("algorithm: asgd", "codec: {kind: topk}", "training.codec.keep: is missing"),
+        (
+            "algorithm: asgd",
+            "codec: {kind: topk, keep: 1}",
+            "codec.keep: 1 has no unit: write it in %",
+        ),
+        ("algorithm: asgd", "codec: {kind: topk, keep: 0%}", "training.codec: keep is 0%"),
+        ("stop: {updates: 10}", "", "stop: is missing: when the run ends"),
+        ("{updates: 10}", "{}", "scenario:6: stop: is empty: say when"),
+        ("{updates: 10}", "{updates: 0}", "stop.updates: 0 is not at least 1"),
+        ("{updates: 10}", "{accuracy: 97}", "stop.accuracy: 97 has no unit"),
+        ("{updates: 10}", "{accuracy: 970%}", "stop.accuracy: '970%' is more than 100%"),
+        ("{updates: 10}", "{time: 0s}", "stop.time: 0s: it must be above zero"),
+        ("{updates: 10}", "{time: 5m}", "stop.time: '5m': write 5min"),
+        ("stop:", "evaluate: {every: 0}\nstop:", "scenario:6: evaluate.every: 0 is not at least 1"),
+        ("stop:", "server: {encrypt: yes}\nstop:", "server.encrypt: 'yes' is not true or false"),
+        (
+            "stop:",
+            "server: {link: fioss}\nstop:",
+            "'fioss' is no link preset (did you mean 'fios'?)",
+        ),
+        ("stop:", "server: {checkpoint: 30s}\nstop:", "server.checkpoint: '30s' is not a mapping"),
+        ("name: one", "count: 1", "scenario:8: devices[0].name: is missing: the device's name"),
+        (
+            "name: one",
+            "name: One",
+            "devices[0].name: 'One': a name is of a-z, 0-9 and inner hyphens",
+        ),
+        ("name: one", "name: one-", "devices[0].name: 'one-': a name is of"),
+        ("name: one", "name: server", "devices[0].name: 'server' is the name of another role"),
+        ("name: one", f"name: {'x' * 41}", "is longer than 40 characters"),
+        ("{name: pair", f"{{name: {'x' * 39}", "is longer than 40 characters"),
+        (
+            "name: one",
+            "name: pair",
+            "scenario:9: devices[1].name: 'pair' is the name of devices[0]",
+        ),
+        ("name: one", "name: pair-1", "devices[1].name: 'pair-1' is the name of devices[0] too"),
+        ("count: 2", "count: 0", "scenario:9: devices[1].count: 0 is not at least 1"),
+        ("count: 2", "count: 1000000000", "devices[1].count: 1000000000 is not at most 10000"),
+        ("count: 2", "cuont: 2", "devices[1].cuont: no such key (did you mean 'count'?)"),
+        ("count: 2", "profile: lptop", "'lptop' is no device profile (did you mean 'laptop'?)"),
+        ("count: 2", "profile: {memory: 1MiB}", "devices[1].profile: memory 1MiB is too small"),
+        ("count: 2", "profile: {cpu: 0.1%}", "devices[1].profile: cpu 0.1% is too small"),
+        (
+            "count: 2",
+            "link: nowhere/x.yaml",
+            "'nowhere/x.yaml' is no link preset: there is no file",
+        ),
+        (
+            "count: 2",
+            "link: {up: {rate: 10Mbps}}",
+            "devices[1].link.up.rate: '10Mbps': write 10mbit",
+        ),
+        ("count: 2", "link: {up: {delay: 25}}", "devices[1].link.up.delay: 25 has no unit"),
+        (
+            "count: 2",
+            "link: {up: {jitter: 1ms}}",
+            "devices[1].link.up: jitter 1ms is above its delay",
+        ),
+        ("count: 2", "failures: [x]", "'x' is no failure profile: there are"),
+        ("count: 2", "failures: flaky-home", "devices[1].failures: 'flaky-home' is not a list"),
+        (
+            "count: 2",
+            "failures: [flaky-home, flaky-home]",
+            "two failure profiles are named 'flaky-",
+        ),
+        ("  - name: one\n", "  - 7\n", "scenario:8: devices[0]: 7 is not a mapping"),
+        (SMALL[SMALL.index("  - name") :], "  []", "devices: is empty: name at least one device"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, message: str) -> None:
+    found = mistakes((old, new))
+    assert any(message in line for line in found), found
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (
+            "{kind: crash, nodes: [on], at: 1s}",
+            "faults[0].nodes[0]: 'on' is no device (did you mean 'one",
+        ),
+        (
+            "{kind: crash, nodes: [server], at: 1s}",
+            "'server' is no device: faults strike devices only",
+        ),
+        ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: say which devices"),
+        ("{kind: crash, nodes: one, at: 1s}", "faults[0].nodes: 'one' is not a list"),
+        (
+            "{kind: crahs, nodes: [one], at: 1s}",
+            "'crahs' is not crash or partition (did you mean 'cr",
+        ),
+        ("{kind: crash, nodes: [one]}", "faults[0].at: is missing: when, counted from"),
+        ("{kind: crash, nodes: [one], at: 60}", "faults[0].at: 60 has no unit"),
+        ("{kind: crash, nodes: [one], at: 1s, lats: 1s}", "no such key (did you mean 'lasts'?)"),
+        ("{kind: crash, nodes: [one], at: 1s, every: 1s}", "faults[0].every: no such key"),
+        ("{nodes: [one], at: 1s}", "faults[0]: a mapping without a `kind`"),
+        ("crash", "faults[0]: 'crash' is not a mapping with a `kind`"),
+    ],
+)
+def test_a_fault_that_cannot_be_aimed_is_refused(fault: str, message: str) -> None:
+    found = mistakes(("stop:", f"faults: [{fault}]\nstop:"))
+    assert len(found) == 1
+    assert message in found[0]
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("{kind: crash, every: {poison: 1s}}", "every: 'poison' is not fixed or exponential or"),
+        ("{kind: crash, every: 5}", "faults[0].every: 5 has no unit"),
+        ("{kind: crash, every: {uniform: [2s, 1s]}}", "uniform runs from 2s to 1s"),
+        ("{kind: crash, every: {uniform: [2s]}}", "every.uniform"),
+        (
+            "{kind: crash, every: {lognormal: [2s, 1000]}}",
+            "the sigma of lognormal is 1000: it is 10 at most",
+        ),
+        (
+            "{kind: crash, every: {weibull: [2s, 0.001]}}",
+            "the shape of weibull is 0.001: it is 0.01 at least",
+        ),
+        ("{kind: crash, every: {lognormal: [2s, 1s]}}", "lognormal[1]: '1s' is not a number"),
+        ("{kind: crash}", "say how often: `every` or `per_iteration` (neither found)"),
+        ("{kind: crash, every: 1s, per_iteration: 1%}", "(both found)"),
+        ("{kind: crash, every: 1s, nodes: [one]}", "faults[0].nodes: no such key"),
+    ],
+)
+def test_a_failure_profile_that_cannot_be_drawn_is_refused(fault: str, message: str) -> None:
+    failures = f"failures: [{{name: mine, faults: [{fault}]}}]"
+    found = mistakes(("count: 2", failures))
+    assert len(found) == 1
+    assert found[0].startswith("scenario:9: devices[1].failures[0].faults[0]")
+    assert message in found[0]
+
+
+def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
+    found = mistakes(
+        ("name: small", "name: small\nsede: 3"),
+        ("digits-mlp", "digits-mpl"),
+        ("asgd", "asgd\n  codec: dense"),
+        ("name: one", "name: pair"),
+        ("count: 2", "link: {up: {rate: 1, delay: 1ms, jitter: 2ms}}"),
+        ("stop:", "faults: [{kind: crash, nodes: [nobody], at: 1s}]\nstop:"),
+        overrides=("devices[9].name=x",),
+    )
+    places = [line.split(": ")[:2] for line in found]
+    assert places == [
+        ["scenario:2", "sede"],
+        ["scenario:5", "training.model"],
+        ["scenario:7", "training.codec"],
+        ["scenario:8", "faults[0].nodes[0]"],
+        ["scenario:12", "devices[1].link.up.rate"],
+        ["scenario:12", "devices[1].name"],
+        ["--set devices[9].name=x", "devices has no entry [9]"],
+    ]

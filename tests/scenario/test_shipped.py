@@ -1,0 +1,42 @@
+"""Every scenario that we ship asks a question, can be read, and survives being written down."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.scenario import demand, dump, load, loads, timeline, world
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+FILES = sorted(file for file in SCENARIOS.rglob("*.yaml") if "profiles" not in file.parts)
+BY_FILE = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SCENARIOS)))
+
+
+def test_those_that_others_name_are_there() -> None:
+    assert {"quickstart.yaml", "smallest.yaml", "flaky-homes.yaml"} <= {f.name for f in FILES}
+
+
+@BY_FILE
+def test_it_asks_a_question(file: Path) -> None:
+    first = file.read_text(encoding="utf-8").splitlines()[0]
+    assert first.startswith("# ")
+    assert first.endswith("?")
+
+
+@BY_FILE
+def test_it_says_what_it_is_called(file: Path) -> None:
+    assert load(file).name == file.stem
+
+
+@BY_FILE
+def test_its_world_can_be_told(file: Path) -> None:
+    scenario = load(file)
+    assert len(world(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - 2
+
+
+@BY_FILE
+def test_what_a_run_keeps_of_it_plays_the_same(file: Path, tmp_path: Path) -> None:
+    """From another folder, so it may not lean on any file that it names."""
+    scenario = load(file)
+    again = loads(dump(scenario), folder=tmp_path)
+    assert again == scenario
+    assert timeline(again) == timeline(scenario)

@@ -1,0 +1,58 @@
+"""How long `check` expects containers to take until all have said hello."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.core.server import GATHERING
+from emulator.scenario import loads
+from emulator.scenario.model import Scenario
+from emulator.scenario.startup import slow_starts, startup
+from tests.fakes.typed_commands import Emulate, data, emulate, scenario
+
+__all__ = ["data", "emulate"]
+
+
+def fleet(*devices: str) -> Scenario:
+    return loads(
+        "name: fleet\n"
+        "training: {dataset: digits, model: digits-mlp, algorithm: adacomp}\n"
+        f"stop: {{updates: 100}}\ndevices: [{', '.join(devices)}]\n"
+    )
+
+
+def test_many_containers_share_the_cores() -> None:
+    hundred = fleet("{name: home, count: 98}")
+    assert startup(hundred, cores=2) == pytest.approx(100 * 1.3 / 2)
+    assert startup(hundred, cores=8) == pytest.approx(100 * 1.3 / 8)
+
+
+def test_nobody_begins_before_the_slowest_device() -> None:
+    slow = fleet("{name: home, count: 2}", "{name: far, profile: {cpu: 2%}}")
+    assert startup(slow, cores=2) == pytest.approx(45.0)
+    quick = fleet("{name: home, profile: {cpu: 400%}}")
+    assert startup(quick, cores=64) == pytest.approx(0.9)  # it boots on one of its cores
+
+
+def test_a_device_that_may_not_begin_in_time_is_warned_of() -> None:
+    (found,) = slow_starts(fleet("{name: home}", "{name: far, profile: {cpu: 1%}}"), GATHERING)
+    assert not found.fatal
+    assert str(found) == (
+        "cpu: far: with 1% of a core a device takes about 90 s to say hello, and the run fails if "
+        "it has not within 120 s: give it 2% or more, or play the scenario in virtual time"
+    )
+    (found,) = slow_starts(fleet("{name: far, count: 3, profile: {cpu: 1.2%}}"), GATHERING)
+    assert "cpu: far-0 and 2 more: with 1.2% of a core a device takes about 75 s" in str(found)
+    assert slow_starts(fleet("{name: far, profile: {cpu: 2%}}"), GATHERING) == []
+    assert slow_starts(fleet("{name: home, count: 1000}"), GATHERING) == []
+
+
+def test_check_tells_how_long_it_takes(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    file = scenario(tmp_path, ("profile: phone", "profile: {cpu: 1%}"))
+    told = emulate("check", file).out
+    assert "6 containers, 1.3 s of a core each" in told
+    assert "at least 90 s until all have said hello" in told
+    assert "near-0 and 2 more: with 1% of a core" in told
+    assert emulate("check", "--json", file).json["startup"] == pytest.approx(90.0)
+    virtual = emulate("check", file, "--on", "virtual").out
+    assert "1.3 s of a core each" not in virtual

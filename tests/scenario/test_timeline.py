@@ -1,0 +1,153 @@
+"""Timelines: which faults are planned, for whom and when."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from emulator.errors import ScenarioError
+from emulator.scenario import Scenario, load, loads, timeline
+from emulator.scenario.timeline import Timed, lines
+from emulator.world.actions import Action
+from tests.fakes.drawn_scenarios import scenarios
+from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
+
+
+def planned(text: str, **changes: str) -> list[tuple[float, str, str]]:
+    """Of a small world with these faults: when, which verb, whom."""
+    changed = [("stop:", f"faults: {text}\nstop:"), *changes.items()]
+    return [(t.at, t.action.verb, t.action.node) for t in timeline(small(*changed))]
+
+
+def test_an_aimed_fault_is_done_and_undone_in_its_time() -> None:
+    assert timeline(load(FLAKY, ["devices[1].failures=[]"])) == [
+        Timed(60, Action("sever", "adsl-0", "partition")),
+        Timed(60, Action("sever", "adsl-1", "partition")),
+        Timed(80, Action("mend", "adsl-0", "partition")),
+        Timed(80, Action("mend", "adsl-1", "partition")),
+    ]
+
+
+def test_a_groups_name_strikes_all_of_its_devices_and_no_end_is_for_good() -> None:
+    assert planned("[{kind: crash, nodes: [pair], at: 5s}]") == [
+        (5, "kill", "pair-0"),
+        (5, "kill", "pair-1"),
+    ]
+
+
+def test_a_node_killed_twice_is_down_until_the_later_end() -> None:
+    crash = "{kind: crash, nodes: [one], at: %s, lasts: %s}"
+    both = ", ".join(crash % times for times in [("10s", "20s"), ("15s", "5s")])
+    assert planned(f"[{both}]") == [(10, "kill", "one"), (30, "start", "one")]
+    touching = ", ".join(crash % times for times in [("10s", "5s"), ("15s", "5s"), ("30s", "0s")])
+    assert planned(f"[{touching}]") == [
+        (10, "kill", "one"),
+        (20, "start", "one"),
+        (30, "kill", "one"),  # to boot at once is a fault too
+        (30, "start", "one"),
+    ]
+
+
+def test_kinds_do_not_mix_and_ties_follow_the_file_and_then_the_verbs() -> None:
+    text = (
+        "[{kind: partition, nodes: [pair-1, one], at: 1s, lasts: 4s},"
+        " {kind: crash, nodes: [one], at: 1s, lasts: 4s}]"
+    )
+    assert planned(text) == [
+        (1, "kill", "one"),
+        (1, "sever", "one"),
+        (1, "sever", "pair-1"),
+        (5, "start", "one"),
+        (5, "mend", "one"),
+        (5, "mend", "pair-1"),
+    ]
+
+
+def test_ends_at_one_time_follow_the_file_whichever_began_first() -> None:
+    text = (
+        "[{kind: crash, nodes: [pair-0], at: 1s, lasts: 4s},"
+        " {kind: crash, nodes: [one], at: 3s, lasts: 2s}]"
+    )
+    assert planned(text)[2:] == [(5, "start", "one"), (5, "start", "pair-0")]
+
+
+def test_nothing_is_planned_for_after_the_end() -> None:
+    text = (
+        "[{kind: crash, nodes: [one], at: 5s, lasts: 60s}, {kind: crash, nodes: [pair], at: 60s}]"
+    )
+    assert planned(text, **{"{updates: 10}": "{time: 1min}"}) == [(5, "kill", "one")]
+
+
+def recurring(scenario: Scenario, node: str) -> list[Timed]:
+    return [timed for timed in timeline(scenario) if timed.action.node == node]
+
+
+def test_another_device_or_profile_changes_nobody_elses_failures() -> None:
+    alone = load(FLAKY, ["faults=[]"])
+    more = load(FLAKY, ["faults=[]", "devices[0].count=9", "devices[1].count=9"])
+    other = load(FLAKY, ["faults=[]", "devices[1].failures=[commuter-phone, flaky-home]"])
+    assert recurring(alone, "adsl-2")
+    assert recurring(alone, "adsl-2") == recurring(more, "adsl-2")
+    crashes = [
+        [timed for timed in recurring(scenario, "adsl-2") if timed.action.fault == "crash"]
+        for scenario in (alone, other)
+    ]
+    assert crashes[0] == crashes[1] != []
+
+
+def test_the_seed_decides_and_devices_differ() -> None:
+    first, again, other = (load(FLAKY, [f"seed={seed}", "faults=[]"]) for seed in (1, 1, 2))
+    assert lines(timeline(first)) == lines(timeline(again))
+    assert lines(timeline(first)) != lines(timeline(other))
+    times = [{timed.at for timed in recurring(first, name)} for name in ("adsl-0", "adsl-1")]
+    assert not times[0] & times[1]
+
+
+def test_a_timeline_is_these_very_bytes() -> None:
+    """Golden: a change here changes what every seed means."""
+    scenario = load(FLAKY, ["stop.time=110s"])
+    assert lines(timeline(scenario)) == (
+        '{"at": 60.0, "verb": "sever", "node": "adsl-0", "fault": "partition"}\n'
+        '{"at": 60.0, "verb": "sever", "node": "adsl-1", "fault": "partition"}\n'
+        '{"at": 80.0, "verb": "mend", "node": "adsl-0", "fault": "partition"}\n'
+        '{"at": 80.0, "verb": "mend", "node": "adsl-1", "fault": "partition"}\n'
+        '{"at": 105.321097, "verb": "sever", "node": "adsl-2", "fault": "partition"}\n'
+    )
+
+
+@settings(max_examples=30, deadline=None)
+@given(written=scenarios())
+def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[str, Any]) -> None:
+    try:
+        timed = timeline(loads(json.dumps(written), folder=SCENARIOS))
+    except ScenarioError as error:
+        assert "too small" in str(error) or "more than 10,000 failures" in str(error)
+        return
+    assert [one.at for one in timed] == sorted(one.at for one in timed)
+    state: dict[tuple[str, str], str] = {}
+    undone = {"kill": "start", "sever": "mend"}
+    for one in timed:
+        key = (one.action.node, one.action.fault)
+        expected = undone.get(state.get(key, ""), "") or next(
+            verb for verb in undone if (verb == "kill") == (one.action.fault == "crash")
+        )
+        assert one.action.verb == expected
+        state[key] = one.action.verb
+
+
+def test_a_device_that_fails_beyond_all_measure_is_refused() -> None:
+    failures = "failures: [{name: mine, faults: [{kind: crash, every: 1ms, lasts: 1ms}]}]"
+    scenario = small(("count: 2", failures))
+    with pytest.raises(ScenarioError, match=r"pair: failures: mine: faults\[0\]: more than 10,000"):
+        timeline(scenario)
+
+
+def test_per_iteration_faults_are_the_devices_to_draw() -> None:
+    scenario = small(("count: 2", "count: 2, failures: [overheating-pi]"))
+    assert timeline(scenario) == []
+    one, pair, _ = scenario.nodes
+    assert one.hazards == ()
+    (hazard,) = pair.hazards
+    assert hazard == {"kind": "crash", "per_iteration": 0.001, "lasts": {"uniform": [10.0, 30.0]}}
+    assert json.loads(json.dumps(hazard)) == hazard

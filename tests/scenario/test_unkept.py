@@ -1,0 +1,163 @@
+"""Which keys a runtime does not keep: every key is placed, and what is said is so."""
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from emulator.runtimes.virtual.play_virtual import play
+from emulator.scenario import Scenario
+from emulator.scenario.devices import Part
+from emulator.scenario.unkept import KEYS, unkept
+from emulator.shaping import access
+from emulator.shaping.backend import Backend
+from emulator.world.link import Link, Side
+from tests.fakes.small_scenario import small
+from tests.fakes.virtual_world import Onlooker
+
+SETUP = ("- name: one", "- {name: one, link: {up: {rate: 1mbit, setup: 20ms}}}")
+
+
+def _sections(annotation: Any) -> Iterator[type]:
+    """Every class of the file's format that an annotation mentions, plugins left out."""
+    if isinstance(annotation, type) and issubclass(annotation, Part | Link | Side):
+        yield annotation
+    for inside in get_args(annotation):
+        yield from _sections(inside)
+
+
+def _keys(section: type) -> Iterator[str]:
+    if issubclass(section, BaseModel):
+        annotations = {name: one.annotation for name, one in section.model_fields.items()}
+    else:
+        assert is_dataclass(section)
+        types = {"Side": Side}
+        annotations = {one.name: types.get(str(one.type), one.type) for one in fields(section)}
+    for name, annotation in annotations.items():
+        yield f"{section.__name__}.{name}"
+        for inside in _sections(annotation):
+            yield from _keys(inside)
+
+
+def test_every_key_of_the_schema_has_its_place() -> None:
+    """A new key must be kept by both runtimes, or the table says by which it is not."""
+    assert set(_keys(Scenario)) == set(KEYS)
+
+
+def test_a_set_up_time_is_not_kept_in_containers() -> None:
+    (found,) = unkept(small(SETUP), "docker")
+    assert found.keys == ("devices[0].link.up.setup",)
+    assert str(found).startswith("devices[0].link.up.setup: containers send a message as soon as")
+    assert unkept(small(SETUP), "virtual") == []
+
+
+def test_nothing_is_said_of_what_is_not_set() -> None:
+    assert unkept(small(), "docker") == unkept(small(), "virtual") == []
+
+
+@pytest.mark.parametrize(
+    ("override", "on", "keys"),
+    [
+        ("server.link={down: {setup: 1ms}}", "docker", ("server.link.down.setup",)),
+        ("virtual={learner: numpy, step: 1ms}", "docker", ("virtual.learner", "virtual.step")),
+        ("virtual.tcp=false", "docker", ("virtual.tcp",)),
+        ("devices[0].profile={memory: 1GiB}", "virtual", ("devices[0].profile.memory",)),
+        ("server.encrypt=true", "virtual", ("server.encrypt",)),
+    ],
+)
+def test_each_key_is_told_by_its_place(override: str, on: str, keys: tuple[str, ...]) -> None:
+    scenario = small(overrides=(override,))
+    (found,) = unkept(scenario, on)
+    assert found.keys == keys
+    (other,) = {"docker", "virtual"} - {on}
+    assert unkept(scenario, other) == []
+
+
+def test_loss_is_kept_where_tcp_is_modelled() -> None:
+    lossy = "devices[0].link={up: {loss: 1%}}"
+    assert unkept(small(overrides=(lossy,)), "virtual") == []
+    (found,) = unkept(small(overrides=(lossy, "virtual.tcp=false")), "virtual")
+    assert found.keys == ("devices[0].link.up.loss",)
+
+
+def test_where_nobody_learns_it_matters_not_how() -> None:
+    changes = (
+        *(
+            "training.split=shards",
+            "training.learning_rate=1",
+            "training.modulation.kind=staleness",
+        ),
+        *("training.optimizer=adam", "evaluate.every=5", "server.checkpoint={every: 1s}"),
+    )
+    assert unkept(small(overrides=changes), "virtual") == []
+    (found,) = unkept(small(overrides=(*changes, "virtual.learner=none")), "virtual")
+    assert len(found.keys) == len(changes)
+    assert str(found).startswith(f"{', '.join(found.keys[:3])} and 3 more: with `virtual.learner")
+
+
+def test_a_patch_is_of_one_update_where_nobody_learns() -> None:
+    changes = ("training.pull=delta", "virtual.learner=none")
+    (found,) = unkept(small(overrides=changes), "virtual")
+    assert found.keys == ("training.pull",)
+
+
+# -- what is said is so ----------------------------------------------------------------------------
+
+TRAFFIC = (
+    *("virtual={learner: none, step: 20ms, boot: 1s}", "stop.updates=40"),
+    "devices[0].link={up: {rate: 1mbit, delay: 10ms}, down: {rate: 2mbit}}",
+)
+
+
+def _log(tmp_path: Path, *overrides: str) -> bytes:
+    """The log of a run in virtual time in which only traffic is played."""
+    folder, _ = play(small(overrides=(*TRAFFIC, *overrides)), tmp_path, Onlooker())
+    return (folder / "run.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("devices[0].profile={memory: 1GiB}",),
+        ("training.split=shards",),
+        ("training.learning_rate=1",),
+        ("training.modulation.kind=staleness",),
+        ("training.optimizer=adam",),
+        ("evaluate.every=5",),
+        ("server.checkpoint={every: 1s}",),
+        ("virtual.tcp=false", "devices[0].link.up.loss=5%"),
+    ],
+    ids=str,
+)
+def test_what_virtual_time_does_not_keep_changes_nothing(
+    tmp_path: Path, overrides: tuple[str, ...]
+) -> None:
+    assert unkept(small(overrides=(*TRAFFIC, *overrides)), "virtual")
+    assert _log(tmp_path, *overrides) == _log(tmp_path, *overrides[:-1])
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        *("devices[0].link.up.setup=5ms", "server.link={down: {setup: 5ms}}"),
+        *("devices[0].link.up.loss=5%", "devices[0].link.up.jitter=5ms", "seed=1"),
+        *("devices[0].profile={cpu: 10%}", "training.batch_size=5", "virtual.serve=1ms"),
+    ],
+)
+def test_what_virtual_time_keeps_changes_a_run(tmp_path: Path, override: str) -> None:
+    # the seed and the batch size matter here through jitter and through epochs
+    base = ("devices[1].link={up: {delay: 9ms, jitter: 9ms}}", "training.algorithm=fedavg")
+    assert unkept(small(overrides=(*TRAFFIC, *base, override)), "virtual") == []
+    assert _log(tmp_path, *base, override) != _log(tmp_path, *base)
+
+
+def test_containers_are_told_nothing_of_a_set_up_time() -> None:
+    def commands(*overrides: str) -> Any:
+        scenario = small(overrides=(*TRAFFIC, *overrides))
+        backend = Backend(rate="tbf", delay="netem", cut="nftables")
+        return [access.shape(device.link, backend) for device in scenario.nodes]
+
+    assert commands("devices[0].link.up.setup=5ms") == commands()

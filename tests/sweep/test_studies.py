@@ -1,0 +1,289 @@
+"""Studies: each entry at its own best learning rate, over all seeds; and the tables of that."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from analysis import RunError
+from analysis.studies import MODULES
+from analysis.studies.__main__ import main
+from analysis.studies.folder import open_study
+from analysis.studies.markdown import BEGIN, END, replace
+from emulator.sweep import Finished, Point, Quiet
+from emulator.sweep.studies import STUDIES, Entry, Study, play
+from tests.fakes.handmade_run import update, written
+
+ROOT = Path(__file__).parents[2]
+NAMES = sorted(STUDIES)
+
+# -- what is studied -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_entry_of_a_study_can_be_played(name: str) -> None:
+    points = [point for _, _, point in STUDIES[name].search()]
+    assert len({point.label for point in points}) == len(points) > 1
+    assert {point.scenario.name for point in points} == {STUDIES[name].file.stem}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_study_has_its_table_its_page_and_its_target(name: str) -> None:
+    page = (ROOT / "docs" / f"{name}.md").read_text()
+    assert BEGIN.format(command=f"make table-{name}") in page
+    assert END in page
+    assert f"table-{name}" in (ROOT / "Makefile").read_text()
+    assert name in MODULES
+
+
+# -- playing one -----------------------------------------------------------------------------------
+
+
+class Learns:
+    """In place of a sweep: how soon a training gets there is made up, by entry and rate."""
+
+    def __init__(self, curves: dict[tuple[str, str], Sequence[float]]) -> None:
+        self._curves = curves
+        self.played: list[str] = []
+
+    def __call__(
+        self, points: Sequence[Point], out: Path, cores: int, view: object
+    ) -> list[Finished]:
+        return [self._finished(point, out) for point in points]
+
+    def _finished(self, point: Point, out: Path) -> Finished:
+        folder = out / "points" / point.name
+        if not folder.exists():
+            self.played.append(point.label)
+            folder.mkdir(parents=True)
+            curve = self._curves[point.values["entry"], point.values["rate"]]
+            evaluations = [
+                {"at": n, "what": "evaluation", "updates": n, "accuracy": accuracy}
+                for n, accuracy in enumerate(curve)
+            ]
+            lines = [*evaluations, {"at": len(curve), "what": "stop", "reason": "updates"}]
+            (folder / "run.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+        return Finished(point.label, folder, {})
+
+
+def study(*entries: Entry, **facts: Any) -> Study:
+    return Study("made-up", "of nothing", "smallest.yaml", entries, **facts)
+
+
+def rows(out: Path, key: str = "rows") -> list[tuple[str, str, int]]:
+    note = json.loads((out / "study.json").read_bytes())
+    return [(one["entry"], one["rate"], len(one["runs"])) for one in note[key]]
+
+
+FAST = Entry("w", "fast", (), ("0.1", "0.2"))
+SLOW = Entry("w", "slow", (), ("0.1", "0.3"))
+CURVES = {
+    ("fast", "0.1"): (0.1, 0.5, 0.9, 0.9, 0.9, 0.9),
+    ("fast", "0.2"): (0.1, 0.9, 0.8, 0.8, 0.8, 0.8),  # sooner there, though it ends lower
+    ("slow", "0.1"): (0.1, 0.2, 0.3, 0.4),
+    ("slow", "0.3"): (0.1, 0.2, 0.3, None),  # never there, and not finite in the end
+}
+
+
+@pytest.fixture
+def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
+    made = Learns(CURVES)  # type: ignore[arg-type]
+    monkeypatch.setattr("emulator.sweep.studies.play_study.sweep", made)
+    return made
+
+
+def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
+    tmp_path: Path, learns: Learns
+) -> None:
+    play(study(FAST, SLOW, target=0.85), tmp_path, 1, Quiet())
+    assert rows(tmp_path) == [("fast", "0.2", 3), ("slow", "0.1", 3)]
+    assert rows(tmp_path, "tried") == [
+        ("fast", "0.1", 1),
+        ("fast", "0.2", 1),
+        ("slow", "0.1", 1),
+        ("slow", "0.3", 1),
+    ]
+    assert len(learns.played) == 4 + 2 * 2
+
+
+def test_where_none_reaches_the_target_the_best_ends_highest(
+    tmp_path: Path, learns: Learns
+) -> None:
+    play(study(FAST, target=0.95), tmp_path, 1, Quiet())
+    assert rows(tmp_path) == [("fast", "0.1", 3)]
+
+
+def test_who_borrows_a_rate_is_played_at_both(tmp_path: Path, learns: Learns) -> None:
+    learns._curves = {**CURVES, ("slow", "0.2"): (0.1,)}  # type: ignore[dict-item]
+    play(study(FAST, SLOW, target=0.85, also=(("slow", "fast"),)), tmp_path, 1, Quiet())
+    assert rows(tmp_path)[2:] == [("slow", "0.2", 3)]
+    assert [row.own for row in open_study(tmp_path).rows] == [True, True, False]
+
+
+def test_nothing_is_played_twice(tmp_path: Path, learns: Learns) -> None:
+    once = study(FAST, SLOW, target=0.85)
+    play(once, tmp_path, 1, Quiet())
+    before = list(learns.played)
+    play(once, tmp_path, 1, Quiet())
+    assert learns.played == before == list(dict.fromkeys(before))
+
+
+def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -> None:
+    play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
+    folder = tmp_path / "points" / learns.played[0]
+    text = (folder / "run.jsonl").read_text().replace('"reason": "updates"', '"reason": "diverged"')
+    (folder / "run.jsonl").write_text(text)
+    play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
+    assert rows(tmp_path) == [("slow", "0.3", 3)]
+
+
+def test_the_command_names_what_there_is(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "from emulator.cli import main; main()", "study", "nothing"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert all(name in done.stderr for name in NAMES)
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def folder_of(out: Path, name: str, entries: dict[tuple[str, str, str], list[list[dict]]]) -> Path:
+    """A study of these entries (world, name, rate), each with the records of its seeds' runs."""
+    note: dict[str, Any] = {"study": name, "rows": [], "tried": []}
+    for (world, entry, rate), seeds in entries.items():
+        runs = []
+        for seed, records in enumerate(seeds):
+            place = f"points/{len(note['rows'])}-{seed}"
+            count = sum(one["what"] == "update" for one in records)
+            summary = {
+                "dense_push_bytes": 400 * count,
+                "paper_push_bytes": {"conv": {"bytes": 2.0 * count, "ratio": 50.0}},
+            }
+            written(out / place, records, summary=summary)
+            runs.append(place)
+        plain = {"world": world, "entry": entry, "rate": rate, "runs": runs}
+        note["rows"].append({"how": "own", **plain})
+        note["tried"].append({**plain, "runs": runs[:1]})
+    (out / "study.json").write_text(json.dumps(note))
+    return out
+
+
+def training(accuracies: Sequence[float], entries: int, indices: int) -> list[dict]:
+    """An evaluation before each ten updates, all of 100 parameters."""
+    records: list[dict] = []
+    for number, accuracy in enumerate(accuracies):
+        at, updates = float(number * 10), number * 10
+        records.append({"at": at, "what": "evaluation", "updates": updates, "accuracy": accuracy})
+        records += [
+            update(at + one, entries=entries, values=4 * entries, indices=indices)
+            for one in range(10)
+        ]
+    return records
+
+
+GOOD, BETTER = (0.1, 0.9, 0.972, 0.98, 0.981), (0.1, 0.96, 0.98, 0.985, 0.986)
+
+
+def test_the_table_of_adacomp(tmp_path: Path) -> None:
+    dense = [training(BETTER, 100, 0)] * 3
+    sparse = [training(BETTER, 1, 2), training(BETTER, 1, 2), training(GOOD, 1, 2)]
+    entries = {("2 devices", "ASGD", "0.1"): dense, ("2 devices", "AdaComp", "0.2"): sparse}
+    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    costs = told.splitlines()
+    assert costs[0].startswith("|  | learning rate | ended at | updates to 97 % | pushed")
+    # 30 updates of 410 bytes; of 4 for the value, 2 for the index and 10 besides
+    assert costs[2].split(" | ")[3:] == ["20", "8.2 kB", "1", "30", "12.3 kB", "1 |"]
+    assert costs[3].split(" | ")[3:] == ["20", "320 B", "25.6", "30", "480 B", "25.6 |"]
+    assert "97.8 % (95.8 % – 97.8 %)" in costs[3]
+
+
+def test_a_table_says_never_if_most_seeds_never_got_there(tmp_path: Path) -> None:
+    entries = {
+        ("w", "ASGD", "0.1"): [training(BETTER, 100, 0)] * 3,
+        ("w", "AdaComp", "0.1"): [training(GOOD, 1, 2)] * 2 + [training(BETTER, 1, 2)],
+    }
+    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    assert "| never | never | – |" in told
+
+
+def test_byte_models_charge_no_dense_update_for_indices(tmp_path: Path) -> None:
+    entries = {
+        ("w", "ASGD", "0.1"): [training(BETTER, 100, 0)],
+        ("w", "AdaComp", "0.1"): [training(BETTER, 1, 2)],
+    }
+    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    line = next(one for one in told.splitlines() if one.startswith("| w: AdaComp | 25.6 |"))
+    # 400 bytes over 4; over 6 and a count for its only block; over 8; over 12
+    assert line.split(" | ")[2:] == ["100", "40", "50", "33.3 |"]
+
+
+def test_the_table_of_residuals(tmp_path: Path) -> None:
+    packed = training(GOOD, 1, 2)
+    for one in (one for one in packed if one["what"] == "update"):
+        one["paper"] = {"conv": 4.0 if one["at"] < 20 else 1.0}
+    entries = {
+        ("CNN", "dense", "0.1"): [training(BETTER, 100, 0)] * 3,
+        ("CNN", "adacomp-residual", "0.1"): [packed] * 3,
+    }
+    told = MODULES["residual"].tables(open_study(folder_of(tmp_path, "residual", entries)))
+    assert "| CNN: adacomp-residual | 95.82 % (95.82 % – 95.82 %) | 98.10 %" in told
+    assert "| -1.95 points |" in told
+    # by the summary 100 bytes a dense update; the first two fifths send four times as much
+    assert (
+        "| CNN: adacomp-residual, conv, as the paper counts | 25 | 25 | 57.1 | 100 | 100 | 100 |"
+        in told
+    )
+    assert "| CNN: adacomp-residual, on the wire | 25 |" in told
+
+
+def test_the_table_of_pulls(tmp_path: Path) -> None:
+    pull = {"what": "pull", "node": "a", "version": 1}
+    records = training(GOOD, 1, 2)
+    records += [{**pull, "at": at, "bytes": 100.0} for at in (1.0, 20.0, 21.0)]
+    records += [{**pull, "at": 2.0, "bytes": 9000.0, "node": "evaluator"}]
+    never = [*training(GOOD[:2], 1, 2), {**pull, "at": 1.0, "bytes": 1.0}]
+    entries = {
+        ("w", "dense", "0.1"): [records] * 3,
+        ("w", "delta", "0.1"): [never] * 2 + [records],
+    }
+    told = MODULES["pulls"].tables(open_study(folder_of(tmp_path, "pulls", entries)))
+    assert "| dense | 20 s | 20 | 320 B | 200 B | 1 |" in told
+    assert "| delta | never | never | never | never | never |" in told
+
+
+def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
+    page, begin = tmp_path / "page.md", BEGIN.format(command="make x")
+    page.write_text(f"before\n{begin}\nold\n{END}\nafter\n")
+    replace(page, "make x", "new")
+    replace(page, "make x", "newer")
+    assert page.read_text() == f"before\n{begin}\n\nnewer\n\n{END}\nafter\n"
+    page.write_text("no marks")
+    with pytest.raises(RunError, match="has no place for the tables"):
+        replace(page, "make x", "new")
+    assert page.read_text() == "no marks"
+
+
+def test_the_command_writes_page_and_figure(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    page = docs / "adacomp.md"
+    page.write_text(f"{BEGIN.format(command='make table-adacomp')}\n{END}\n")
+    entries = {("w", "ASGD", "0.1"): [training(BETTER, 100, 0)]}
+    folder = folder_of(tmp_path / "study", "adacomp", entries)
+    assert main([str(folder), "--docs", str(docs)]) == 0
+    assert "| w: ASGD |" in page.read_text()
+    assert (docs / "adacomp.png").read_bytes().startswith(b"\x89PNG")
+    assert capsys.readouterr().out.splitlines() == [str(page), str(docs / "adacomp.png")]
+
+
+def test_a_folder_without_a_finished_study_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path)]) == 1
+    assert "no finished study" in capsys.readouterr().err

@@ -1,0 +1,81 @@
+"""The table of a sweep: what an accuracy cost, and medians over seeds."""
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from analysis import compare as comparing
+from emulator.log.targets import Costs
+from emulator.sweep import highest, medians
+from emulator.sweep import table as tables
+from tests.fakes.handmade_run import written
+from tests.fakes.synthetic_run import Synthetic
+
+
+def test_what_an_accuracy_cost_is_what_the_comparison_says(tmp_path: Path) -> None:
+    folder = Synthetic(devices=4, updates=2500, faults=[]).write(tmp_path / "long")
+    summary = json.loads((folder / "summary.json").read_bytes()) | {"stop": "updates"}
+    (folder / "summary.json").write_text(json.dumps(summary))
+    evaluations = [
+        {"at": at, "what": "evaluation", "updates": n, "accuracy": share, "push_bytes": 100 * n}
+        for at, n, share in ((1.0, 1, 0.5), (2.5, 2, 0.95), (3.5, 3, None), (4.0, 4, 0.91))
+    ]
+    costs = Costs([0.95, 0.905])
+    for evaluation in evaluations:
+        costs.take(evaluation)
+    own = {"targets": ["90.5%", "95%"]}
+    told = summary | {"targets": costs.plain()}
+    by_hand = written(tmp_path / "short", evaluations, scenario=own, summary=told).folder
+    for one in (folder, by_hand):
+        (said,) = comparing.rows(comparing.compare([comparing.read(one)]))
+        found = tables.facts(one)
+        told = {name: found[name] for name in found if "_to_" in name}
+        assert told == {name: said[name] for name in said if "_to_" in name}
+        assert any(told.values())
+    assert (found["updates_to_95"], found["time_to_90.5"], found["bytes_to_95"]) == (2, 2.5, 200)
+    assert "updates_to_90" not in found
+
+
+def test_medians_over_seeds() -> None:
+    def row(rate: str, accuracy: float | None, reached: int | None, outcome: str) -> dict[str, Any]:
+        size = reached and 10 * reached
+        return {
+            "rate": rate,
+            "outcome": outcome,
+            "final_accuracy": accuracy,
+            "updates_to_97": reached,
+            "bytes_to_97": size,
+        }
+
+    rows = [
+        row("1", 0.98, 300, "success"),
+        row("2", 0.90, None, "success"),
+        row("1", 0.97, 500, "success"),
+        row("2", None, None, "failed"),
+        row("1", 0.96, None, "success"),
+    ]
+    (first, one), (second, other) = medians(rows, ["rate"])
+    assert (first, second) == ({"rate": "1"}, {"rate": "2"})
+    assert one == {
+        "outcomes": {"success": 3},
+        "final_accuracy": (0.97, 0.96, 0.98),
+        "updates": (500, 300, math.inf),
+        "bytes": (5000, 3000, math.inf),
+    }
+    assert other["outcomes"] == {"success": 1, "failed": 1}
+    assert other["final_accuracy"] == (0.9, 0.9, 0.9)
+    assert other["updates"] == (math.inf, math.inf, math.inf)
+    assert medians([row("1", None, None, "success")], [])[0][1]["bytes"] is None
+
+
+def test_medians_are_of_the_highest_target_that_all_rows_have() -> None:
+    facts = {"outcome": "success", "final_accuracy": 0.8}
+    some = {"updates_to_50": 10, "bytes_to_50": 100, "updates_to_70": 20, "bytes_to_70": 200}
+    more = {**some, "updates_to_98.5": 90, "bytes_to_98.5": 900}
+    rows = [{**facts, **some}, {**facts, **more}]
+    assert highest(rows) == "70"
+    assert highest(rows[1:]) == "98.5"
+    assert highest([facts]) is None
+    assert medians(rows, [])[0][1]["updates"] == (20, 20, 20)
+    assert medians([facts], [])[0][1].keys() == {"outcomes", "final_accuracy"}
