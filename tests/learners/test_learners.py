@@ -12,7 +12,7 @@ from emulator.datasets.examples import Examples
 from emulator.errors import HostError
 from emulator.learners import capi, export
 from emulator.learners.batches import Batches
-from emulator.learners.line import Line
+from tests.fakes.line_learner import Line
 from emulator.machine.installed import remedy
 
 

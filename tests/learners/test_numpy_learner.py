@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from emulator import models
 from emulator.datasets.examples import Examples
 from emulator.layout import Layout, Variable
-from emulator.learners.line import Line
+from tests.fakes.line_learner import Line
 from emulator.learners.numpy import NumpyEvaluator, NumpyLearner
 from emulator.models import Model
 from emulator.models.mlp import mlp

@@ -19,7 +19,7 @@ from emulator.core.messages import Begin, Hello, Pull
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
-from emulator.learners.line import Line
+from tests.fakes.line_learner import Line
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous

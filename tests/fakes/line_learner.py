@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from ..chance import stream
-from ..layout import Layout, Variable
-from ..vectors import Vector
+from emulator.chance import stream
+from emulator.layout import Layout, Variable
+from emulator.vectors import Vector
 
 
 class Line:
