@@ -157,6 +157,15 @@ def test_what_has_a_place_stays_in_it(path: Path) -> None:
     assert astray == set()
 
 
+def test_a_class_is_found_by_its_name() -> None:
+    homes: dict[str, list[Path]] = {}
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path)
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
 def test_runtimes_never_see_each_other() -> None:
     for path in (PACKAGE / "runtimes").rglob("*/*.py"):
         own = f"emulator.runtimes.{path.relative_to(PACKAGE / 'runtimes').parts[0]}"

@@ -109,7 +109,7 @@ def measure(
     graph = exported(model)
     tell(f"calibrating {model}, batch {batch_size}: a few seconds")
     with _bench(about, batch_size, codec, error_feedback, graph) as bench:
-        meters = [bench.play(Meter()) for _ in range(WORKERS)]
+        meters = [bench.play(StepMeter()) for _ in range(WORKERS)]
     host, processor = here()
     return Calibration(
         host=host,
@@ -128,13 +128,13 @@ def measure(
 @contextmanager
 def alongside(
     model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
-) -> Iterator["Meter"]:
+) -> Iterator["StepMeter"]:
     """Measure while something else goes on here: a step now and then, less than five a second.
 
     What runs meanwhile costs a step caches and interrupts, and a virtual machine changes its speed.
     The meter is complete when the context ends. A HostError if the worker did not last so long.
     """
-    about, meter, graph = models.find(model), Meter(SELDOM, endless=True), exported(model)
+    about, meter, graph = models.find(model), StepMeter(SELDOM, endless=True), exported(model)
     with (
         _bench(about, batch_size, codec, error_feedback, graph) as bench,
         ThreadPoolExecutor(1) as beside,
@@ -161,7 +161,7 @@ def law(steps: list[float]) -> LogNormal:
 
 
 @dataclass
-class Meter:
+class StepMeter:
     """Reads a worker's CPU clock, and that of the server's thread, at its hello and its updates."""
 
     rest: float = REST
@@ -237,10 +237,10 @@ class _Bench:
     graph: Path
     folder: Path
 
-    def play(self, meter: Meter) -> Meter:
+    def play(self, meter: StepMeter) -> StepMeter:
         guests, secrets = issue([_NODE], encrypt=False)
         heartbeat, size = Heartbeat(), self.model.layout.size
-        part = config.Server(
+        part = config.ServerRole(
             guests=guests,
             heartbeat=heartbeat,
             model=self.model.name,
@@ -253,14 +253,14 @@ class _Bench:
             stop={},
         )
         with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
-            to = config.Connection(router.address, secrets[_NODE], heartbeat, patience=60.0)
-            worker = config.Worker(
+            to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, patience=60.0)
+            worker = config.WorkerRole(
                 to, self.batch_size, codecs.plain(self.codec), self.error_feedback, 1
             )
-            config.write(config.Node(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
+            config.write(config.NodeConfig(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):
                 meter.clock = clock(process)
-                node = config.Node("server", 0, os.getuid(), part)
+                node = config.NodeConfig("server", 0, os.getuid(), part)
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(node, part, log, time.monotonic())
                 drive.serve(server, router, canceled=lambda: _ending(meter, process))
@@ -286,13 +286,13 @@ class _Bench:
                 process.kill()
 
 
-def _ending(meter: Meter, process: "subprocess.Popen[bytes]") -> str:
+def _ending(meter: StepMeter, process: "subprocess.Popen[bytes]") -> str:
     if meter.full:
         return "updates"
     return "" if process.poll() is None else "failed"
 
 
-def _check(server: ParameterServer, meter: Meter, said: IO[bytes]) -> None:
+def _check(server: ParameterServer, meter: StepMeter, said: IO[bytes]) -> None:
     if meter.full:
         return
     said.seek(0)

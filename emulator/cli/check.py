@@ -12,7 +12,7 @@ from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
-    from ..scenario.deadlines import Step
+    from ..scenario.deadlines import StepTime
 
 
 @click.command(short_help="What would be played, and can this host carry it?")
@@ -52,7 +52,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..run.preflight import preflight
     from ..scenario import demand, load, shortfalls, world
     from ..scenario.deadlines import late
-    from ..scenario.demand import Host as Capacity
+    from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.startup import slow_starts, startup
     from ..scenario.unkept import unkept
 
@@ -95,18 +95,18 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 
-def _step(scenario: "Scenario") -> "Step | None":
+def _step(scenario: "Scenario") -> "StepTime | None":
     """Return what a mini-batch takes: as the scenario says, or as calibrated on this host."""
     from ..calibration import known
-    from ..scenario.deadlines import Step
+    from ..scenario.deadlines import StepTime
 
     training, given = scenario.training, scenario.virtual.step
     if given is not None:
-        return Step(given.mean, "virtual.step")
+        return StepTime(given.mean, "virtual.step")
     found = known(
         training.model,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,
     )
-    return None if found is None else Step(found.step.mean, "as calibrated on this host")
+    return None if found is None else StepTime(found.step.mean, "as calibrated on this host")

@@ -15,7 +15,7 @@ from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
-    from ..calibration.measuring import Meter
+    from ..calibration.measuring import StepMeter
     from ..scenario import Scenario
 
 UNSTEADY = 0.1
@@ -80,7 +80,7 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
     )
 
 
-def _alongside(scenario: "Scenario") -> AbstractContextManager["Meter"]:
+def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
     from ..calibration import alongside
 
     training = scenario.training

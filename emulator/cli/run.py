@@ -97,10 +97,10 @@ def player(on: str) -> Any:
 
 def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
     from .tables import console
-    from .watching.run_views import LiveView, PlainView
+    from .watching.run_views import LiveRunView, PlainRunView
 
     out = console(stderr=to_stderr)
-    return LiveView(progress, out, name) if out.is_terminal else PlainView(progress, out)
+    return LiveRunView(progress, out, name) if out.is_terminal else PlainRunView(progress, out)
 
 
 def _tell(folder: Path, summary: dict[str, Any]) -> None:

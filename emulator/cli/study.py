@@ -33,7 +33,7 @@ def study(name: str, out: Path | None, cores: int | None) -> None:
     """
     from ..sweep.studies import STUDIES, play
     from .tables import console
-    from .watching.sweep_views import LiveView, PlainView
+    from .watching.sweep_views import LiveSweepView, PlainSweepView
 
     if name not in STUDIES:
         raise click.BadParameter(f"{name!r} is none of {', '.join(STUDIES)}", param_hint="NAME")
@@ -42,7 +42,9 @@ def study(name: str, out: Path | None, cores: int | None) -> None:
     terminal = console(stderr=True)
     try:
         with (
-            LiveView(terminal) if terminal.is_terminal else PlainView(terminal, every=120) as view,
+            LiveSweepView(terminal)
+            if terminal.is_terminal
+            else PlainSweepView(terminal, every=120) as view,
             canceling(),
         ):
             view.progress(f"{chosen.about}: into {out}")

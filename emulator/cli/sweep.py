@@ -101,10 +101,10 @@ def sweep(
 
 def _view(*, to_stderr: bool) -> Any:
     from .tables import console
-    from .watching.sweep_views import LiveView, PlainView
+    from .watching.sweep_views import LiveSweepView, PlainSweepView
 
     out = console(stderr=to_stderr)
-    return LiveView(out) if out.is_terminal else PlainView(out)
+    return LiveSweepView(out) if out.is_terminal else PlainSweepView(out)
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:

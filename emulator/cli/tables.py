@@ -12,7 +12,7 @@ from rich.text import Text
 from ..machine.host import Host
 from ..scenario import Scenario
 from ..scenario.demand import PORTS, Demand
-from ..scenario.overview import DeviceRow, FaultRow, HazardRow, World, describe
+from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
@@ -66,7 +66,7 @@ class Findings:
 
 def print_world(
     scenario: Scenario,
-    world: World,
+    world: Overview,
     demanded: Table | None,
     found: Findings,
     other: Findings,

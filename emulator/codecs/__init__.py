@@ -7,7 +7,7 @@ from .. import plugins
 from ..plugins import plain
 from ..vectors import Buffer, Frames, Gradient, Indices, NotFinite, Vector
 from .adacomp_residual import AdaCompResidual
-from .base import Codec, Count, Encoder, Place
+from .base import ByteCount, Codec, Encoder, EncoderContext
 from .dense import Dense
 from .dgc import DGC
 from .dryden import Dryden
@@ -51,20 +51,20 @@ __all__ = [
     "AdaCompResidual",
     "AnyCodec",
     "Buffer",
+    "ByteCount",
     "Codec",
-    "Count",
     "Dense",
     "Drawing",
     "Dryden",
     "EFSignSGD",
     "Encoder",
+    "EncoderContext",
     "ErrorFeedback",
     "Frames",
     "Gradient",
     "Indices",
     "NotFinite",
     "OneBit",
-    "Place",
     "Plain",
     "RandomK",
     "SignSGD",

@@ -11,7 +11,7 @@ from ..errors import WireError
 from ..layout import Kind, Layout
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import bins, bits, frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .sparse import Sparse
@@ -58,7 +58,7 @@ class AdaCompResidual:
             raise ValueError(f"factor is {self.factor:g}: write a number from 1 up")
         _ = self.sparse
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Packer(self, place.layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -70,7 +70,7 @@ class AdaCompResidual:
         most = [0 if one.kind == "bias" else one.size for one in layout.variables]
         return _merged(self.sparse.decode(coded, layout, most), biases, layout)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         *coded, biases = frames
         count = self.sparse.count(coded)
         return count._replace(values=count.values + len(biases))

@@ -9,7 +9,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 
 
-class Count(NamedTuple):
+class ByteCount(NamedTuple):
     """Bytes of an encoded gradient by what they hold; their sum is the length of its frames."""
 
     values: int
@@ -18,7 +18,7 @@ class Count(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class EncoderContext:
     """Where an encoder works: one incarnation of one device's worker."""
 
     layout: Layout
@@ -33,13 +33,13 @@ class Place:
 class Codec(Protocol):
     """Frozen, shared by all devices; what a device must remember lives in its encoder."""
 
-    def start(self, place: Place) -> "Encoder":
+    def start(self, place: EncoderContext) -> "Encoder":
         """A new encoder for one worker."""
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         """What the frames say; a WireError if they are not what `encode` could have made."""
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         """What the bytes of well-formed frames hold."""
 
 

@@ -9,7 +9,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Plain
 
 
@@ -19,7 +19,7 @@ class Dense:
 
     kind: Literal["dense"] = "dense"
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -35,6 +35,6 @@ class Dense:
             raise WireError(f"{values.size} values for {layout.size} parameters")
         return Gradient(values)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         (values,) = frames
-        return Count(values=len(values), indices=0, headers=0)
+        return ByteCount(values=len(values), indices=0, headers=0)

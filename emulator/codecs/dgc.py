@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .decoded_frames import read
 from .feedback import BUILT_IN
 from .indices import IndexCoding
@@ -53,13 +53,13 @@ class DGC:
             raise ValueError(f"warm_up is {self.warm_up}: write a number of epochs from 0 up")
         _ = self.sparse
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Corrected(self, place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return self.sparse.decode(frames, layout, entry_counts.most(self.share(0), layout))
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self.sparse.count(frames)
 
     def share(self, epoch: int) -> float:
@@ -75,7 +75,7 @@ class DGC:
 class Corrected:
     """One worker's u and v; the warm-up counts its own updates, from when its process began."""
 
-    def __init__(self, codec: DGC, place: Place) -> None:
+    def __init__(self, codec: DGC, place: EncoderContext) -> None:
         self._codec, self._place = codec, place
         self._updates = 0
         size = place.layout.size

@@ -10,7 +10,7 @@ from ..layout import Layout
 from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks, signs
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 from .indices import CODINGS, IndexCoding
 from .selection import largest
@@ -37,7 +37,7 @@ class Dryden:
         if self.indices not in CODINGS:
             raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return ErrorFeedback(Plain(self, place.layout), self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -77,7 +77,7 @@ class Dryden:
         signs.turn(values, negative)
         return Gradient(values, indices)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         coded, packed, scales = frames
         head = CODINGS[self.indices].header(coded)
-        return Count(values=len(packed), indices=len(coded) - head, headers=head + len(scales))
+        return ByteCount(values=len(packed), indices=len(coded) - head, headers=head + len(scales))

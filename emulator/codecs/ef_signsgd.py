@@ -8,7 +8,7 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 
 
@@ -23,7 +23,7 @@ class EFSignSGD:
     kind: Literal["ef-signsgd"] = "ef-signsgd"
     no_feedback: ClassVar[str] = BUILT_IN
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return ErrorFeedback(Plain(self, place.layout), self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -44,6 +44,6 @@ class EFSignSGD:
         signs.turn(values, negative)
         return Gradient(values)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         scales, bits = frames
-        return Count(values=len(bits), indices=0, headers=len(scales))
+        return ByteCount(values=len(bits), indices=0, headers=len(scales))

@@ -12,7 +12,7 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Vector
 from . import frame_checks
-from .base import Codec, Encoder, Forgetful, Place
+from .base import Codec, Encoder, EncoderContext, Forgetful
 from .decoded_frames import read
 
 
@@ -77,7 +77,7 @@ class ErrorFeedback:
         return frames
 
 
-def encoder(codec: Codec, place: Place, error_feedback: bool) -> Encoder:
+def encoder(codec: Codec, place: EncoderContext, error_feedback: bool) -> Encoder:
     """A new encoder for one worker; ValueError if error feedback cannot go around the codec."""
     started = codec.start(place)
     if not error_feedback:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 
 
@@ -25,7 +25,7 @@ class OneBit:
     kind: Literal["onebit"] = "onebit"
     no_feedback: ClassVar[str] = BUILT_IN
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return ErrorFeedback(Plain(self, place.layout), self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -61,9 +61,9 @@ class OneBit:
             first += columns
         return Gradient(chosen.view(np.float32))
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         scales, bits = frames
-        return Count(values=len(bits), indices=0, headers=len(scales))
+        return ByteCount(values=len(bits), indices=0, headers=len(scales))
 
 
 def _columns(layout: Layout) -> Iterator[tuple[int, slice]]:

@@ -10,7 +10,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import bins, frame_checks, radix_packing
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Drawing
 
 _MOST = 127
@@ -38,7 +38,7 @@ class QSGD:
         if self.bucket < 1:
             raise ValueError(f"bucket is {self.bucket}: write a number of entries from 1 up")
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
@@ -74,9 +74,9 @@ class QSGD:
             buckets *= norms[which, None]
         return Gradient(values)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         norms, levels = frames
-        return Count(values=len(levels), indices=0, headers=len(norms))
+        return ByteCount(values=len(levels), indices=0, headers=len(norms))
 
     @property
     def _base(self) -> int:

@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Drawing
 
 _SEED = 8
@@ -40,7 +40,7 @@ class RandomK:
         """With it, each scaled entry would leave a residual many times its own size."""
         return "it would scale what is fed back: write unbiased: false" if self.unbiased else ""
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
@@ -61,9 +61,9 @@ class RandomK:
             raise WireError(f"{values.size} values, expected {expected}")
         return Gradient(values, self._drawn(bytes(seed), layout))
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         seed, values = frames
-        return Count(values=len(values), indices=len(seed), headers=0)
+        return ByteCount(values=len(values), indices=len(seed), headers=0)
 
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
         dice = stream(f"randomk/{seed.hex()}")

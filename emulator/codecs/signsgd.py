@@ -8,7 +8,7 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Plain
 
 
@@ -23,7 +23,7 @@ class SignSGD:
     kind: Literal["signsgd"] = "signsgd"
     no_feedback: ClassVar[str] = "what it sends has no scale: use ef-signsgd"
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -36,6 +36,6 @@ class SignSGD:
         signs.turn(values, signs.unpack(frame, layout.size))
         return Gradient(values)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         (bits,) = frames
-        return Count(values=len(bits), indices=0, headers=0)
+        return ByteCount(values=len(bits), indices=0, headers=0)

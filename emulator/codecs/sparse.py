@@ -14,7 +14,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import frame_checks
-from .base import Count
+from .base import ByteCount
 from .decoded_frames import Told
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding
@@ -63,11 +63,11 @@ class Sparse:
             _bounded(chosen, layout, most)
         return Gradient(coding.decode(worth, chosen, layout), chosen)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         """Signs are values; scales, and what a coding of indices needs to be read, are headers."""
         coded, codes, *scales = frames
         head = INDEX_CODINGS[self.indices].header(coded)
-        return Count(
+        return ByteCount(
             values=len(codes), indices=len(coded) - head, headers=head + sum(map(len, scales))
         )
 

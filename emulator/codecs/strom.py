@@ -10,7 +10,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import BUILT_IN, ErrorFeedback, Plain
 from .indices import IndexCoding
 from .selection import reaching
@@ -36,7 +36,7 @@ class Strom:
         check(self.threshold)
         _ = self._sparse
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return ErrorFeedback(Plain(self, place.layout), self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -57,7 +57,7 @@ class Strom:
             raise WireError(f"a step other than {self.threshold:g}")
         return said
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self._sparse.count(frames)
 
     @property

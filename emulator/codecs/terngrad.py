@@ -10,7 +10,7 @@ from ..errors import WireError
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, radix_packing
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Drawing
 
 _LEVELS = 3
@@ -32,7 +32,7 @@ class TernGrad:
         if not 0 <= self.clip < float("inf"):
             raise ValueError(f"clip is {self.clip:g}: write a number of standard deviations, or 0")
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Drawing(self, place.layout, place.dice)
 
     def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
@@ -62,9 +62,9 @@ class TernGrad:
                 raise WireError(f"{variable.name} has entries, and no scale")
         return Gradient(values)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         scales, levels = frames
-        return Count(values=len(levels), indices=0, headers=len(scales))
+        return ByteCount(values=len(levels), indices=0, headers=len(scales))
 
     def _scale(self, entries: Vector, largest: np.float32) -> np.float32:
         """The largest magnitude, or where it is clipped."""

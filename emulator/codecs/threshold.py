@@ -9,7 +9,7 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Plain
 from .indices import IndexCoding
 from .selection import reaching
@@ -33,7 +33,7 @@ class Threshold:
         check(self.threshold)
         _ = self._sparse
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -48,7 +48,7 @@ class Threshold:
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return self._sparse.decode(frames, layout, layout.size)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self._sparse.count(frames)
 
     @cached_property

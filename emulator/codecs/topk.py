@@ -10,7 +10,7 @@ from ..layout import Layout
 from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import entry_counts, frame_checks
-from .base import Count, Encoder, Place
+from .base import ByteCount, Encoder, EncoderContext
 from .feedback import Plain
 from .indices import IndexCoding
 from .selection import largest
@@ -41,7 +41,7 @@ class TopK:
             raise ValueError(f"scope {self.scope!r} is not {' or '.join(SCOPES)}")
         _ = self._sparse
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return Plain(self, place.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
@@ -57,7 +57,7 @@ class TopK:
         most = self.most(layout)
         return self._sparse.decode(frames, layout, most[0] if self.scope == "global" else most)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self._sparse.count(frames)
 
     def most(self, layout: Layout) -> list[int]:

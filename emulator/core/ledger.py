@@ -11,7 +11,7 @@ from ..log.writing import RunLog, microseconds
 from ..vectors import Gradient
 from . import wire
 from .evaluations import Snapshot
-from .messages import Model, Patch, Reply, Score, Update
+from .messages import ModelReply, Patch, Reply, Score, Update
 from .refusals import Refusals
 
 
@@ -75,7 +75,7 @@ class Ledger:
         """What the codec's paper would have counted."""
         return {"paper": self._accounting(gradient, self._layout)} if self._accounting else {}
 
-    def pull(self, node: str, model: Model | Patch, now: float) -> None:
+    def pull(self, node: str, model: ModelReply | Patch, now: float) -> None:
         size = wire.size(model, encrypted=self._encrypted)
         self.write(now, "pull", node=node, version=model.version, bytes=size)
 
@@ -122,6 +122,6 @@ class Ledger:
 
 
 def _called(reply: Reply) -> str:
-    if isinstance(reply, Model | Patch):
+    if isinstance(reply, ModelReply | Patch):
         return f"model {reply.version}"
     return type(reply).__name__.lower()

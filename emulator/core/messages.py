@@ -35,7 +35,7 @@ class Pull:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Model:
+class ModelReply:
     """All parameters at `version`: the number of updates applied to them."""
 
     ticket: int
@@ -90,5 +90,5 @@ class Bye:
 
 
 Request: TypeAlias = Hello | Pull | Update | Diverged | Score
-Reply: TypeAlias = Begin | Model | Patch | Bye
+Reply: TypeAlias = Begin | ModelReply | Patch | Bye
 Message: TypeAlias = Request | Reply

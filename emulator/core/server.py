@@ -16,7 +16,7 @@ from ..codecs.base import Codec
 from ..errors import WireError
 from ..layout import Layout
 from ..log.writing import RunLog
-from ..pulls import Dense, Pulls
+from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
 from .evaluations import Evaluations, Snapshot
@@ -27,7 +27,7 @@ from .messages import (
     Diverged,
     Hello,
     Message,
-    Model,
+    ModelReply,
     Patch,
     Pull,
     Reply,
@@ -94,7 +94,7 @@ class ParameterServer:
         self.over = False
         self.layout = layout
         self._codec, self._synchronizer = codec, synchronizer
-        self._pulls = pulls or Dense().start(layout)
+        self._pulls = pulls or WholeModel().start(layout)
         self._workers = frozenset(workers)
         self._evaluator = evaluator
         self._stop, self._ledger = stop, Ledger(log, codec, layout, encrypted)
@@ -130,7 +130,7 @@ class ParameterServer:
         The driver vouches that `message.node` is who sent it.
         """
         match message:
-            case Begin() | Model() | Patch() | Bye():
+            case Begin() | ModelReply() | Patch() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
             case _ if message.node not in self._workers and message.node != self._evaluator:
                 raise WireError(f"{message.node!r} is not a member of this run")
@@ -337,10 +337,10 @@ class ParameterServer:
             return self._evaluations.next(pull.after) is not None
         return not self.ended and not self._synchronizer.holds(pull.node)
 
-    def _answer(self, pull: Pull, now: float) -> Model | Patch:
+    def _answer(self, pull: Pull, now: float) -> ModelReply | Patch:
         del self._parked[pull.node]
         if pull.node == self._evaluator:
-            model: Model | Patch = self._measurable(pull)
+            model: ModelReply | Patch = self._measurable(pull)
         else:
             self._working.begin(pull.node, self.version)
             self._synchronizer.sent(pull.node)
@@ -348,17 +348,17 @@ class ParameterServer:
         self._ledger.pull(pull.node, model, now)
         return model
 
-    def _measurable(self, pull: Pull) -> Model:
+    def _measurable(self, pull: Pull) -> ModelReply:
         """Answer the evaluator with the server's model itself, however workers get theirs."""
         snapshot = self._evaluated = self._evaluations.next(pull.after)
         assert snapshot is not None
-        return Model(pull.ticket, snapshot.version, snapshot.theta)
+        return ModelReply(pull.ticket, snapshot.version, snapshot.theta)
 
-    def _model(self, pull: Pull) -> Model | Patch:
+    def _model(self, pull: Pull) -> ModelReply | Patch:
         """Answer a worker: with the model, or with a patch to the version that it holds."""
         coded = self._pulls.answer(self.parameters.theta, pull.held)
         if coded is None:
-            return Model(pull.ticket, self.version, self.parameters.snapshot())
+            return ModelReply(pull.ticket, self.version, self.parameters.snapshot())
         return Patch(pull.ticket, self.version, coded.base, coded.frames)
 
     def _free(self, node: str) -> None:

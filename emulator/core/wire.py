@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
 import msgspec
 import numpy as np
 
-from ..codecs.base import Count
+from ..codecs.base import ByteCount
 from ..errors import WireError
 from ..vectors import Buffer
-from .messages import Begin, Bye, Diverged, Hello, Message, Model, Patch, Pull, Score, Update
+from .messages import Begin, Bye, Diverged, Hello, Message, ModelReply, Patch, Pull, Score, Update
 
 PARTS = 5
 """The most frames that a message has: a head, and an update's headers, indices, values, and what
@@ -99,7 +99,7 @@ _F = TypeVar("_F")
 def pack(message: Message) -> list[Buffer]:
     """The frames of a message; arrays are views of its own, not copies."""
     match message:
-        case Model(ticket, version, theta):
+        case ModelReply(ticket, version, theta):
             return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
         case Patch(ticket, version, base, frames):
             return [_encode(_Patch(ticket, version, base)), *frames]
@@ -123,7 +123,7 @@ def unpack(frames: Sequence[Buffer]) -> Message:
     arrays = list(frames[1:])
     match head:
         case _Model(ticket, version):
-            return Model(ticket, version, _vector(_only(arrays)))
+            return ModelReply(ticket, version, _vector(_only(arrays)))
         case _Patch(ticket, version, base):
             if len(arrays) != (expected := 1 if base is None else 2):
                 raise WireError(f"a model of {len(arrays)} arrays, expected {expected}")
@@ -158,14 +158,14 @@ class Pushed(NamedTuple):
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
     match message:
-        case Model(ticket, version, theta):  # the array need not be touched to know its length
+        case ModelReply(ticket, version, theta):  # the array need not be touched to know its length
             lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
     return sum(lengths) + framing(lengths, encrypted=encrypted)
 
 
-def pushed(update: Update, count: Count, *, encrypted: bool = False) -> Pushed:
+def pushed(update: Update, count: ByteCount, *, encrypted: bool = False) -> Pushed:
     """An update's bytes by kind; `count` is the codec's account of its frames."""
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]

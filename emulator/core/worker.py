@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..codecs.base import Encoder
 from ..vectors import NotFinite, Vector
-from .messages import Begin, Bye, Diverged, Hello, Message, Model, Pull, Update
+from .messages import Begin, Bye, Diverged, Hello, Message, ModelReply, Pull, Update
 
 
 class Tell(NamedTuple):
@@ -84,7 +84,7 @@ def worker(
         return
 
 
-def _work(node: str, model: Model, encoder: Encoder) -> Story[Message]:
+def _work(node: str, model: ModelReply, encoder: Encoder) -> Story[Message]:
     computed: Computed = yield Compute(model.theta)
     try:
         frames = encoder.encode(computed.gradient)
@@ -114,7 +114,7 @@ def settled(answer: Message | None, ticket: int, parameters: int) -> bool:
     What answers an earlier question does not count; nor what has not the model's size: it would
     be computed on.
     """
-    if isinstance(answer, Model):
+    if isinstance(answer, ModelReply):
         return answer.ticket == ticket and answer.theta.size == parameters
     return _unless_over(answer) is None
 

@@ -47,7 +47,7 @@ class Examples:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Subset:
     """Some of the examples, by their numbers: what devices that share memory hold."""
 
     whole: Examples

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..chance import stream
-from ..datasets.examples import Examples, Part
+from ..datasets.examples import Examples, Subset
 
 
 class Batches:
@@ -17,7 +17,7 @@ class Batches:
     `one_pass` is for those who need whole ones.
     """
 
-    def __init__(self, examples: Examples | Part, size: int, name: str) -> None:
+    def __init__(self, examples: Examples | Subset, size: int, name: str) -> None:
         if not 0 < size <= len(examples):
             raise ValueError(f"{len(examples)} examples make no batch of {size}")
         self._examples = examples

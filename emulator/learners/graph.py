@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..layout import Layout
 from ..vectors import Vector
 from .tensors import Array
-from .tf_session import Session
+from .tf_session import TFSession
 
 GRADIENT, EVALUATION, ABOUT = "gradient.pb", "evaluation.pb", "graph.json"
 """The files of an exported model; the last says what the graphs' operations are called."""
@@ -66,7 +66,7 @@ class _Graph:
     def __init__(self, folder: Path, file: str, outputs: str) -> None:
         about = _about(folder)
         self.size = Layout.read(about["layout"]).size
-        self._session = Session((folder / file).read_bytes(), about["inputs"], about[outputs])
+        self._session = TFSession((folder / file).read_bytes(), about["inputs"], about[outputs])
         self.close = self._session.close
 
     def run(self, theta: Vector, x: Array, y: Array) -> list[Array]:

@@ -20,7 +20,7 @@ graph for nearly a second of a core, at each start of each device, and make noth
 _CONFIG = _ONE_THREAD + _AS_IT_IS
 
 
-class Session:
+class TFSession:
     """Runs one graph again and again. Not for two threads at once."""
 
     def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ class Delay(msgspec.Struct, frozen=True):
     jitter: float = 0.0
 
 
-class Connection(msgspec.Struct, frozen=True):
+class ServerAddress(msgspec.Struct, frozen=True):
     """How a node reaches the server."""
 
     address: str
@@ -52,10 +52,10 @@ class Connection(msgspec.Struct, frozen=True):
     hold: Delay = Delay()
 
 
-class Worker(msgspec.Struct, frozen=True, tag="worker"):
+class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     """A device that computes gradients on its own shard."""
 
-    connection: Connection
+    connection: ServerAddress
     batch_size: int
     codec: Plain
     error_feedback: bool
@@ -68,13 +68,13 @@ class Worker(msgspec.Struct, frozen=True, tag="worker"):
     pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
 
 
-class Evaluator(msgspec.Struct, frozen=True, tag="evaluator"):
+class EvaluatorRole(msgspec.Struct, frozen=True, tag="evaluator"):
     """The peer that measures the model on the test set."""
 
-    connection: Connection
+    connection: ServerAddress
 
 
-class Server(msgspec.Struct, frozen=True, tag="server"):
+class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """The parameter server."""
 
     guests: AllowList
@@ -101,20 +101,20 @@ class Server(msgspec.Struct, frozen=True, tag="server"):
     """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
 
 
-class Node(msgspec.Struct, frozen=True):
+class NodeConfig(msgspec.Struct, frozen=True):
     """One container's part in a run."""
 
     name: str
     seed: int
     user: int
     """The unprivileged user and group that the part runs as."""
-    part: Worker | Evaluator | Server
+    part: WorkerRole | EvaluatorRole | ServerRole
     network: Network = Network()
 
 
-def read(path: Path = PATH) -> Node:
-    return msgspec.json.decode(path.read_bytes(), type=Node)
+def read(path: Path = PATH) -> NodeConfig:
+    return msgspec.json.decode(path.read_bytes(), type=NodeConfig)
 
 
-def write(node: Node, path: Path) -> None:
+def write(node: NodeConfig, path: Path) -> None:
     path.write_bytes(msgspec.json.format(msgspec.json.encode(node)))

@@ -3,7 +3,7 @@
 import os
 
 
-class Lines:
+class LineReader:
     """What comes in on a file descriptor that others write lines to."""
 
     def __init__(self, descriptor: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from ..transport import drive  # before TensorFlow's library is opened, see learners/capi.py
 from ..transport.peer import Peer
 from . import config
-from .config import Connection, Evaluator, Node, Server, Worker
+from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .supervisor import CONTROL
 
 
@@ -17,17 +17,17 @@ def main() -> None:
     node = config.read()
     incarnation = int(sys.argv[1])
     match node.part:
-        case Worker():
+        case WorkerRole():
             work(node, node.part, incarnation)
-        case Evaluator():
+        case EvaluatorRole():
             evaluate(node, node.part, incarnation)
-        case Server():
+        case ServerRole():
             from .server_role import serve  # its imports are not for a device's memory
 
             serve(node, node.part)
 
 
-def work(node: Node, part: Worker, incarnation: int) -> None:
+def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     """Be a worker until the server says bye."""
     from .. import codecs, pulls
     from ..chance import stream
@@ -43,7 +43,7 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
         stream=f"{node.seed}/{node.name}/batches/{incarnation}",
         local=part.local,
     )
-    place = codecs.Place(
+    place = codecs.EncoderContext(
         layout,
         stream(f"{node.seed}/{node.name}/codec/{incarnation}"),
         part.workers,
@@ -59,12 +59,12 @@ def work(node: Node, part: Worker, incarnation: int) -> None:
             peer,
             hold=_hold(node, part.connection, incarnation),
             learner=learner,
-            holder=None if pull == pulls.Dense() else pulls.Holder(pull.values, layout),
+            holder=None if pull == pulls.WholeModel() else pulls.Holder(pull.values, layout),
             strike=_striker(node, part, incarnation),
         )
 
 
-def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
+def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
     """Be the evaluator until the server says bye."""
     from ..core.evaluator import evaluator
     from ..learners.device import DeviceEvaluator
@@ -82,16 +82,16 @@ def evaluate(node: Node, part: Evaluator, incarnation: int) -> None:
         )
 
 
-def _connect(to: Connection) -> Peer:
+def _connect(to: ServerAddress) -> Peer:
     return Peer(to.address, to.secret, to.heartbeat)
 
 
-def _hold(node: Node, to: Connection, incarnation: int) -> Any:
+def _hold(node: NodeConfig, to: ServerAddress, incarnation: int) -> Any:
     stream = f"{node.seed}/{node.name}/hold/{incarnation}"
     return drive.holding(to.hold.delay, to.hold.jitter, stream)
 
 
-def _striker(node: Node, part: Worker, incarnation: int) -> Any:
+def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
     """What is done before each gradient: draw whether a fault strikes, and if so report it."""
     from ..faults import FAULTS
     from ..faults.hazard import Hazard, stream

@@ -13,14 +13,16 @@ from ..transport.router import Router
 from ..transport.secrets import Keys
 from . import config
 from .checkpoint import Checkpoints, save
-from .config import ENDINGS, PORT, Node, Server
+from .config import ENDINGS, PORT, NodeConfig, ServerRole
 from .roll import FILE, Roll
 
 SLACK = 65536
 """Bytes that the largest honest frame may exceed the dense model by."""
 
 
-def serve(node: Node, part: Server, output: Path = config.OUTPUT, port: int = PORT) -> None:
+def serve(
+    node: NodeConfig, part: ServerRole, output: Path = config.OUTPUT, port: int = PORT
+) -> None:
     """Serve until the run is over; leaves `run.jsonl` and `model.npz` in `output`."""
     model = models.find(part.model)
     canceled: list[str] = []
@@ -42,7 +44,7 @@ def serve(node: Node, part: Server, output: Path = config.OUTPUT, port: int = PO
             router.close(linger=2.0)
 
 
-def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
+def build(node: NodeConfig, part: ServerRole, log: RunLog, now: float) -> ParameterServer:
     """The core as the configuration asks for it."""
     model = models.find(part.model)
     modulator = modulation.make(part.modulation).start(model.layout)
@@ -66,7 +68,7 @@ def build(node: Node, part: Server, log: RunLog, now: float) -> ParameterServer:
     )
 
 
-def _holds(node: Node, part: Server) -> dict[str, drive.Held]:
+def _holds(node: NodeConfig, part: ServerRole) -> dict[str, drive.Held]:
     holds = {
         name: drive.holding(held.delay, held.jitter, f"{node.seed}/server/hold/{name}")
         for name, held in part.holds.items()
@@ -75,7 +77,7 @@ def _holds(node: Node, part: Server) -> dict[str, drive.Held]:
 
 
 def _chores(
-    server: ParameterServer, part: Server, output: Path, log: RunLog
+    server: ParameterServer, part: ServerRole, output: Path, log: RunLog
 ) -> tuple[drive.Chore, ...]:
     roll = Roll(server, output / FILE)
     if part.checkpoint is None:

@@ -22,8 +22,8 @@ from ..errors import DeploymentError
 from ..shaping.apply import apply
 from ..world.actions import Strikes
 from . import config, memory
-from .config import ENDINGS, Node
-from .line_reader import Lines
+from .config import ENDINGS, NodeConfig
+from .line_reader import LineReader
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 GONE = (
@@ -64,7 +64,7 @@ def say(what: str, **facts: Any) -> None:
 class Supervisor:
     """The state of one emulated device: on or off, connected or severed."""
 
-    node: Node
+    node: NodeConfig
     child: "subprocess.Popen[bytes] | None" = None
     incarnation: int = 0
     strikes: Strikes = field(default_factory=Strikes)
@@ -81,7 +81,7 @@ class Supervisor:
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
         control, self.told = os.pipe()
         self.selector.register(control, selectors.EVENT_READ, self._reported)
-        self.orders, self.reports = Lines(0), Lines(control)
+        self.orders, self.reports = LineReader(0), LineReader(control)
         self._boot()
         say("ready")
         self._watch()
@@ -115,7 +115,7 @@ class Supervisor:
 
     @property
     def _device(self) -> bool:
-        return isinstance(self.node.part, config.Worker)
+        return isinstance(self.node.part, config.WorkerRole)
 
     # -- verbs ---------------------------------------------------------------------------------
 

@@ -5,12 +5,12 @@ from typing import Any, TypeAlias
 
 from .. import plugins
 from ..plugins import plain
-from .base import Coded, Pulls
+from .base import EncodedModel, Pulls
 from .delta import Delta
 from .holder import Holder
-from .whole_model import Dense
+from .whole_model import WholeModel
 
-AnyPull: TypeAlias = Dense | Delta
+AnyPull: TypeAlias = WholeModel | Delta
 
 
 def make(description: Mapping[str, Any]) -> AnyPull:
@@ -19,4 +19,4 @@ def make(description: Mapping[str, Any]) -> AnyPull:
     return pull
 
 
-__all__ = ["AnyPull", "Coded", "Delta", "Dense", "Holder", "Pulls", "make", "plain"]
+__all__ = ["AnyPull", "Delta", "EncodedModel", "Holder", "Pulls", "WholeModel", "make", "plain"]

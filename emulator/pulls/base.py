@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 from ..vectors import Frames, Gradient, Vector
 
 
-class Coded(NamedTuple):
+class EncodedModel(NamedTuple):
     """What travels in a model's stead."""
 
     frames: Frames
@@ -27,7 +27,7 @@ class Pulls(Protocol):
         Unless it changed parameters `everywhere`, what is in none of them is what it was.
         """
 
-    def answer(self, theta: Vector, held: int | None) -> Coded | None:
+    def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
         """What to send to a worker that holds that version, if any; None: `theta` as it is.
 
         A patch costs what has changed, however large the model. Nothing is remembered of

@@ -8,7 +8,7 @@ from ..codecs.indices import CODINGS
 from ..layout import Layout
 from ..vectors import Gradient, Vector
 from . import floats
-from .base import Coded, Pulls
+from .base import EncodedModel, Pulls
 from .changes import Changes
 from .floats import Values
 from .whole_model import Whole
@@ -42,14 +42,14 @@ class Patches:
         self._whole = Whole(values)
         self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
-        self._coded: dict[int, Coded | None] = {}  # by what is held, of the present version
+        self._coded: dict[int, EncodedModel | None] = {}  # by what is held, of the present version
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)
         self._changes.note(gradients, everywhere)
         self._coded.clear()
 
-    def answer(self, theta: Vector, held: int | None) -> Coded | None:
+    def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
         if held is None:
             return self._whole.answer(theta, None)
         if held not in self._coded:
@@ -59,7 +59,7 @@ class Patches:
     def rounded(self, theta: Vector) -> Vector | None:
         return self._whole.rounded(theta)
 
-    def _patch(self, theta: Vector, held: int) -> Coded | None:
+    def _patch(self, theta: Vector, held: int) -> EncodedModel | None:
         """None where the whole model is no larger."""
         changed = self._changes.since(held)
         if changed is None or changed.size >= self._size:
@@ -69,4 +69,4 @@ class Patches:
             floats.coded(theta[changed], self._values),
         )
         smaller = sum(map(len, frames)) < self._size * floats.width(self._values)
-        return Coded(frames, held) if smaller else None
+        return EncodedModel(frames, held) if smaller else None

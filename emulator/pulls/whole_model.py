@@ -7,12 +7,12 @@ from typing import Literal
 from ..layout import Layout
 from ..vectors import Gradient, Vector
 from . import floats
-from .base import Coded, Pulls
+from .base import EncodedModel, Pulls
 from .floats import Values
 
 
 @dataclass(frozen=True)
-class Dense:
+class WholeModel:
     """All parameters; with `values: f16` in half precision, which the worker computes on."""
 
     values: Values = "f32"
@@ -30,17 +30,17 @@ class Whole:
 
     def __init__(self, values: Values) -> None:
         self._values: Values = values
-        self._coded: Coded | None = None  # of the present version, once somebody asks for it
+        self._coded: EncodedModel | None = None  # of the present version, once somebody asks for it
         self._rounded: Vector | None = None
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._coded = self._rounded = None
 
-    def answer(self, theta: Vector, held: int | None) -> Coded | None:
+    def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
         if self._values == "f32":
             return None
         if self._coded is None:
-            self._coded = Coded((floats.coded(theta, self._values),))
+            self._coded = EncodedModel((floats.coded(theta, self._values),))
         return self._coded
 
     def rounded(self, theta: Vector) -> Vector | None:

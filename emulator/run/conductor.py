@@ -11,7 +11,7 @@ from ..world.actions import Action
 from .cancel import Canceled
 
 
-class View(Protocol):
+class RunView(Protocol):
     """Whoever looks on."""
 
     def progress(self, text: str) -> None:

@@ -15,7 +15,7 @@ from ..learners.export import tensorflow_version
 from ..learners.numpy import refusal
 from ..machine.host import Host, lacks_containers
 from ..scenario import Scenario, demand, shortfalls
-from ..scenario.demand import Host as Capacity
+from ..scenario.demand import HostCapacity as Capacity
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.laws import Fixed, Law, Uniform

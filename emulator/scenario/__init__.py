@@ -1,9 +1,17 @@
 """A scenario file: what may be in it, what it comes to, and what it asks of the host."""
 
-from .demand import Demand, Host, Shortfall, demand, shortfalls
+from .demand import Demand, HostCapacity, Shortfall, demand, shortfalls
 from .devices import Device, DeviceProfile, FailureProfile, Group
-from .model import Checkpoint, Evaluate, Scenario, Server, Stop, Training, Virtual
-from .overview import World, world
+from .model import (
+    Checkpoint,
+    EvaluateSection,
+    Scenario,
+    ServerSection,
+    StopSection,
+    TrainingSection,
+    Virtual,
+)
+from .overview import Overview, world
 from .reading.dump import dump
 from .reading.json_schema import schema
 from .reading.load import load, loads
@@ -15,19 +23,19 @@ __all__ = [
     "Demand",
     "Device",
     "DeviceProfile",
-    "Evaluate",
+    "EvaluateSection",
     "FailureProfile",
     "Group",
-    "Host",
+    "HostCapacity",
     "Override",
+    "Overview",
     "Scenario",
-    "Server",
+    "ServerSection",
     "Shortfall",
-    "Stop",
+    "StopSection",
     "Timed",
-    "Training",
+    "TrainingSection",
     "Virtual",
-    "World",
     "demand",
     "dump",
     "load",

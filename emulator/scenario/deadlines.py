@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .. import models
 from ..codecs import Dense
 from ..datasets import DATASETS
-from ..pulls import Dense as Whole
+from ..pulls import WholeModel as Whole
 from ..synchronization import FedAvg, LocalSGD
 from ..units import Seconds
 from .demand import Shortfall
@@ -18,14 +18,14 @@ from .model import Scenario
 
 
 @dataclass(frozen=True)
-class Step:
+class StepTime:
     """The mean time of a mini-batch on a whole core, in seconds, and where it is from."""
 
     seconds: float
     source: str
 
 
-def late(scenario: Scenario, step: Step | None) -> list[Shortfall]:
+def late(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
     """Return a warning for each group whose devices need longer than a round lasts.
 
     `step` None: no step is known, which is a warning of its own.
@@ -43,7 +43,7 @@ def late(scenario: Scenario, step: Step | None) -> list[Shortfall]:
     return [Shortfall("warning", text) for text in texts if text]
 
 
-def _warning(scenario: Scenario, group: Group, step: Step, patience: Seconds) -> str:
+def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds) -> str:
     share = 1.0 if group.profile is None or group.profile.cpu is None else group.profile.cpu
     compute = _batches(scenario) * step.seconds / min(1.0, share)
     carried = _carried(scenario, group)

@@ -36,7 +36,7 @@ PORTS = 1000
 
 
 @dataclass(frozen=True)
-class Host:
+class HostCapacity:
     """What there is to share out."""
 
     cores: float
@@ -112,12 +112,12 @@ def demand(scenario: Scenario) -> Demand:
     )
 
 
-def shortfalls(demand: Demand, host: Host) -> list[Shortfall]:
+def shortfalls(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     """Where the host has less than the world wants; errors first."""
     return [*_errors(demand, host), *_warnings(demand, host)]
 
 
-def _errors(demand: Demand, host: Host) -> list[Shortfall]:
+def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     found = []
     if demand.largest > host.memory:
         found.append(
@@ -137,7 +137,7 @@ def _errors(demand: Demand, host: Host) -> list[Shortfall]:
     return [Shortfall("error", text) for text in found]
 
 
-def _warnings(demand: Demand, host: Host) -> list[Shortfall]:
+def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     found = []
     if demand.cores > host.cores:
         found.append(

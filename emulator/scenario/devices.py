@@ -31,7 +31,7 @@ _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LONGEST = 40
 
 
-class Part(BaseModel):
+class Section(BaseModel):
     """A part of a scenario: it cannot change, and a key that it does not know is an error."""
 
     model_config = ConfigDict(
@@ -47,7 +47,7 @@ def _device_name(name: str) -> str:
     return name
 
 
-class DeviceProfile(Part):
+class DeviceProfile(Section):
     """What a device's hardware can do, relative to this host."""
 
     name: str | None = None
@@ -72,7 +72,7 @@ AnyRecurring = Annotated[
 ]
 
 
-class FailureProfile(Part):
+class FailureProfile(Section):
     """How a kind of device fails, again and again."""
 
     name: str
@@ -89,7 +89,7 @@ def _told_apart(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, .
     return failures
 
 
-class Group(Part):
+class Group(Section):
     """One device, or `count` of them that are alike."""
 
     name: Annotated[str, AfterValidator(_device_name)]

@@ -19,13 +19,13 @@ from ..learners.local_training import Local
 from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
-from ..pulls import AnyPull, Dense
+from ..pulls import AnyPull, WholeModel
 from ..synchronization import AnySynchronization, Asynchronous, local
 from ..units import Fraction
 from ..world.laws import Law
 from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
-from .devices import Device, Group, Part, expand
+from .devices import Device, Group, Section, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,7 +35,7 @@ def _examples(data: Description) -> str:
     return f"{data.sizes['train']:,} {data.task}, to learn from"
 
 
-class Training(Part):
+class TrainingSection(Section):
     """What is learnt, from what, and by which algorithm."""
 
     dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
@@ -58,7 +58,7 @@ class Training(Part):
     """What the step of a stale gradient is divided by."""
     synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
     """Who waits for whom."""
-    pull: Annotated[AnyPull, Kinds()] = Field(default_factory=Dense)
+    pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """What of the model travels to a device."""
     error_feedback: bool = False
     """Whether a device adds what it did not send to its next gradient."""
@@ -90,14 +90,14 @@ class Training(Part):
         return local(self.synchronization, self.learning_rate)
 
 
-class Evaluate(Part):
+class EvaluateSection(Section):
     """When the model is measured on the test set."""
 
     every: Annotated[int, Field(ge=1)] = 200
     """Updates between two measurements."""
 
 
-class Stop(Part):
+class StopSection(Section):
     """When the run ends: at whichever comes first. At least one is needed."""
 
     updates: Annotated[int, Field(ge=1)] | None = None
@@ -108,20 +108,20 @@ class Stop(Part):
     """After so much time, counted from when every device has said hello."""
 
     @model_validator(mode="after")
-    def _some(self) -> "Stop":
+    def _some(self) -> "StopSection":
         if self.updates is None and self.accuracy is None and self.time is None:
             raise ValueError("is empty: say when, by updates, accuracy or time")
         return self
 
 
-class Checkpoint(Part):
+class Checkpoint(Section):
     """How often the server saves its model, so that it is not lost in a crash."""
 
     every: Duration
     """Time between two checkpoints."""
 
 
-class Server(Part):
+class ServerSection(Section):
     """The parameter server."""
 
     link: Annotated[Link, Profiled("a link preset")] = Field(default_factory=Link)
@@ -132,7 +132,7 @@ class Server(Part):
     """Whether traffic is encrypted (CURVE); it costs some 3 ms of a core for each exchange."""
 
 
-class Virtual(Part):
+class Virtual(Section):
     """What virtual time assumes where containers would show; containers need none of it."""
 
     learner: Literal["tensorflow", "numpy", "none"] = "tensorflow"
@@ -180,24 +180,24 @@ def _folder_name(name: str) -> str:
     return name
 
 
-class Scenario(Part):
+class Scenario(Section):
     """An experiment: a world of devices, and a model that they train together."""
 
     name: Annotated[str, AfterValidator(_folder_name)]
     """What its runs are filed under."""
     seed: int = 0
     """All randomness comes from it: the same seed makes the same world."""
-    training: Training
+    training: TrainingSection
     """What is learnt, and how."""
-    evaluate: Evaluate = Field(default_factory=Evaluate)
+    evaluate: EvaluateSection = Field(default_factory=EvaluateSection)
     """When the model is measured."""
-    stop: Stop
+    stop: StopSection
     """When the run ends."""
     targets: Annotated[
         tuple[Fraction, ...], NotEmpty("name at least one accuracy"), AfterValidator(_ascending)
     ] = Field(default_factory=lambda: (Fraction(0.9), Fraction(0.95), Fraction(0.97)))
     """Test accuracies for which the summary and the tables tell what it took to reach them."""
-    server: Server = Field(default_factory=Server)
+    server: ServerSection = Field(default_factory=ServerSection)
     """The parameter server."""
     virtual: Virtual = Field(default_factory=Virtual)
     """What virtual time assumes."""

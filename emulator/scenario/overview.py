@@ -6,7 +6,7 @@ from typing import Any
 
 from ..world.link import Link, Side
 from .devices import Device
-from .model import Scenario, Training
+from .model import Scenario, TrainingSection
 from .timeline import Struck, outages
 
 
@@ -47,12 +47,12 @@ class HazardRow:
 
 
 @dataclass(frozen=True)
-class World:
+class Overview:
     """All that a scenario comes to."""
 
     name: str
     seed: int
-    training: Training
+    training: TrainingSection
     devices: tuple[DeviceRow, ...]
     server: Link
     faults: tuple[FaultRow, ...]
@@ -63,14 +63,14 @@ class World:
         return {**asdict(self), "algorithm": self.training.described, "training": _plain(self)}
 
 
-def _plain(world: World) -> dict[str, Any]:
+def _plain(world: Overview) -> dict[str, Any]:
     """Return what is trained and how, each chosen kind with all its parameters."""
-    parts = {name: getattr(world.training, name) for name in Training.model_fields}
+    parts = {name: getattr(world.training, name) for name in TrainingSection.model_fields}
     return {name: asdict(one) if hasattr(one, "kind") else one for name, one in parts.items()}
 
 
-def world(scenario: Scenario) -> World:
-    return World(
+def world(scenario: Scenario) -> Overview:
+    return Overview(
         name=scenario.name,
         seed=scenario.seed,
         training=scenario.training,

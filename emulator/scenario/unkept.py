@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ..world.link import Link, Side
-from .devices import Part
+from .devices import Section
 from .model import Scenario
 from .reading.document import Address, place
 
@@ -61,16 +61,16 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,
     "Scenario.faults": KEPT,
-    "Training.dataset": KEPT,
-    "Training.model": KEPT,
-    "Training.split": (_TRAFFIC,),
-    "Training.batch_size": KEPT,
-    "Training.learning_rate": (_TRAFFIC,),
-    "Training.optimizer": (_TRAFFIC,),
-    "Training.codec": KEPT,
-    "Training.modulation": (_TRAFFIC,),
-    "Training.synchronization": KEPT,
-    "Training.pull": (
+    "TrainingSection.dataset": KEPT,
+    "TrainingSection.model": KEPT,
+    "TrainingSection.split": (_TRAFFIC,),
+    "TrainingSection.batch_size": KEPT,
+    "TrainingSection.learning_rate": (_TRAFFIC,),
+    "TrainingSection.optimizer": (_TRAFFIC,),
+    "TrainingSection.codec": KEPT,
+    "TrainingSection.modulation": (_TRAFFIC,),
+    "TrainingSection.synchronization": KEPT,
+    "TrainingSection.pull": (
         Unkept(
             "virtual",
             "with `virtual.learner: none` all updates hold the same entries, so a patch is no "
@@ -78,14 +78,14 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
             lambda scenario, value: _nobody_learns(scenario, value) and value.kind == "delta",
         ),
     ),
-    "Training.error_feedback": (_TRAFFIC,),
-    "Evaluate.every": (_TRAFFIC,),
-    "Stop.updates": KEPT,
-    "Stop.accuracy": KEPT,
-    "Stop.time": KEPT,
-    "Server.link": KEPT,
-    "Server.checkpoint": (_TRAFFIC,),
-    "Server.encrypt": (
+    "TrainingSection.error_feedback": (_TRAFFIC,),
+    "EvaluateSection.every": (_TRAFFIC,),
+    "StopSection.updates": KEPT,
+    "StopSection.accuracy": KEPT,
+    "StopSection.time": KEPT,
+    "ServerSection.link": KEPT,
+    "ServerSection.checkpoint": (_TRAFFIC,),
+    "ServerSection.encrypt": (
         Unkept(
             "virtual",
             "virtual time counts the bytes that encryption adds, and not the time of the server's "
@@ -169,7 +169,7 @@ def _set(section: Any, at: Address) -> Iterator[tuple[Address, str, Any]]:
         yield here, f"{type(section).__name__}.{name}", value
         inside = enumerate(value) if isinstance(value, tuple) else [(None, value)]
         for index, part in inside:
-            if isinstance(part, Part | Link | Side):
+            if isinstance(part, Section | Link | Side):
                 yield from _set(part, here if index is None else (*here, index))
 
 

@@ -6,7 +6,7 @@ its own on one core. `Grid` makes points of one file and the values that its key
 
 from .grid import Axis, Grid, folder_name
 from .point import Finished, Point
-from .pool import Quiet, Standing, View, sweep
+from .pool import Quiet, Standing, SweepView, sweep
 from .table import highest, medians
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "Point",
     "Quiet",
     "Standing",
-    "View",
+    "SweepView",
     "folder_name",
     "highest",
     "medians",

@@ -16,13 +16,13 @@ from typing import Any
 
 from ..errors import EmulatorError
 from ..log.writing import Record
-from ..run.conductor import View
+from ..run.conductor import RunView
 from ..scenario import Scenario, load
 from .table import facts
 
 SCENARIO = "scenario.yaml"
 
-Play = Callable[[Scenario, Path, View], Path]
+Play = Callable[[Scenario, Path, RunView], Path]
 """Plays the scenario into a new run folder inside the one given; returns that."""
 
 _EVERY = 0.5
@@ -51,7 +51,7 @@ class _Telling:
             self._say({"at": now, "updates": self._updates})
 
 
-def virtually(scenario: Scenario, room: Path, view: View) -> Path:
+def virtually(scenario: Scenario, room: Path, view: RunView) -> Path:
     from ..runtimes.virtual.play_virtual import play
 
     # the other cores play other points

@@ -34,7 +34,7 @@ class Standing:
     """Wall seconds that the rest may take, once there is something to judge by."""
 
 
-class View(Protocol):
+class SweepView(Protocol):
     """Whoever looks on."""
 
     def progress(self, text: str) -> None:
@@ -64,7 +64,7 @@ def sweep(
     points: Sequence[Point],
     out: Path,
     cores: int,
-    view: View,
+    view: SweepView,
     *,
     about: Mapping[str, Any] | None = None,
     command: Sequence[str] = PLAYING,
@@ -92,7 +92,7 @@ class _Sweep:
         points: Sequence[Point],
         shelf: Shelf,
         cores: int,
-        view: View,
+        view: SweepView,
         command: Sequence[str],
     ) -> None:
         self._points, self._shelf, self._cores = points, shelf, cores

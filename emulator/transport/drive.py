@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeAlias
 
-from ..core.messages import Message, Model, Patch, Pull
+from ..core.messages import Message, ModelReply, Patch, Pull
 from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ..errors import WireError
@@ -109,7 +109,7 @@ def tell(
                     peer.send(message)
                 case Await(patience):
                     outcome = inbox.next(patience)
-                    if isinstance(outcome, Model | Patch) and holder:
+                    if isinstance(outcome, ModelReply | Patch) and holder:
                         outcome = _held(outcome, holder)
                 case Begun(zero):
                     begun(zero)
@@ -124,17 +124,17 @@ def tell(
         return
 
 
-def _held(came: Model | Patch, holder: Holder) -> Model | None:
+def _held(came: ModelReply | Patch, holder: Holder) -> ModelReply | None:
     """The model; None if it is none, or a patch to another: then it is asked for anew, whole."""
     try:
-        if isinstance(came, Model):
+        if isinstance(came, ModelReply):
             theta = holder.keep(came.version, came.theta)
         else:
             theta = holder.take(came.version, came.frames, came.base)
     except WireError:
         holder.forget()
         return None
-    return Model(came.ticket, came.version, theta)
+    return ModelReply(came.ticket, came.version, theta)
 
 
 def _compute(learner: Learner, theta: Any) -> Computed:

@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from emulator.codecs import DGC, AnyCodec, Codec, Place, TopK
+from emulator.codecs import DGC, AnyCodec, Codec, EncoderContext, TopK
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
@@ -140,8 +140,8 @@ def _sparse(sparse: Sparse, gradient: Vector, layout: Layout, repeats: int) -> T
     return best(steps, repeats) | {"bytes": sum(map(len, frames))}
 
 
-def _place(layout: Layout) -> Place:
-    return Place(layout, np.random.default_rng(0))
+def _place(layout: Layout) -> EncoderContext:
+    return EncoderContext(layout, np.random.default_rng(0))
 
 
 def best(steps: Steps, repeats: int) -> Times:

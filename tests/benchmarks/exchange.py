@@ -11,7 +11,7 @@ import zmq
 from emulator import models
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import Model, Update
+from emulator.core.messages import ModelReply, Update
 
 from .gradient import MODEL
 
@@ -82,4 +82,4 @@ def _frames() -> tuple[list[Any], list[Any]]:
     layout = models.find(MODEL).layout
     theta = np.random.default_rng(0).standard_normal(layout.size, np.float32)
     frames = TopK(keep=0.01).encode(theta, layout)
-    return wire.pack(Update("peer-0", 1, 0.5, 0.003, frames)), wire.pack(Model(1, 1, theta))
+    return wire.pack(Update("peer-0", 1, 0.5, 0.003, frames)), wire.pack(ModelReply(1, 1, theta))

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from emulator.codecs import Place, TopK
+from emulator.codecs import EncoderContext, TopK
 from emulator.core.messages import Hello, Pull, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
@@ -28,7 +28,7 @@ class Turns:
     def __init__(self, layout: Layout, keep: float, values: Values) -> None:
         draws = np.random.default_rng(0)
         codec = TopK(Fraction(keep))
-        encoder = codec.start(Place(layout, draws))
+        encoder = codec.start(EncoderContext(layout, draws))
         self._updates = [
             tuple(map(bytes, encoder.encode(draws.standard_normal(layout.size, np.float32))))
             for _ in range(_UPDATES)

@@ -81,7 +81,7 @@ def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> 
     cold = [0.5, 0.7, *[0.71] * (measuring.WARM - 1)]
     times = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
     monkeypatch.setattr(measuring, "REST", 0.0)
-    meter = measuring.Meter(0, clock=lambda: next(times))
+    meter = measuring.StepMeter(0, clock=lambda: next(times))
     meter.note({"what": "hello"})
     meter.note({"what": "start"})
     while not meter.full:

@@ -73,8 +73,8 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
         return calibration.Calibration("a", "b", "2026-01-01", "m", 1, "dense", step, boot, serve)
 
     @contextmanager
-    def alongside(*what: object, **more: object) -> Iterator[measuring.Meter]:
-        yield measuring.Meter(serving=said["served"], readings=said["read"])
+    def alongside(*what: object, **more: object) -> Iterator[measuring.StepMeter]:
+        yield measuring.StepMeter(serving=said["served"], readings=said["read"])
 
     said["served"] = said["read"] = []
     monkeypatch.setattr(calibration, "measure", measure)

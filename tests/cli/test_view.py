@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from emulator.cli.watching.progress import Progress, amount
-from emulator.cli.watching.run_views import LiveView, Pace, PlainView, describe
+from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe
 from emulator.log.writing import Record
 from emulator.scenario import Timed
 from emulator.world.actions import Action
@@ -185,7 +185,7 @@ class Wall:
 
 def test_plain_lines_where_there_is_no_terminal() -> None:
     out, wall = io.StringIO(), Wall()
-    with PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall) as view:
+    with PlainRunView(progress(), Console(file=out, width=120), every=10.0, clock=wall) as view:
         view.progress("network")
         view.progress("containers 1/3")
         view.progress("containers 2/3")
@@ -214,7 +214,7 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
 
 def test_a_step_that_takes_long_counts_and_tells_the_time() -> None:
     out, wall = io.StringIO(), Wall()
-    view = PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
+    view = PlainRunView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
     for second in range(25):
         view.progress(f"waiting for {4 - second // 8} of 4 nodes to say hello")
         wall.now += 1
@@ -228,7 +228,7 @@ def test_a_step_that_takes_long_counts_and_tells_the_time() -> None:
 def test_the_panel_counts_the_time_of_a_step() -> None:
     out, wall = io.StringIO(), Wall()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
-    with LiveView(progress(), console, "flaky", clock=wall) as view:
+    with LiveRunView(progress(), console, "flaky", clock=wall) as view:
         view.progress("waiting for 4 of 4 nodes to say hello")
         wall.now += 12
         view.progress("waiting for 1 of 4 nodes to say hello")
@@ -238,7 +238,7 @@ def test_the_panel_counts_the_time_of_a_step() -> None:
 def test_how_it_goes_is_told_by_the_clock_on_the_wall() -> None:
     """Virtual time plays hours in a second, or a second in hours."""
     out, wall = io.StringIO(), Wall()
-    view = PlainView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
+    view = PlainRunView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
     view.record({"at": 0, "what": "start", "devices": 2})
     for hour in range(100):
         view.beat(3600.0 * hour)
@@ -251,7 +251,7 @@ def test_how_it_goes_is_told_by_the_clock_on_the_wall() -> None:
 
 def test_more_faults_than_anyone_can_read() -> None:
     out, wall = io.StringIO(), Wall()
-    view = PlainView(progress(), Console(file=out, width=120), clock=wall)
+    view = PlainRunView(progress(), Console(file=out, width=120), clock=wall)
     for number in range(1000):
         view.record(act(number, "kill", "a", number))
     wall.now += 1
@@ -293,7 +293,7 @@ def test_how_long_it_still_takes(share: float | None, elapsed: float, words: str
 def test_the_panel_on_a_terminal() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
-    with LiveView(progress(), console, "flaky") as view:
+    with LiveRunView(progress(), console, "flaky") as view:
         view.progress("containers 1/3")
         view.record({"at": 0, "what": "start", "devices": 2})
         view.record(update(0.5, 1))
@@ -308,7 +308,7 @@ def test_the_panel_on_a_terminal() -> None:
 def test_the_panel_shows_what_people_wrote_as_they_wrote_it() -> None:
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
-    with LiveView(progress(), console, "[red]flaky :pizza:") as view:
+    with LiveRunView(progress(), console, "[red]flaky :pizza:") as view:
         view.progress("shards into [lab]/runs")
     assert "[red]flaky :pizza:" in out.getvalue()
     assert "shards into [lab]/runs ..." in out.getvalue()

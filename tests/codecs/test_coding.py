@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Count, bits
-from emulator.codecs.indices import CODINGS, Coding, bitmap
+from emulator.codecs import ByteCount, bits
+from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
@@ -57,7 +57,7 @@ def u32(indices: Sequence[int]) -> Indices:
 @example(case=([127, 256, 16_641, 33_026], layout((33_027,))))
 @example(case=([65_535, 65_536, 199_999], layout((1000, 200))))
 @settings(max_examples=80, deadline=None)
-def test_indices_come_back(coding: Coding, case: tuple[list[int], Layout]) -> None:
+def test_indices_come_back(coding: IndexCoder, case: tuple[list[int], Layout]) -> None:
     indices, shape = case
     frame = coding.encode(u32(indices), shape)
     decoded = coding.decode(memoryview(frame), len(indices), shape)
@@ -69,7 +69,9 @@ def test_indices_come_back(coding: Coding, case: tuple[list[int], Layout]) -> No
 @pytest.mark.parametrize("coding", INDICES)
 @given(case=sets())
 @settings(max_examples=40, deadline=None)
-def test_too_little_or_too_much_is_refused(coding: Coding, case: tuple[list[int], Layout]) -> None:
+def test_too_little_or_too_much_is_refused(
+    coding: IndexCoder, case: tuple[list[int], Layout]
+) -> None:
     indices, shape = case
     frame = coding.encode(u32(indices), shape)
     for wrong in [frame[:-1], frame + b"\0", frame + b"\xff"]:
@@ -90,7 +92,7 @@ def test_too_little_or_too_much_is_refused(coding: Coding, case: tuple[list[int]
 @given(case=sets(), data=st.data())
 @settings(max_examples=80, deadline=None)
 def test_a_frame_with_errors_is_refused_or_another_set(
-    coding: Coding, case: tuple[list[int], Layout], data: st.DataObject
+    coding: IndexCoder, case: tuple[list[int], Layout], data: st.DataObject
 ) -> None:
     indices, shape = case
     frame = bytearray(coding.encode(u32(indices), shape))
@@ -110,7 +112,7 @@ def test_a_frame_with_errors_is_refused_or_another_set(
     assert coding.encode(said, shape) == bytes(frame)
 
 
-def taken(frame: bytearray) -> Coding:
+def taken(frame: bytearray) -> IndexCoder:
     return CODINGS["auto"].codings[frame[0]]  # type: ignore[attr-defined]
 
 
@@ -336,12 +338,12 @@ def test_what_is_a_header() -> None:
     indices, values = u32([1, 2, 30]), np.array([1, -1, 5], np.float32)
     shape = layout((20,), (20,))
     assert Sparse("gap", "f32").count(Sparse("gap", "f32").encode(indices, values, shape)) == (
-        Count(values=12, indices=3, headers=0)
+        ByteCount(values=12, indices=3, headers=0)
     )
     frames = Sparse("auto", "ternary").encode(indices, values, shape)
     assert Sparse("auto", "ternary").count(frames).headers == 1 + 2 * 4
     assert Sparse("gap", "int8").count(Sparse("gap", "int8").encode(indices, values, shape)) == (
-        Count(values=3, indices=3, headers=8)
+        ByteCount(values=3, indices=3, headers=8)
     )
 
 

@@ -12,8 +12,8 @@ from emulator.codecs import (
     QSGD,
     AnyCodec,
     Dryden,
+    EncoderContext,
     OneBit,
-    Place,
     RandomK,
     Strom,
     TernGrad,
@@ -31,7 +31,7 @@ F = np.float32
 THOUSAND = layout(("dense", (1000,)))
 
 
-def entries(codec: AnyCodec, place: Place, count: int) -> list[int]:
+def entries(codec: AnyCodec, place: EncoderContext, count: int) -> list[int]:
     held, draws = codec.start(place), np.random.default_rng(3)
     return [
         codec.decode(held.encode(draws.standard_normal(1000).astype(F)), THOUSAND).values.size
@@ -40,7 +40,7 @@ def entries(codec: AnyCodec, place: Place, count: int) -> list[int]:
 
 
 def test_dgc_warms_up_as_its_paper_says() -> None:
-    where = Place(THOUSAND, np.random.default_rng(0), workers=1, epoch=2)
+    where = EncoderContext(THOUSAND, np.random.default_rng(0), workers=1, epoch=2)
     assert entries(DGC(), where, 11) == [250, 250, 62, 62, 15, 15, 3, 3, 1, 1, 1]
     assert entries(DGC(Fraction(0.05), warm_up=2), where, 5) == [250, 250, 62, 62, 50]
     assert entries(DGC(warm_up=0), where, 1) == [1]

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Codec, ErrorFeedback, Place, TopK, encoder
+from emulator.codecs import Codec, EncoderContext, ErrorFeedback, TopK, encoder
 from emulator.layout import Layout
 from emulator.units import Fraction
 from tests.fakes.codec_table import spread
 from tests.fakes.stateless_codecs import CODECS, layout
 
 
-def place(shape: Layout) -> Place:
-    return Place(shape, np.random.default_rng(0))
+def place(shape: Layout) -> EncoderContext:
+    return EncoderContext(shape, np.random.default_rng(0))
 
 
 def fed_back(codec: Codec, shape: Layout) -> ErrorFeedback:

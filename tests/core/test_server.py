@@ -7,7 +7,7 @@ import pytest
 
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import Begin, Bye, Hello, Model, Patch, Score, Update
+from emulator.core.messages import Begin, Bye, Hello, ModelReply, Patch, Score, Update
 from emulator.core.server import GATHERING
 from emulator.errors import WireError
 from emulator.modulation import PerParameter, history
@@ -68,7 +68,7 @@ def test_the_bytes_counted_are_the_bytes_packed():
     kinds = ("values", "indices", "headers", "framing")
     assert sum(record[kind] for kind in kinds) == wire.size(update)
     (pull,) = world.said("pull")
-    assert pull["bytes"] == wire.size(Model(1, 0, np.zeros(40, np.float32)))
+    assert pull["bytes"] == wire.size(ModelReply(1, 0, np.zeros(40, np.float32)))
 
 
 def test_staleness_is_what_others_did_in_between():

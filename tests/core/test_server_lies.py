@@ -7,7 +7,7 @@ import pytest
 
 from emulator.codecs import TopK
 from emulator.core import wire
-from emulator.core.messages import Begin, Bye, Diverged, Hello, Model, Pull, Score, Update
+from emulator.core.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
 from emulator.errors import WireError
 from emulator.modulation import PerParameter
 from emulator.units import Fraction
@@ -27,7 +27,7 @@ from tests.fakes.server_world import LAYOUT, World
         (Score("evaluator", 0, 0.5, 0.1), "was last sent version None"),
         (Pull("mallory", 0), "not a member"),
         (Hello("mallory", 0), "not a member"),
-        (Model(0, 0, np.zeros(40, np.float32)), "does not take"),
+        (ModelReply(0, 0, np.zeros(40, np.float32)), "does not take"),
         (Bye(), "does not take"),
     ],
 )

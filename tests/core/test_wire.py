@@ -15,7 +15,7 @@ from emulator.core.messages import (
     Bye,
     Diverged,
     Hello,
-    Model,
+    ModelReply,
     Pull,
     Score,
     Update,
@@ -26,7 +26,7 @@ MESSAGES = [
     Hello("adsl-0", 3),
     Begin(123.456),
     Pull("adsl-0", (2 << 32) + 7, 200),
-    Model(9, 41, np.linspace(-1, 1, 300, dtype=np.float32)),
+    ModelReply(9, 41, np.linspace(-1, 1, 300, dtype=np.float32)),
     Update("adsl-0", 41, 0.25, 0.003, (b"", b"\x01\x02", b"abcdefgh")),
     Update("adsl-0", 41, float("nan"), 0.003, (b"x" * 300,)),
     Diverged("adsl-0", 12),
@@ -57,7 +57,7 @@ def test_every_message_comes_back_as_it_was(message):
 
 def test_a_model_is_packed_without_a_copy():
     theta = np.zeros(10, np.float32)
-    _, body = wire.pack(Model(0, 0, theta))
+    _, body = wire.pack(ModelReply(0, 0, theta))
     theta[3] = 7
     assert np.frombuffer(body, np.float32)[3] == 7
 

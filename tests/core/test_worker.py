@@ -8,7 +8,7 @@ import pytest
 from emulator.codecs import Dense, ErrorFeedback, Plain, TopK
 from emulator.core import wire
 from emulator.core.evaluator import evaluator
-from emulator.core.messages import Begin, Bye, Diverged, Hello, Model, Pull, Score, Update
+from emulator.core.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
 from emulator.core.worker import Await, Begun, Compute, Computed, Evaluate, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
@@ -39,7 +39,7 @@ def begun(incarnation=0, encoder=ENCODERS["dense"]):
 
 
 def model(ticket, version=3, value=1.0):
-    return Model(ticket, version, np.full(4, value, np.float32))
+    return ModelReply(ticket, version, np.full(4, value, np.float32))
 
 
 def test_one_round():
@@ -90,7 +90,7 @@ def test_tickets_survive_a_restart():
 def test_a_model_of_another_size_is_no_answer():
     told, pull = begun()
     told.send(None)
-    assert told.send(Model(pull.ticket, 3, np.ones(5, np.float32))) == Await(PATIENCE)
+    assert told.send(ModelReply(pull.ticket, 3, np.ones(5, np.float32))) == Await(PATIENCE)
     assert isinstance(told.send(model(pull.ticket)), Compute)
 
 

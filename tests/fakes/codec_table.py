@@ -15,8 +15,8 @@ from emulator.codecs import (
     Codec,
     Dryden,
     EFSignSGD,
+    EncoderContext,
     OneBit,
-    Place,
     RandomK,
     SignSGD,
     Strom,
@@ -42,8 +42,8 @@ def layout(*variables: tuple[str, tuple[int, ...]]) -> Layout:
 SMALL = layout(("conv", (3, 3, 1, 4)), ("bias", (4,)), ("dense", (7, 5)), ("recurrent", (11,)))
 
 
-def place(shape: Layout, seed: int = 0) -> Place:
-    return Place(shape, np.random.default_rng(seed), workers=4, epoch=2)
+def place(shape: Layout, seed: int = 0) -> EncoderContext:
+    return EncoderContext(shape, np.random.default_rng(seed), workers=4, epoch=2)
 
 
 def spread(gradient: Gradient, size: int) -> Vector:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulator.errors import DataError
-from emulator.run.conductor import View
+from emulator.run.conductor import RunView
 from emulator.scenario import Scenario
 from emulator.sweep.play_point import main
 from tests.fakes.synthetic_run import Synthetic
@@ -17,7 +17,7 @@ DIVERGES, LACKS_DATA, CRASHES, HANGS, IS_ENDED, IS_SHOT = 10.0, 11.0, 12.0, 13.0
 """Learning rates with a meaning; with any other a run goes well."""
 
 
-def play(scenario: Scenario, room: Path, view: View) -> Path:
+def play(scenario: Scenario, room: Path, view: RunView) -> Path:
     print("what libraries print")
     rate, end = scenario.training.learning_rate, scenario.stop.updates or 100
     view.progress("graphs")

@@ -7,7 +7,7 @@ from random import Random
 from typing import TypeAlias
 
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import Law, Lines
+from emulator.runtimes.virtual.links.link_group import Law, LinkGroup
 from emulator.runtimes.virtual.links.network import law
 from emulator.shaping.tc import ETHERNET
 from emulator.world.link import Link
@@ -59,7 +59,7 @@ def modelled(
     of any clock.
     """
     heap, received = Heap(), list[float]()
-    lines = Lines(heap, _generous(law(link, Link(), way, tcp=True), spared), 1, _no_dice)
+    lines = LinkGroup(heap, _generous(law(link, Link(), way, tcp=True), spared), 1, _no_dice)
     for at in sent:
         heap.at(at, lines.send, 0, size, lambda: received.append(heap.now))
     if cut:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from emulator.chance import stream
-from emulator.codecs import AnyCodec, Dense, Place, encoder
-from emulator.core.messages import Message, Model, Update
+from emulator.codecs import AnyCodec, Dense, EncoderContext, encoder
+from emulator.core.messages import Message, ModelReply, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import Await, Compute, Computed, Story, Tell, worker
@@ -114,7 +114,7 @@ class Fleet:
         return self.server.parameters.snapshot()
 
     def boot(self, node: str, incarnation: int) -> None:
-        place = Place(LAYOUT, stream(f"codec/{node}/{incarnation}"))
+        place = EncoderContext(LAYOUT, stream(f"codec/{node}/{incarnation}"))
         coder = encoder(self.codec, place, False)
         self.devices[node] = Device(worker(node, incarnation, coder, SIZE, 1e9))
         self._live(node, None)
@@ -174,7 +174,7 @@ class Fleet:
 
     def _deliver(self, replies: Any) -> None:
         for node, reply in replies:
-            if isinstance(reply, Model):
+            if isinstance(reply, ModelReply):
                 self.observe("pull", node)
             if node in self.devices:
                 self.devices[node].inbox.append(reply)

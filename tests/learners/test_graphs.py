@@ -21,7 +21,7 @@ from emulator.learners.capi import TensorFlowError
 from emulator.learners.device import FEW, DeviceEvaluator, DeviceLearner
 from emulator.learners.export import exported
 from emulator.learners.graph import EVALUATION, GRADIENT, GraphEvaluator, GraphLearner, read_layout
-from emulator.learners.tf_session import Session
+from emulator.learners.tf_session import TFSession
 from emulator.models import MODELS, Model
 
 pytestmark = pytest.mark.tensorflow
@@ -178,13 +178,13 @@ def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(
     images, labels = rng.integers(0, 17, (40, 8, 8), np.uint8), rng.integers(0, 10, 40, np.uint8)
     examples = Examples(images, labels, 16)
     shard.write(tmp_path, examples)
-    run, shapes = Session.run, []
+    run, shapes = TFSession.run, []
 
-    def seen(session: Session, *values: np.ndarray) -> list[np.ndarray]:
+    def seen(session: TFSession, *values: np.ndarray) -> list[np.ndarray]:
         shapes.append([value.shape for value in values])
         return run(session, *values)
 
-    with patch.object(Session, "run", seen):
+    with patch.object(TFSession, "run", seen):
         learner = DeviceLearner(exported(model.name), tmp_path, batch_size=size, stream="a")
     assert shapes == [[(model.layout.size,), (prepared, 64), (prepared,)]]
     theta, bare = model.initial(0), GraphLearner(exported(model.name))

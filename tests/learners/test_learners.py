@@ -12,8 +12,8 @@ from emulator.datasets.examples import Examples
 from emulator.errors import HostError
 from emulator.learners import capi, export
 from emulator.learners.batches import Batches
-from tests.fakes.line_learner import Line
 from emulator.machine.installed import remedy
+from tests.fakes.line_learner import Line
 
 
 def examples(count: int) -> Examples:

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from emulator import models
 from emulator.datasets.examples import Examples
 from emulator.layout import Layout, Variable
-from tests.fakes.line_learner import Line
 from emulator.learners.numpy import NumpyEvaluator, NumpyLearner
 from emulator.models import Model
 from emulator.models.mlp import mlp
 from emulator.models.task import Task
+from tests.fakes.line_learner import Line
 
 ROOT = Path(__file__).parents[2]
 PERCEPTRONS = pytest.mark.parametrize("name", ["digits-mlp", "mnist-mlp"])

@@ -19,7 +19,7 @@ import pytest
 
 from emulator.core.heartbeat import Heartbeat
 from emulator.node import config
-from emulator.node.config import Connection, Network, Node, Server, Worker
+from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
 
@@ -55,10 +55,10 @@ NETWORK = Network(
     shape=[Command.of("shape")], sever=[Command.of("sever")], mend=[Command.of("mend")]
 )
 BEAT = Heartbeat()
-WORKER = Worker(
-    Connection("tcp://x:1", Token("far", "secret"), BEAT, 30.0), 10, {"kind": "dense"}, False, 1
+WORKER = WorkerRole(
+    ServerAddress("tcp://x:1", Token("far", "secret"), BEAT, 30.0), 10, {"kind": "dense"}, False, 1
 )
-SERVER = Server(Guests({}), BEAT, "m", 0.1, {}, {}, {}, [], "", {})
+SERVER = ServerRole(Guests({}), BEAT, "m", 0.1, {}, {}, {}, [], "", {})
 
 
 class Container:
@@ -66,7 +66,7 @@ class Container:
 
     def __init__(self, folder: Path, part: str, role: Any, network: Network) -> None:
         self.folder = folder
-        config.write(Node("far", 1, 9, role, network), folder / "node.json")
+        config.write(NodeConfig("far", 1, 9, role, network), folder / "node.json")
         (folder / "part.py").write_text(part)
         for way in ("rx", "tx"):
             (folder / "eth0").mkdir(exist_ok=True)

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from emulator import pulls
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.pulls import AnyPull, Coded, Delta, Dense, Holder, Pulls
+from emulator.pulls import AnyPull, Delta, EncodedModel, Holder, Pulls, WholeModel
 from emulator.pulls.changes import Changes
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient
 
 SIZE = 400
 LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))
-KINDS: list[AnyPull] = [Dense(), Dense("f16"), Delta(), Delta("f16")]
+KINDS: list[AnyPull] = [WholeModel(), WholeModel("f16"), Delta(), Delta("f16")]
 
 
 def sparse(indices: Sequence[int]) -> Gradient:
@@ -26,12 +26,12 @@ def sparse(indices: Sequence[int]) -> Gradient:
     return Gradient(np.ones(chosen.size, np.float32), chosen)
 
 
-def sent(server: Pulls, theta: np.ndarray, held: int | None) -> Coded:
+def sent(server: Pulls, theta: np.ndarray, held: int | None) -> EncodedModel:
     """What travels, by name, also where it is the model as it is."""
-    return server.answer(theta, held) or Coded((theta.tobytes(),))
+    return server.answer(theta, held) or EncodedModel((theta.tobytes(),))
 
 
-def length(coded: Coded) -> int:
+def length(coded: EncodedModel) -> int:
     return sum(map(len, coded.frames))
 
 
@@ -176,7 +176,7 @@ def test_what_is_no_model_is_refused_and_leaves_no_trace(
 
 def test_half_precision_clips_what_it_cannot_hold() -> None:
     theta = np.full(SIZE, 1e9, np.float32)
-    server = Dense("f16").start(LAYOUT)
+    server = WholeModel("f16").start(LAYOUT)
     held = Holder("f16", LAYOUT).take(0, sent(server, theta, None).frames, None)
     known = server.rounded(theta)
     assert known is not None
@@ -202,7 +202,7 @@ def test_a_kind_goes_through_plain_data(kind: AnyPull) -> None:
     assert pulls.make(pulls.plain(kind)) == kind
 
 
-@pytest.mark.parametrize("kind", [Dense, Delta])
+@pytest.mark.parametrize("kind", [WholeModel, Delta])
 def test_unknown_values_are_refused(kind: type[AnyPull]) -> None:
     with pytest.raises(ValueError, match="values 'f64' is not f32 or f16"):
         kind("f64")  # type: ignore[arg-type]

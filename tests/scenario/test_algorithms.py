@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.codecs import Dense, Place, SignSGD, TopK, encoder
+from emulator.codecs import Dense, EncoderContext, SignSGD, TopK, encoder
 from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Constant, PerParameter, Staleness
@@ -54,7 +54,7 @@ def test_a_name_is_for_one(name: str) -> None:
     parts = (one.codec, one.modulation, one.synchronization, one.error_feedback)
     assert name_of(*parts, one.optimizer) == name
     assert one.about and one.paper
-    assert encoder(one.codec, Place(LAYOUT, np.random.default_rng(0)), one.error_feedback)
+    assert encoder(one.codec, EncoderContext(LAYOUT, np.random.default_rng(0)), one.error_feedback)
 
 
 def test_an_optimizer_is_part_of_a_name_only_where_the_paper_has_one() -> None:
@@ -71,7 +71,7 @@ def train(algorithm: Algorithm, schedule: list[int], seed: int, *, zeros: bool) 
     draws = np.random.default_rng(seed)
     target = draws.standard_normal(LAYOUT.size).astype(np.float32)
     model = Parameters(np.zeros(LAYOUT.size, np.float32), 0.3, algorithm.modulation.start(LAYOUT))
-    place = Place(LAYOUT, np.random.default_rng(seed), WORKERS)
+    place = EncoderContext(LAYOUT, np.random.default_rng(seed), WORKERS)
     workers = [encoder(algorithm.codec, place, algorithm.error_feedback) for _ in range(WORKERS)]
     pulled = [(0, model.snapshot())] * WORKERS
     thetas = []

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.scenario import Demand, Host, demand, load, shortfalls, world
+from emulator.scenario import Demand, HostCapacity, demand, load, shortfalls, world
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
@@ -52,7 +52,7 @@ def test_server_and_evaluator_have_limits_that_follow_the_model_and_the_devices(
     assert larger[0] > server and larger[1] > evaluator
 
 
-ROOMY = Host(cores=64, memory=64 << 30)
+ROOMY = HostCapacity(cores=64, memory=64 << 30)
 WANTED = Demand(
     cores=2,
     unlimited=0,
@@ -77,7 +77,7 @@ WANTED = Demand(
     ],
 )
 def test_a_shortfall_says_what_there_is_too_little_of(
-    wanted: Demand, host: Host, severity: str, words: str
+    wanted: Demand, host: HostCapacity, severity: str, words: str
 ) -> None:
     (short,) = shortfalls(wanted, host)
     assert short.severity == severity

@@ -67,7 +67,14 @@ def test_the_schema_describes_every_key() -> None:
         *("per_iteration", "exponential", "uniform", "weibull", "lognormal", "keep", "indices"),
     ):
         assert key in named, key
-    for model in ("Scenario", "Training", "Stop", "Server", "Group", "DeviceProfile"):
+    for model in (
+        "Scenario",
+        "TrainingSection",
+        "StopSection",
+        "ServerSection",
+        "Group",
+        "DeviceProfile",
+    ):
         part = whole if model == "Scenario" else whole["$defs"][model]
         for key, about in part["properties"].items():
             assert "description" in about or "$ref" in about, f"{model}.{key}"

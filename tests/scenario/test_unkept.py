@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario
-from emulator.scenario.devices import Part
+from emulator.scenario.devices import Section
 from emulator.scenario.unkept import KEYS, unkept
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
@@ -23,7 +23,7 @@ SETUP = ("- name: one", "- {name: one, link: {up: {rate: 1mbit, setup: 20ms}}}")
 
 def _sections(annotation: Any) -> Iterator[type]:
     """Every class of the file's format that an annotation mentions, plugins left out."""
-    if isinstance(annotation, type) and issubclass(annotation, Part | Link | Side):
+    if isinstance(annotation, type) and issubclass(annotation, Section | Link | Side):
         yield annotation
     for inside in get_args(annotation):
         yield from _sections(inside)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.cli.watching.sweep_views import LiveView, PlainView, span
+from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView, span
 from emulator.sweep import Finished, Standing
 from tests.fakes.made_up_sweeps import Watching, file, made_up, played, rates
 
@@ -29,7 +29,7 @@ def test_plain_lines_for_a_pipe(capsys: pytest.CaptureFixture[str]) -> None:
     from rich.console import Console
 
     clock = iter([0.0, 1.0, 31.0, 31.0, 32.0])
-    with PlainView(Console(), clock=lambda: next(clock)) as view:
+    with PlainSweepView(Console(), clock=lambda: next(clock)) as view:
         view.progress("6 points into runs/sweeps/pair-1")
         now = Standing(6, 1, (("devices[0].count=2,seed=1", "20 of 40 updates"),), 100.0)
         for _ in range(3):
@@ -48,7 +48,7 @@ def test_the_panel_shows_labels_as_they_are_written() -> None:
 
     out = io.StringIO()
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
-    with LiveView(console) as view:
+    with LiveSweepView(console) as view:
         view.progress("2 points into [lab]/sweeps")
         view._live.refresh()
         view.standing(Standing(2, 0, (("devices[0].failures=[flaky-home]", "no update yet"),)))

@@ -13,13 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.codecs import Place, TopK, encoder
+from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, Pull
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
-from tests.fakes.line_learner import Line
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous
@@ -28,6 +27,7 @@ from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
 from emulator.units import Fraction
+from tests.fakes.line_learner import Line
 from tests.fakes.virtual_world import played
 
 BEAT = Heartbeat(interval=0.1, timeout=0.6)
@@ -177,7 +177,7 @@ def test_training_goes_on_at_once_after_each_cut() -> None:
         log=RunLog(sink),
         now=time.monotonic(),
     )
-    place = Place(line.layout, np.random.default_rng(0))
+    place = EncoderContext(line.layout, np.random.default_rng(0))
     story = worker("a", 0, encoder(codec, place, error_feedback=True), 1000, PATIENCE)
 
     with wired(guests) as (router, wire):

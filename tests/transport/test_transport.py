@@ -10,23 +10,23 @@ import numpy as np
 import pytest
 import zmq
 
-from emulator.codecs import Place, TopK, encoder
+from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.evaluator import evaluator
 from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Begin, Hello, Model
+from emulator.core.messages import Begin, Hello, ModelReply
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
-from tests.fakes.line_learner import Line
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
-from emulator.pulls import Delta, Dense, Holder
+from emulator.pulls import Delta, Holder, WholeModel
 from emulator.synchronization import Asynchronous
 from emulator.transport import drive
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue
 from emulator.units import Fraction
+from tests.fakes.line_learner import Line
 from tests.fakes.server_world import World
 
 NAMES = ("a", "b", "evaluator")
@@ -65,7 +65,7 @@ def test_members_are_heard_and_answered(router, secrets):
         received = hear(router)
         assert (received.node, received.message.node, received.error) == ("a", "a", "")
         theta = np.arange(1000, dtype=np.float32)
-        assert router.send("a", Model(3, 7, theta))
+        assert router.send("a", ModelReply(3, 7, theta))
         model = member.receive(2.0)
         assert (model.ticket, model.version) == (3, 7)
         assert (model.theta == theta).all()
@@ -157,7 +157,7 @@ def test_a_restarted_node_takes_over_its_name(router, secrets):
             assert isinstance(second.receive(2.0), Begin)
 
 
-@pytest.mark.parametrize("pull", [Dense(), Delta(), Dense("f16")])
+@pytest.mark.parametrize("pull", [WholeModel(), Delta(), WholeModel("f16")])
 def test_a_whole_run_on_sockets(router, secrets, pull):
     """Two workers, an evaluator and the server in threads: they learn, count and end alone."""
     line = Line("truth")
@@ -182,10 +182,10 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
             return 0.5, float(np.square(weights).mean())
 
     def work(name):
-        place = Place(line.layout, np.random.default_rng(0))
+        place = EncoderContext(line.layout, np.random.default_rng(0))
         story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0)
         with peer(router, secrets[1][name]) as member:
-            holder = None if pull == Dense() else Holder(pull.values, line.layout)
+            holder = None if pull == WholeModel() else Holder(pull.values, line.layout)
             drive.tell(story, member, learner=Line(name), holder=holder)
 
     def judge():
@@ -210,4 +210,4 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
     assert records[-1]["what"] == "stop" and records[-1]["reason"] == "updates"
     pulled = sum(r["bytes"] for r in records if r["what"] == "pull" and r["node"] != "evaluator")
     whole = 301 * (4 * line.layout.size)
-    assert (pulled < 0.75 * whole) == (pull != Dense())
+    assert (pulled < 0.75 * whole) == (pull != WholeModel())

@@ -12,7 +12,7 @@ import pytest
 
 from emulator.core import wire
 from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Hello, Model, Update
+from emulator.core.messages import Hello, ModelReply, Update
 from emulator.transport.peer import Peer
 from emulator.transport.router import Received, Router
 from emulator.transport.secrets import issue
@@ -214,7 +214,7 @@ def test_honest_bytes_are_counted_to_the_last(encrypt: bool) -> None:
 
 def test_few_models_wait_for_a_node_that_does_not_read() -> None:
     guests, secrets = issue(["evil-0"], encrypt=False)
-    model = Model(1, 1, np.zeros(2_000_000, np.float32))
+    model = ModelReply(1, 1, np.zeros(2_000_000, np.float32))
     with (
         Router("tcp://127.0.0.1:*", guests, BEAT, largest=LARGEST) as router,
         RawPeer(router.address, secrets["evil-0"]) as evil,

@@ -65,7 +65,7 @@ def _listed(versions: Sequence[int]) -> str:
     return ", ".join(map(str, versions[:NAMED])) + (" …" if len(versions) > NAMED else "")
 
 
-class Lines:
+class ConsoleLines:
     """Records as lines, as many as can be read; what is too much is counted and told later."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
@@ -113,7 +113,7 @@ class Pace:
         return f"{share:.0%} done, {span(left)} left" if share < 1 else "100% done"
 
 
-class Step:
+class StartUpStep:
     """The step on the way up that is being done, and for how long.
 
     Texts that begin with the same word are one step, which counts.
@@ -137,7 +137,7 @@ class Step:
         return f"{self.text} ..." + (f" {elapsed:.0f} s" if elapsed >= 1 else "")
 
 
-class PlainView:
+class PlainRunView:
     """A line for each thing that matters, and one for how it goes every `every` seconds."""
 
     def __init__(
@@ -148,8 +148,8 @@ class PlainView:
         clock: Clock = time.monotonic,
     ) -> None:
         self._progress, self._every, self._clock = progress, every, clock
-        self._lines, self._pace = Lines(console, clock), Pace(clock)
-        self._step, self._due, self._again = Step(clock), -1.0, 0.0
+        self._lines, self._pace = ConsoleLines(console, clock), Pace(clock)
+        self._step, self._due, self._again = StartUpStep(clock), -1.0, 0.0
 
     def progress(self, text: str) -> None:
         # who cannot see it count is told now and then
@@ -172,7 +172,7 @@ class PlainView:
             told = (status(self._progress), self._pace.words(self._progress.share))
             self._lines.say(f"{now:8.2f} s  {', '.join(filter(None, told))}")
 
-    def __enter__(self) -> "PlainView":
+    def __enter__(self) -> "PlainRunView":
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -187,14 +187,14 @@ def status(progress: Progress) -> str:
     )
 
 
-class LiveView:
+class LiveRunView:
     """A panel that stays in place on a terminal, with notable records scrolling above the panel."""
 
     def __init__(
         self, progress: Progress, console: Console, title: str, clock: Clock = time.monotonic
     ) -> None:
-        self._progress, self._title, self._step = progress, title, Step(clock, "starting")
-        self._lines, self._pace = Lines(console, clock), Pace(clock)
+        self._progress, self._title, self._step = progress, title, StartUpStep(clock, "starting")
+        self._lines, self._pace = ConsoleLines(console, clock), Pace(clock)
         self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
 
     def progress(self, text: str) -> None:
@@ -227,7 +227,7 @@ class LiveView:
             grid.add_row("progress", pace)
         return Panel(grid, title=Text(self._title), title_align="left")
 
-    def __enter__(self) -> "LiveView":
+    def __enter__(self) -> "LiveRunView":
         self._live.start()
         return self
 

@@ -26,7 +26,7 @@ def told(one: "Finished", now: "Standing") -> str:
     return f"{now.finished}/{now.total}  {one.label}: {came}after {row['updates']} updates{outcome}"
 
 
-class PlainView:
+class PlainSweepView:
     """A line for each point that is finished, and one for how it goes every `every` seconds."""
 
     def __init__(
@@ -50,14 +50,14 @@ class PlainView:
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
 
-    def __enter__(self) -> "PlainView":
+    def __enter__(self) -> "PlainSweepView":
         return self
 
     def __exit__(self, *error: object) -> None:
         return None
 
 
-class LiveView:
+class LiveSweepView:
     """One panel that stays in its place; finished points scroll by above it."""
 
     def __init__(self, console: Console) -> None:
@@ -87,7 +87,7 @@ class LiveView:
             grid.add_row(f"and {more} more", "")
         return Panel(grid, title=count(self._now), title_align="left")
 
-    def __enter__(self) -> "LiveView":
+    def __enter__(self) -> "LiveSweepView":
         self._live.start()
         return self
 

@@ -4,11 +4,11 @@ from typing import Literal, TypeAlias
 
 from . import bitmap, gap, golomb, matrix, u16, u32
 from .auto import Auto
-from .base import Coding
+from .base import IndexCoder
 
 IndexCoding: TypeAlias = Literal["auto", "bitmap", "gap", "golomb", "matrix", "u16", "u32"]
 
-CODINGS: dict[IndexCoding, Coding] = {
+CODINGS: dict[IndexCoding, IndexCoder] = {
     "bitmap": bitmap,
     "gap": gap,
     "golomb": golomb,
@@ -19,4 +19,4 @@ CODINGS: dict[IndexCoding, Coding] = {
     "auto": Auto((gap, golomb, matrix, bitmap, u16, u32)),
 }
 
-__all__ = ["CODINGS", "Coding", "IndexCoding"]
+__all__ = ["CODINGS", "IndexCoder", "IndexCoding"]

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Buffer, Indices
-from .base import Coding
+from .base import IndexCoder
 
 
 @dataclass(frozen=True)
 class Auto:
     """Of ways equally short, the first."""
 
-    codings: tuple[Coding, ...]
+    codings: tuple[IndexCoder, ...]
 
     def encode(self, indices: Indices, layout: Layout) -> bytes:
         first, *others = self.codings

@@ -7,7 +7,7 @@ from ...layout import Layout
 from ...vectors import Buffer, Indices
 
 
-class Coding(Protocol):
+class IndexCoder(Protocol):
     """One way to write strictly ascending indices as bytes; a module or an object."""
 
     def encode(self, indices: Indices, layout: Layout) -> bytes:

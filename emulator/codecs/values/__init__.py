@@ -8,18 +8,18 @@ from typing import Literal, Protocol, TypeAlias
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
 from . import bf16, f16, f32, int8, ternary
-from .grouping import Coded
+from .grouping import CodedValues
 
 ValueCoding: TypeAlias = Literal["f32", "f16", "bf16", "int8", "ternary"]
 
 
-class Coding(Protocol):
+class ValueCoder(Protocol):
     """One way to write finite values that are not zero; a module or an object."""
 
     FRAMES: int
     """Frames that it writes: the codes; and one of scales, if it has any."""
 
-    def encode(self, values: Vector, indices: Indices, layout: Layout) -> Coded:
+    def encode(self, values: Vector, indices: Indices, layout: Layout) -> CodedValues:
         """The values at these indices; what would be read as zero is left out."""
 
     def entries(self, frames: Frames) -> int:
@@ -32,7 +32,7 @@ class Coding(Protocol):
         """
 
 
-CODINGS: dict[ValueCoding, Coding] = {
+CODINGS: dict[ValueCoding, ValueCoder] = {
     "f32": f32,
     "f16": f16,
     "bf16": bf16,
@@ -40,4 +40,4 @@ CODINGS: dict[ValueCoding, Coding] = {
     "ternary": ternary,
 }
 
-__all__ = ["CODINGS", "Coded", "Coding", "ValueCoding"]
+__all__ = ["CODINGS", "CodedValues", "ValueCoder", "ValueCoding"]

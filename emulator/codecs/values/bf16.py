@@ -8,7 +8,7 @@ import numpy as np
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
-from .grouping import Coded
+from .grouping import CodedValues
 
 FRAMES = 1
 _UPPER = np.dtype("<u2")
@@ -17,7 +17,7 @@ _LARGEST = np.uint16(0x7F7F)
 _INFINITE = np.uint16(0x7F80)
 
 
-def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     bits = values.view(np.uint32)
     # a carry out of the fraction raises the exponent, as it should
     upper = ((bits + (np.uint32(0x7FFF) + ((bits >> 16) & 1))) >> 16).astype(_UPPER)
@@ -25,8 +25,8 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
     upper -= magnitude == _INFINITE  # down to the largest
     kept = magnitude != 0
     if kept.all():
-        return Coded((upper.tobytes(),))
-    return Coded((upper[kept].tobytes(),), kept)
+        return CodedValues((upper.tobytes(),))
+    return CodedValues((upper[kept].tobytes(),), kept)
 
 
 def entries(frames: Frames) -> int:

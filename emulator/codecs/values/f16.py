@@ -9,19 +9,19 @@ import numpy as np
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
-from .grouping import Coded
+from .grouping import CodedValues
 
 FRAMES = 1
 _HALF = np.dtype("<f2")
 LARGEST = np.float32(65_504)
 
 
-def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     halves = values.clip(-LARGEST, LARGEST).astype(_HALF)
     kept = halves != 0
     if kept.all():
-        return Coded((halves.tobytes(),))
-    return Coded((halves[kept].tobytes(),), kept)
+        return CodedValues((halves.tobytes(),))
+    return CodedValues((halves[kept].tobytes(),), kept)
 
 
 def entries(frames: Frames) -> int:

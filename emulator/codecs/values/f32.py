@@ -5,14 +5,14 @@ import numpy as np
 from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
-from .grouping import Coded
+from .grouping import CodedValues
 
 FRAMES = 1
 _FLOAT = np.dtype("<f4")
 
 
-def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
-    return Coded((values.astype(_FLOAT, copy=False).tobytes(),))
+def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
+    return CodedValues((values.astype(_FLOAT, copy=False).tobytes(),))
 
 
 def entries(frames: Frames) -> int:

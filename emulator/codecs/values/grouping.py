@@ -12,7 +12,7 @@ from ...vectors import Buffer, Indices, Vector
 _SCALE = np.dtype("<f4")
 
 
-class Coded(NamedTuple):
+class CodedValues(NamedTuple):
     """Values as frames, and which of them these hold; None: all."""
 
     frames: tuple[bytes, ...]

@@ -11,7 +11,7 @@ from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
 from . import grouping
-from .grouping import Coded
+from .grouping import CodedValues
 
 FRAMES = 2
 _LARGEST = 127
@@ -20,18 +20,18 @@ _NORMAL = np.finfo(np.float32).smallest_normal
 _HIGHEST = np.nextafter(np.finfo(np.float32).max / np.float32(_LARGEST), np.float32(0))
 
 
-def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     groups = grouping.groups(indices, layout)
     if not groups.starts.size:
-        return Coded((b"", b""))
+        return CodedValues((b"", b""))
     largest: Vector = np.maximum.reduceat(np.abs(values), groups.starts)
     # a largest code must neither divide by zero nor be read as infinite
     scales = (largest / np.float32(_LARGEST)).clip(_SMALLEST, _HIGHEST)
     codes = np.rint(values / groups.each(scales)).clip(-_LARGEST, _LARGEST).astype(np.int8)
     kept = codes != 0
     if kept.all():
-        return Coded((codes.tobytes(), grouping.write(scales)))
-    return Coded((codes[kept].tobytes(), grouping.write(scales)), kept)
+        return CodedValues((codes.tobytes(), grouping.write(scales)))
+    return CodedValues((codes[kept].tobytes(), grouping.write(scales)), kept)
 
 
 def entries(frames: Frames) -> int:

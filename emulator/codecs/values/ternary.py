@@ -10,22 +10,22 @@ from ...errors import WireError
 from ...layout import Layout
 from ...vectors import Frames, Indices, Vector
 from . import grouping
-from .grouping import Coded
+from .grouping import CodedValues
 
 FRAMES = 2
 
 
-def encode(values: Vector, indices: Indices, layout: Layout) -> Coded:
+def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     groups = grouping.groups(indices, layout)
     signs = np.empty(values.size + 1, np.bool_)
     np.signbit(values, out=signs[:-1])
     signs[-1] = True  # says where the signs end, since bytes come in eights
     bits = np.packbits(signs, bitorder="little").tobytes()
     if not groups.starts.size:
-        return Coded((bits, b""))
+        return CodedValues((bits, b""))
     # in double precision, or many equal magnitudes would not have themselves as their mean
     sums = np.add.reduceat(np.abs(values), groups.starts, dtype=np.float64)
-    return Coded((bits, grouping.write((sums / groups.lengths).astype(np.float32))))
+    return CodedValues((bits, grouping.write((sums / groups.lengths).astype(np.float32))))
 
 
 def entries(frames: Frames) -> int:

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 
 from ... import plugins
 from ...core.heartbeat import Heartbeat
-from ...node.config import PORT, Connection, Delay, Evaluator, Network, Node, Server, Worker
+from ...node.config import (
+    PORT,
+    Delay,
+    EvaluatorRole,
+    Network,
+    NodeConfig,
+    ServerAddress,
+    ServerRole,
+    WorkerRole,
+)
 from ...scenario import Device, Scenario
 from ...scenario.timeouts import patience, slowest
 from ...shaping import access
@@ -36,11 +45,11 @@ class Orders:
 
     # -- nodes -----------------------------------------------------------------------------------
 
-    def server(self, gathering: float | None = None) -> Node:
+    def server(self, gathering: float | None = None) -> NodeConfig:
         """`gathering`: seconds that the server waits for all hellos where nobody conducts it."""
         scenario = self.scenario
         training, stop = scenario.training, scenario.stop
-        part = Server(
+        part = ServerRole(
             guests=self.guests,
             heartbeat=self.heartbeat(),
             model=training.model,
@@ -68,9 +77,9 @@ class Orders:
         beyond = [device.link.down for device in scenario.nodes]
         return self._node(SERVER, part, scenario.server.link, beyond)
 
-    def device(self, device: Device, address: str) -> Node:
+    def device(self, device: Device, address: str) -> NodeConfig:
         training = self.scenario.training
-        part = Worker(
+        part = WorkerRole(
             connection=self._connection(device.name, address, device.link),
             batch_size=training.batch_size,
             codec=plugins.plain(training.codec),
@@ -82,29 +91,29 @@ class Orders:
         )
         return self._node(device.name, part, device.link, [self.scenario.server.link.down])
 
-    def evaluator(self, address: str) -> Node:
+    def evaluator(self, address: str) -> NodeConfig:
         connection = self._connection(EVALUATOR, address, Link())
-        return self._node(EVALUATOR, Evaluator(connection), Link())
+        return self._node(EVALUATOR, EvaluatorRole(connection), Link())
 
     def _node(
         self,
         name: str,
-        part: Worker | Evaluator | Server,
+        part: WorkerRole | EvaluatorRole | ServerRole,
         link: Link,
         beyond: Iterable[Side] = (),
-    ) -> Node:
+    ) -> NodeConfig:
         cuts = self.backend.cut != "none"
         network = Network(
             shape=access.shape(link, self.backend, beyond=beyond),
             sever=access.sever(link, self.backend) if cuts else [],
             mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
         )
-        return Node(name, self.scenario.seed, self.user, part, network)
+        return NodeConfig(name, self.scenario.seed, self.user, part, network)
 
     # -- times -----------------------------------------------------------------------------------
 
-    def _connection(self, name: str, address: str, link: Link) -> Connection:
-        return Connection(
+    def _connection(self, name: str, address: str, link: Link) -> ServerAddress:
+        return ServerAddress(
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),

@@ -11,7 +11,7 @@ from ...log.tail import Tail
 from ...log.writing import Record
 from ...machine.host import Load
 from ...node.roll import FILE as HELLOS
-from ...run.conductor import View
+from ...run.conductor import RunView
 from ...run.folder import RunFolder
 from ...scenario import Device, Scenario
 from ...world.actions import Action
@@ -22,8 +22,8 @@ from .client import finished, refusals
 from .exits import Exit, Exits
 from .gathering import Gathering
 from .nodelogs import NodeLogs
-from .prepare import World
-from .stdio import Ended, Lines, Said
+from .prepare import Prepared
+from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 PATIENCE = 10.0
@@ -37,13 +37,13 @@ class DockerRuntime:
     """One run of a scenario as containers on a private network."""
 
     def __init__(
-        self, client: DockerClient, folder: RunFolder, world: World, view: View, load: Load
+        self, client: DockerClient, folder: RunFolder, world: Prepared, view: RunView, load: Load
     ) -> None:
         """`load` samples the host from the run's zero to its end."""
         self._client, self._folder, self._world, self._view = client, folder, world, view
         self._load = load
         self._net = spec.name(folder.run, "wan")
-        self._lines = Lines()
+        self._lines = Stdio()
         self._tail = Tail(world.output / "run.jsonl")
         self._early: list[tuple[float, str, dict[str, Any]]] = []
         self._zero: float | None = None
@@ -166,7 +166,7 @@ class DockerRuntime:
 
     def _look(self, timeout: float) -> None:
         for news in self._lines.read(timeout):
-            if isinstance(news, Ended):
+            if isinstance(news, OutputEnded):
                 self._ended(news.node)
             else:
                 self._hear(news)

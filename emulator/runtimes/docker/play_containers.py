@@ -10,7 +10,7 @@ from docker import DockerClient
 from ...learners.export import exported
 from ...log.writing import read
 from ...machine.host import Host, Load
-from ...run.conductor import View, run
+from ...run.conductor import RunView, run
 from ...run.data_split import Hands
 from ...run.folder import create
 from ...run.preflight import preflight
@@ -28,7 +28,7 @@ from .prepare import prepare
 from .probing import backend_for, described
 
 
-def play(scenario: Scenario, runs: Path, view: View) -> tuple[Path, dict[str, Any]]:
+def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str, Any]]:
     """Play the scenario; the run's folder and its summary.
 
     What is missing is found before anything is made, the cheap things first. After that,
@@ -69,7 +69,7 @@ class _Played:
     _backend: Backend
     _image: node_image.NodeImage
     _host: Host
-    _view: View
+    _view: RunView
     _runtime: DockerRuntime | None = None
     _load: Load = field(default_factory=Load)
     _left: tuple[str, ...] = ()

@@ -24,7 +24,7 @@ NOBODY = 65534
 
 
 @dataclass(frozen=True)
-class World:
+class Prepared:
     """A scenario on disk, and the containers that will read it."""
 
     scenario: Scenario
@@ -56,7 +56,7 @@ class World:
         for device in self.scenario.nodes:
             self._write(device.name, self.orders.device(device, address))
 
-    def _write(self, name: str, node: config.Node) -> None:
+    def _write(self, name: str, node: config.NodeConfig) -> None:
         config.write(node, self._file(name))
 
     def _file(self, name: str) -> Path:
@@ -97,7 +97,7 @@ def prepare(
     backend: Backend,
     image: str,
     tell: Callable[[str], None],
-) -> World:
+) -> Prepared:
     """Issue the secrets and lay everything down: the shards, and where the server may write."""
     model = models.find(scenario.training.model)
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
@@ -105,7 +105,7 @@ def prepare(
     user = os.getuid() or NOBODY
     examples = {name: len(indices) for name, indices in hands.parts.items()}
     orders = Orders(scenario, model.layout.size, guests, secrets, backend, user, examples)
-    world = World(scenario, folder, orders, image, graph)
+    world = Prepared(scenario, folder, orders, image, graph)
     tell("shards")
     _write_shards(hands, folder.work / "shards")
     world.output.mkdir()

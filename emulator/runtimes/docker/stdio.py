@@ -27,7 +27,7 @@ class Said(NamedTuple):
     fact: dict[str, Any] | None
 
 
-class Ended(NamedTuple):
+class OutputEnded(NamedTuple):
     """A container's output has ended, so the container has."""
 
     node: str
@@ -74,7 +74,7 @@ def _said(node: str, stream: int, line: str) -> Said:
     return Said(node, line, None)
 
 
-class Lines:
+class Stdio:
     """Every container's line. Opened before the container starts, so no word is missed."""
 
     def __init__(self) -> None:
@@ -104,9 +104,9 @@ class Lines:
             return False
         return True
 
-    def read(self, timeout: float) -> list[Said | Ended]:
+    def read(self, timeout: float) -> list[Said | OutputEnded]:
         """What the containers say within `timeout` seconds; returns as soon as one speaks."""
-        news: list[Said | Ended] = []
+        news: list[Said | OutputEnded] = []
         for key, _ in self._selector.select(max(0.0, timeout)):
             line: _Line = key.data
             try:
@@ -116,11 +116,11 @@ class Lines:
             news += line.feed(data) if data else [self._end(line)]
         return news
 
-    def _end(self, line: _Line) -> Ended:
+    def _end(self, line: _Line) -> OutputEnded:
         self._selector.unregister(line.socket)
         del self._lines[line.node]
         _close(line)
-        return Ended(line.node)
+        return OutputEnded(line.node)
 
     def close(self) -> None:
         for line in self._lines.values():

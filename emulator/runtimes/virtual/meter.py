@@ -4,18 +4,22 @@ from collections.abc import Sequence
 
 from ...log.writing import RunLog
 from ...world.roles import SERVER
-from .device.virtual_device import Node
-from .links.network import Count, counted
+from .device.virtual_device import VirtualDevice
+from .links.network import InterfaceBytes, counted
 
 SAMPLES = 200
 """Devices that are sampled each second; larger fleets less often, or they would fill the log."""
 
 
-class Meter:
+class TrafficMeter:
     """Writes `traffic` records, of the devices, of the evaluator and of the server."""
 
     def __init__(
-        self, nodes: Sequence[Node], evaluated: Sequence[int], acknowledged: float, log: RunLog
+        self,
+        nodes: Sequence[VirtualDevice],
+        evaluated: Sequence[int],
+        acknowledged: float,
+        log: RunLog,
     ) -> None:
         """`evaluated`: bytes of messages that the evaluator has sent, and was sent.
 
@@ -36,7 +40,7 @@ class Meter:
             self._log.write(now, "traffic", node=node.name, rx=count.rx, tx=count.tx)
         self._log.write(now, "traffic", node=SERVER, rx=came, tx=left)
 
-    def _count(self, node: Node) -> Count:
+    def _count(self, node: VirtualDevice) -> InterfaceBytes:
         if node.ways is not None:
             return node.ways.count(node.number)
         sent, heard = self._evaluated  # the evaluator is on no link that would count for it

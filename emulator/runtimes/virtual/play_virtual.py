@@ -17,14 +17,14 @@ from ...log.writing import RunLog, read
 from ...machine.host import Host
 from ...machine.host import cores as usable
 from ...node.checkpoint import Checkpoints, save
-from ...run.conductor import View, run
+from ...run.conductor import RunView, run
 from ...run.data_split import Hands
 from ...run.folder import create
 from ...run.preflight import preflight
 from ...run.session import Ending, Session
 from ...scenario import Scenario, timeline
 from ...world.roles import EVALUATOR
-from .learning.prefetching import Learning, Reader, Training, Unwrapped, tools
+from .learning.prefetching import Learning, PrefetchedTraining, Reader, Unwrapped, tools
 from .learning.traffic_only import Expected, Nobody, Unchanged
 from .virtual_runtime import VirtualRuntime
 
@@ -33,7 +33,7 @@ SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
 
 
 def play(
-    scenario: Scenario, runs: Path, view: View, *, cores: int | None = None
+    scenario: Scenario, runs: Path, view: RunView, *, cores: int | None = None
 ) -> tuple[Path, dict[str, Any]]:
     """Play the scenario; the run's folder and its summary.
 
@@ -51,7 +51,7 @@ def play(
     return world.play()
 
 
-def resolve(scenario: Scenario, view: View) -> Scenario:
+def resolve(scenario: Scenario, view: RunView) -> Scenario:
     """The scenario with its laws of work known: those it leaves open as calibrated on this host."""
     virtual, training = scenario.virtual, scenario.training
     if virtual.open:
@@ -67,7 +67,7 @@ def resolve(scenario: Scenario, view: View) -> Scenario:
 
 
 def _learners(
-    scenario: Scenario, hands: Hands | None, view: View, cores: int | None
+    scenario: Scenario, hands: Hands | None, view: RunView, cores: int | None
 ) -> tuple[Learning, Encoder, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
     model = models.find(training.model)
@@ -87,7 +87,7 @@ def _learners(
         training.modulation.start(model.layout),
         optimizer=training.optimizer,
     )
-    return Training(scenario, hands, made), Unwrapped(), Reader(training.codec), state
+    return PrefetchedTraining(scenario, hands, made), Unwrapped(), Reader(training.codec), state
 
 
 def _steps(scenario: Scenario) -> int:
@@ -119,7 +119,7 @@ class _World:
         encoder: Encoder,
         codec: Codec,
         state: State,
-        view: View,
+        view: RunView,
     ) -> None:
         self._session, self._view = session, view
         self._scenario, self._folder = session.scenario, session.folder

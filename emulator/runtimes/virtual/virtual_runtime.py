@@ -10,7 +10,7 @@ from ...codecs.base import Encoder
 from ...core import wire
 from ...core.evaluator import evaluator
 from ...core.heartbeat import Heartbeat
-from ...core.messages import Message, Model, Patch, Pull, Request, Update
+from ...core.messages import Message, ModelReply, Patch, Pull, Request, Update
 from ...core.server import ParameterServer, Replies
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...core.worker import worker
@@ -19,7 +19,7 @@ from ...faults import FAULTS, Hazard
 from ...faults.hazard import stream
 from ...log.writing import RunLog
 from ...pulls import Delta
-from ...run.conductor import View
+from ...run.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.timeouts import patience, slowest
 from ...vectors import Vector
@@ -30,10 +30,10 @@ from .clock.alarms import Alarms
 from .clock.heap import Heap
 from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
-from .device.virtual_device import Node
+from .device.virtual_device import VirtualDevice
 from .learning.prefetching import Learning
 from .links.network import acknowledgements, lay
-from .meter import Meter
+from .meter import TrafficMeter
 from .serving_time import Processor
 
 SLICE = 500
@@ -43,7 +43,7 @@ BEAT = 0.1
 """Real seconds between two beats of whoever looks on."""
 
 
-class Chore(Protocol):
+class VirtualChore(Protocol):
     """Something that is done beside the protocol, when it is due."""
 
     def deadline(self) -> float | None: ...
@@ -61,8 +61,8 @@ class VirtualRuntime:
         learning: Learning,
         encoder: Encoder,
         log: RunLog,
-        view: View,
-        chores: Sequence[Chore] = (),
+        view: RunView,
+        chores: Sequence[VirtualChore] = (),
     ) -> None:
         """The scenario's `virtual.step` and `virtual.boot` are laws by now; `encoder` is what the
         stories encode their stand-ins with."""
@@ -82,13 +82,13 @@ class VirtualRuntime:
         self._encrypted = scenario.server.encrypt
         self._patched = isinstance(scenario.training.pull, Delta)
         self.ways = lay(self.heap, scenario)
-        self._nodes: dict[str, Node] = {}
+        self._nodes: dict[str, VirtualDevice] = {}
         self._strikes: dict[str, Strikes] = {}
         self._severed: dict[str, float] = {}
         self._ending = False  # no device is left, and the end is planned
         self._deadline = math.inf  # the server's earliest that is planned
         self._beaten = 0.0
-        self._meter: Meter | None = None  # until the run has begun
+        self._meter: TrafficMeter | None = None  # until the run has begun
         self._evaluated = [0, 0]  # bytes of messages that the evaluator has sent, and was sent
 
     # -- Runtime ---------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class VirtualRuntime:
         while self.server.zero is None and not self.heap.halted:
             self.heap.run(math.inf, 1)
         acknowledged = acknowledgements(scenario)
-        meter = Meter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
+        meter = TrafficMeter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
         self._meter = meter
         self._sample(meter)
         for chore in self._chores:
@@ -139,16 +139,16 @@ class VirtualRuntime:
     def _zero(self) -> float:
         return self.server.zero or 0.0
 
-    def _sample(self, meter: Meter) -> None:
+    def _sample(self, meter: TrafficMeter) -> None:
         meter.sample(self.now)
         self.heap.at(self.heap.now + meter.interval, self._sample, meter)
 
-    def _plan(self, chore: Chore) -> None:
+    def _plan(self, chore: VirtualChore) -> None:
         due = chore.deadline()
         if due is not None:
             self.heap.at(due, self._do, chore)
 
-    def _do(self, chore: Chore) -> None:
+    def _do(self, chore: VirtualChore) -> None:
         chore.tick(self.heap.now)
         self._plan(chore)
 
@@ -161,7 +161,7 @@ class VirtualRuntime:
             received = reception(group.link.down, sent)
             for number in range(len(group.names)):
                 device = next(devices)
-                node = Node(self, device.name, ways, number)
+                node = VirtualDevice(self, device.name, ways, number)
                 node.patience = self._patience[index]
                 if device.cpu is not None and device.cpu < 1:
                     node.quota, node.reception = Quota(device.cpu), received
@@ -174,10 +174,10 @@ class VirtualRuntime:
     def _start_evaluator(self) -> None:
         if not self._learning.scores:
             return
-        node = self._nodes[EVALUATOR] = Node(self, EVALUATOR, None, 0)
+        node = self._nodes[EVALUATOR] = VirtualDevice(self, EVALUATOR, None, 0)
         node.begin(evaluator(EVALUATOR, 0, self._size, math.inf))
 
-    def _boot(self, node: Node, incarnation: int) -> None:
+    def _boot(self, node: VirtualDevice, incarnation: int) -> None:
         """Begin its story, unless it has died on the way."""
         if incarnation != node.incarnation:
             return
@@ -188,7 +188,7 @@ class VirtualRuntime:
 
     # -- messages --------------------------------------------------------------------------------
 
-    def carry(self, node: Node, message: Request) -> None:
+    def carry(self, node: VirtualDevice, message: Request) -> None:
         if self._patched and isinstance(message, Pull):
             message = replace(message, held=node.held)
         size = wire.size(message, encrypted=self._encrypted)
@@ -224,20 +224,20 @@ class VirtualRuntime:
             elif self.out_of_reach(node):
                 self.server.unsent(name, reply, now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
-                if isinstance(reply, Model | Patch):
+                if isinstance(reply, ModelReply | Patch):
                     # no step comes between an answer and its way, so it is of this very version
                     foreseen: Any = node.pupil.foresee(self.server.pulled())
-                    reply = Model(reply.ticket, reply.version, foreseen)
+                    reply = ModelReply(reply.ticket, reply.version, foreseen)
                 if free > now:
                     self.heap.at(free, self._answer, node, node.incarnation, reply, size)
                 else:
                     self._answer(node, node.incarnation, reply, size)
 
-    def _answer(self, node: Node, incarnation: int, reply: Message, size: int) -> None:
+    def _answer(self, node: VirtualDevice, incarnation: int, reply: Message, size: int) -> None:
         if incarnation == node.incarnation:
             node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
 
-    def out_of_reach(self, node: Node) -> bool:
+    def out_of_reach(self, node: VirtualDevice) -> bool:
         if not self._severed:
             return False
         return self.heap.now - self._severed.get(node.name, math.inf) >= self._timeout
@@ -259,7 +259,7 @@ class VirtualRuntime:
 
     # -- faults ----------------------------------------------------------------------------------
 
-    def strike(self, node: Node) -> bool:
+    def strike(self, node: VirtualDevice) -> bool:
         struck = node.hazard.strike() if node.hazard else None
         if struck is None:
             return False
@@ -274,10 +274,10 @@ class VirtualRuntime:
             self.heap.at(self.heap.now + lasts, self._return, node, end, kind)
         return node.story is None
 
-    def _return(self, node: Node, verb: Verb, kind: str) -> None:
+    def _return(self, node: VirtualDevice, verb: Verb, kind: str) -> None:
         self._obey(node, verb, kind, self.now)
 
-    def _obey(self, node: Node, verb: Verb, fault: str, planned: float) -> None:
+    def _obey(self, node: VirtualDevice, verb: Verb, fault: str, planned: float) -> None:
         strikes = self._strikes.setdefault(node.name, Strikes())
         if strikes.changes(verb):
             {"kill": self._kill, "start": self._start, "sever": self._sever, "mend": self._mend}[
@@ -286,22 +286,22 @@ class VirtualRuntime:
             what = "boot" if verb == "start" else verb
             self._log.write(self.now, what, node=node.name, fault=fault, planned=planned)
 
-    def _kill(self, node: Node, strikes: Strikes) -> None:
+    def _kill(self, node: VirtualDevice, strikes: Strikes) -> None:
         node.die()
         node.links.drop(node.number)
         self._severed.pop(node.name, None)
 
-    def _start(self, node: Node, strikes: Strikes) -> None:
+    def _start(self, node: VirtualDevice, strikes: Strikes) -> None:
         if strikes.severed:
             self._sever(node, strikes)
         self.heap.at(node.done(self._boot_law), self._boot, node, node.incarnation)
 
-    def _sever(self, node: Node, strikes: Strikes) -> None:
+    def _sever(self, node: VirtualDevice, strikes: Strikes) -> None:
         if not strikes.off:
             self._severed[node.name] = self.heap.now
             node.links.cut(node.number)
 
-    def _mend(self, node: Node, strikes: Strikes) -> None:
+    def _mend(self, node: VirtualDevice, strikes: Strikes) -> None:
         if strikes.off:
             return
         gone = self.out_of_reach(node)

@@ -19,9 +19,9 @@ def schema() -> dict[str, Any]:
     whole = Scenario.model_json_schema()
     for part in list(_objects(whole)):
         _tidy(part)
-    _allow_names(whole["$defs"]["Training"])
-    some = [{"required": [key]} for key in whole["$defs"]["Stop"]["properties"]]
-    whole["$defs"]["Stop"]["anyOf"] = some
+    _allow_names(whole["$defs"]["TrainingSection"])
+    some = [{"required": [key]} for key in whole["$defs"]["StopSection"]["properties"]]
+    whole["$defs"]["StopSection"]["anyOf"] = some
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
 

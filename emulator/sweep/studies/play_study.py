@@ -6,7 +6,7 @@ from typing import Any
 
 from ...log.writing import read
 from ...run.results import write_json
-from .. import Finished, Point, View, sweep
+from .. import Finished, Point, SweepView, sweep
 from .entries import Entry, Study
 
 NOTE = "study.json"
@@ -16,7 +16,7 @@ _LAST = 4
 """Evaluations whose mean is the accuracy that a run ended with: a single one is noisy."""
 
 
-def play(study: Study, out: Path, cores: int, view: View) -> None:
+def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
     """Play what `out` does not hold finished, and write down what it comes to.
 
     Interrupted, it goes on where it was when it is called again.

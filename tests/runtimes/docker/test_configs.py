@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from emulator.node import config
-from emulator.node.config import Node, Worker
+from emulator.node.config import NodeConfig, WorkerRole
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.configs import Orders
 from emulator.runtimes.docker.labels import labels
@@ -49,7 +49,7 @@ def orders(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) ->
     return Orders(loads(text), parameters, Guests(tokens), secrets, backend, 65534, examples)
 
 
-def plain(node: Node) -> Any:
+def plain(node: NodeConfig) -> Any:
     """The part as JSON holds it."""
     return msgspec.to_builtins(node)["part"]
 
@@ -165,7 +165,7 @@ def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
 
 def _patience(made: Orders) -> float:
     part = made.device(FAR, "x").part
-    assert isinstance(part, Worker)
+    assert isinstance(part, WorkerRole)
     return part.connection.patience
 
 

@@ -18,8 +18,8 @@ from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
 from emulator.run.folder import RunFolder, create
 from emulator.runtimes.docker import container_runtime, exits
-from emulator.runtimes.docker.prepare import World
-from emulator.runtimes.docker.stdio import Ended, Said
+from emulator.runtimes.docker.prepare import Prepared
+from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import loads
 from emulator.scenario.devices import MEMORY
 from tests.fakes.handmade_run import written
@@ -148,7 +148,7 @@ def test_how_a_part_ended(code: int, found: str, events: list[dict[str, Any]], w
 
 # -- a run -----------------------------------------------------------------------------------------
 
-News = Callable[[], list[Said | Ended]]
+News = Callable[[], list[Said | OutputEnded]]
 
 
 class Onlooker:
@@ -167,7 +167,7 @@ class Wires:
     """The containers' lines, on which the test speaks."""
 
     def __init__(self) -> None:
-        self.news: list[list[Said | Ended]] = []
+        self.news: list[list[Said | OutputEnded]] = []
         self.heard: set[str] = set()
 
     def open(self, *anything: object) -> None: ...
@@ -180,7 +180,7 @@ class Wires:
     def tell(self, node: str, order: dict[str, Any]) -> bool:
         return True
 
-    def read(self, timeout: float) -> list[Said | Ended]:
+    def read(self, timeout: float) -> list[Said | OutputEnded]:
         time.sleep(0.001)
         now = self.news and {one.node for one in self.news[0]} <= self.heard
         return self.news.pop(0) if now else []
@@ -201,7 +201,7 @@ class Played:
         }
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
-        world = World(scenario, folder, orders(text=SCENARIO), "image", folder.path)
+        world = Prepared(scenario, folder, orders(text=SCENARIO), "image", folder.path)
         self.runtime = container_runtime.DockerRuntime(client, folder, world, self.view, self.load)
         self.runtime._lines = self.wires  # type: ignore[assignment]
         self.scenario, self.survivors = scenario, Survivors(2, [])
@@ -214,7 +214,7 @@ class Played:
         self.write(0.0, "start", devices=2, zero=time.monotonic())
         self.runtime.deploy(self.scenario, self.survivors)
 
-    def hear(self, *news: Said | Ended) -> None:
+    def hear(self, *news: Said | OutputEnded) -> None:
         self.wires.news.append(list(news))
         self.runtime.wait(until=self.runtime._now() + 0.01)
 
@@ -239,13 +239,13 @@ KILLED = (event("kill", signal="9"), event("die", exitCode="137"))
 def test_a_device_whose_container_dies_is_on_record(play: Callable[..., Played]) -> None:
     run = play(*KILLED)
     run.begin()
-    run.hear(Ended("far"))
+    run.hear(OutputEnded("far"))
     (gone,) = list(read(run.folder.reports))
     assert run.view.records[-1] == gone
     assert (gone["node"], gone["code"], gone["cause"]) == ("far", -9, "engine")
     assert "through Docker" in gone["reason"]
     assert not run.survivors.none
-    run.hear(Ended("near"))
+    run.hear(OutputEnded("near"))
     assert run.survivors.none
     assert "through Docker" in (run.folder.devices / "far.log").read_text()
 
@@ -254,7 +254,7 @@ def test_a_device_that_ends_once_the_run_is_over_is_not(play: Callable[..., Play
     run = play(event("die", exitCode="0"))
     run.begin()
     run.write(3.0, "stop", reason="time")
-    run.hear(Ended("far"), Ended("server"))
+    run.hear(OutputEnded("far"), OutputEnded("server"))
     assert list(read(run.folder.reports)) == []
 
 
@@ -262,7 +262,7 @@ def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
     play: Callable[..., Played],
 ) -> None:
     run = play(*KILLED)
-    run.wires.news = [[Ended("far")]]
+    run.wires.news = [[OutputEnded("far")]]
     began = time.monotonic()
     with pytest.raises(DeploymentError, match="far ended unasked: somebody ended its container"):
         run.runtime.deploy(run.scenario, run.survivors)
@@ -272,7 +272,7 @@ def test_a_device_that_dies_before_the_start_ends_the_run_by_name(
 def test_a_supervisors_last_words_are_the_reason(play: Callable[..., Played]) -> None:
     run = play(event("die", exitCode="1"))
     run.begin()
-    run.hear(Said("far", "the network interface eth0 is gone", None), Ended("far"))
+    run.hear(Said("far", "the network interface eth0 is gone", None), OutputEnded("far"))
     (gone,) = read(run.folder.reports)
     assert gone["reason"].endswith("exit code 1: the network interface eth0 is gone")
 
@@ -283,7 +283,7 @@ def test_a_run_ends_with_its_server_and_says_why(play: Callable[..., Played], no
     run.begin()
     report = {"what": "exit", "now": time.monotonic(), "code": -9, "cause": "host"}
     with pytest.raises(DeploymentError, match=f"{node} ended unasked: killed by the kernel"):
-        run.hear(Said(node, "", report), Ended(node))
+        run.hear(Said(node, "", report), OutputEnded(node))
     (gone,) = read(run.folder.reports)
     assert gone["node"] == node
 
@@ -303,7 +303,7 @@ def test_the_hosts_load_is_sampled_from_the_start_to_the_stop(
         assert time.monotonic() < until
         time.sleep(0.01)
     run.write(3.0, "stop", reason="time")
-    run.hear(Ended("server"))
+    run.hear(OutputEnded("server"))
     sampled = len(run.load.busy)
     time.sleep(0.05)
     assert len(run.load.busy) == sampled

@@ -19,7 +19,7 @@ from emulator.node.roll import FILE, Roll
 from emulator.run.folder import create
 from emulator.runtimes.docker import container_runtime, gathering
 from emulator.runtimes.docker.gathering import Gathering
-from emulator.runtimes.docker.prepare import World
+from emulator.runtimes.docker.prepare import Prepared
 from emulator.scenario import loads
 from tests.fakes.server_world import World as ServerWorld
 from tests.runtimes.docker.test_configs import orders
@@ -142,7 +142,7 @@ class Fleet:
         client = engine()
         client.info = lambda: {"NCPU": 1}
         client.networks = client.containers = SimpleNamespace(create=self.create)
-        made = World(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
+        made = Prepared(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
         self.wires = Wires()
         self.runtime = container_runtime.DockerRuntime(
             client, self.folder, made, Onlooker(), Load()
@@ -185,7 +185,7 @@ class Fleet:
 @pytest.fixture
 def secrets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """What nodes are told is of no interest here."""
-    monkeypatch.setattr(World, "write_nodes", lambda *anything: None)
+    monkeypatch.setattr(Prepared, "write_nodes", lambda *anything: None)
     yield
 
 

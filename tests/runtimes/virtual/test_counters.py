@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from analysis import read, traffic
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import Lines
+from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import law
 from emulator.runtimes.virtual.links.server_link import Access
 from emulator.runtimes.virtual.links.tcp import ACK
@@ -55,7 +55,7 @@ class Line:
     """A line that is told what to do as time passes, and what its counter said last."""
 
     heap: Heap
-    lines: Lines
+    lines: LinkGroup
     sent: int = 0
     delivered: int = 0
     lossless: bool = True
@@ -105,7 +105,7 @@ def test_a_counter_never_falls_and_ends_at_what_was_delivered(
     access = None if server is None else Access(heap, server)
     beyond = Link(down=Side() if server is None else Side(Rate(server)))
     constants = law(Link(up=side, down=Side(delay=side.delay)), beyond, "up", tcp)
-    line = Line(heap, Lines(heap, constants, 1, lambda who: Random(who), access))
+    line = Line(heap, LinkGroup(heap, constants, 1, lambda who: Random(who), access))
     at = 0.0
     for gap, what, size in [*events, (1.0, "mend", 0)]:
         at += gap
@@ -121,7 +121,7 @@ def test_a_counter_never_falls_and_ends_at_what_was_delivered(
 
 def test_a_message_that_was_sent_into_a_cut_and_dropped_has_carried_nothing() -> None:
     heap, link = Heap(), Link(up=Side(Rate(9e6)), down=Side(delay=Seconds(0.1)))
-    lines = Lines(heap, law(link, Link(), "up", tcp=True), 1, lambda who: Random(who))
+    lines = LinkGroup(heap, law(link, Link(), "up", tcp=True), 1, lambda who: Random(who))
     lines.cut(0)
     heap.at(5.0, lines.send, 0, 100_000, _ignore)  # the shaper's bucket is full
     heap.at(6.0, lines.drop, 0)
@@ -158,8 +158,8 @@ class Sent:
 @contextmanager
 def listening() -> Iterator[Sent]:
     """Note the messages of every device's lines. They are one group."""
-    noted, ways = Sent(), dict[Lines, str]()
-    deploy, send = VirtualRuntime.deploy, Lines.send
+    noted, ways = Sent(), dict[LinkGroup, str]()
+    deploy, send = VirtualRuntime.deploy, LinkGroup.send
 
     def deployed(self: VirtualRuntime, *arguments: Any) -> None:
         (both,) = self.ways
@@ -167,7 +167,7 @@ def listening() -> Iterator[Sent]:
         deploy(self, *arguments)
 
     def noting(
-        self: Lines, who: int, size: int, deliver: Callable[..., None], *arguments: Any
+        self: LinkGroup, who: int, size: int, deliver: Callable[..., None], *arguments: Any
     ) -> None:
         key = f"phone-{who}", ways[self]
         noted.sent[key] += size
@@ -182,7 +182,7 @@ def listening() -> Iterator[Sent]:
         noted.delivered[key] += size
         deliver(*arguments)
 
-    with patch.object(VirtualRuntime, "deploy", deployed), patch.object(Lines, "send", noting):
+    with patch.object(VirtualRuntime, "deploy", deployed), patch.object(LinkGroup, "send", noting):
         yield noted
 
 

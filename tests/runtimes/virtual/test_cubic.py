@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.cubic import Regrowth, recover
-from emulator.runtimes.virtual.links.link_group import Lines
+from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import law
 from emulator.runtimes.virtual.links.tcp import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
@@ -87,8 +87,8 @@ def test_what_a_cut_interrupts_takes_what_was_measured(
 # -- a line that is cut again and again ------------------------------------------------------------
 
 
-def lines(heap: Heap, here: Link) -> Lines:
-    return Lines(heap, law(here, Link(), "down", tcp=True), 1, lambda who: Random(who))
+def lines(heap: Heap, here: Link) -> LinkGroup:
+    return LinkGroup(heap, law(here, Link(), "down", tcp=True), 1, lambda who: Random(who))
 
 
 def noting(heap: Heap, arrived: list[float]) -> Callable[[], None]:

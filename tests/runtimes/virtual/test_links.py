@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import Law, Lines
+from emulator.runtimes.virtual.links.link_group import Law, LinkGroup
 from emulator.runtimes.virtual.links.network import law
 from emulator.runtimes.virtual.links.server_link import Access
 from emulator.units import Fraction, Rate, Seconds
@@ -18,8 +18,8 @@ from emulator.world.link import FRAME, Link, Side
 EXACT = 1e-9
 
 
-def lines(heap: Heap, law: Law, access: Access | None = None, devices: int = 1) -> Lines:
-    return Lines(heap, law, devices, lambda who: Random(f"dice of {who}"), access)
+def lines(heap: Heap, law: Law, access: Access | None = None, devices: int = 1) -> LinkGroup:
+    return LinkGroup(heap, law, devices, lambda who: Random(f"dice of {who}"), access)
 
 
 def play(heap: Heap) -> None:

@@ -14,7 +14,7 @@ from emulator.datasets.grammar import Grammar
 from emulator.learners import device
 from emulator.run import data_split
 from emulator.run.data_split import Hands
-from emulator.runtimes.virtual.learning.prefetching import Tool, Training
+from emulator.runtimes.virtual.learning.prefetching import PrefetchedTraining, Tool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.fakes.virtual_world import Onlooker
@@ -69,7 +69,7 @@ def test_accuracy_is_a_share_of_characters(
     shard.write(tmp_path, sentences.test)
     evaluator = device.DeviceEvaluator(tmp_path, tmp_path)
     assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
-    training = Training(loads(SCENARIO), Hands(sentences, {}), [Tool(Spaces(), Spaces())])
+    training = PrefetchedTraining(loads(SCENARIO), Hands(sentences, {}), [Tool(Spaces(), Spaces())])
     assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     training.close()
 

@@ -8,7 +8,7 @@ import math
 from random import Random
 from typing import Any, Protocol
 
-from ....core.messages import Message, Model, Request
+from ....core.messages import Message, ModelReply, Request
 from ....core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ....faults import Hazard
 from ....world.laws import Fixed, Law
@@ -20,7 +20,7 @@ from .cpu_quota import Quota
 from .receive_cost import Reception
 
 
-class World(Protocol):
+class Surroundings(Protocol):
     """What nodes need of the runtime that they are in."""
 
     heap: Heap
@@ -28,19 +28,19 @@ class World(Protocol):
     seed: int
     step: Law
 
-    def carry(self, node: "Node", message: Request) -> None:
+    def carry(self, node: "VirtualDevice", message: Request) -> None:
         """Send it to the server, over the node's own link."""
 
-    def out_of_reach(self, node: "Node") -> bool:
+    def out_of_reach(self, node: "VirtualDevice") -> bool:
         """Whether the node has been cut off for so long that its connection is given up."""
 
-    def strike(self, node: "Node") -> bool:
+    def strike(self, node: "VirtualDevice") -> bool:
         """Let the node draw whether a fault ends this iteration; whether it is off now."""
 
     def evaluate(self, theta: Any) -> tuple[float, float]: ...
 
 
-class Node:
+class VirtualDevice:
     """One device, or the evaluator. A crash ends its story, a boot begins another."""
 
     __slots__ = (
@@ -48,7 +48,7 @@ class Node:
         *("number", "patience", "pupil", "quota", "reception", "story", "until", "ways"),
     )
 
-    def __init__(self, world: World, name: str, ways: Ways | None, number: int) -> None:
+    def __init__(self, world: Surroundings, name: str, ways: Ways | None, number: int) -> None:
         """`number` is the device's own on its group's ways; who has none is beside the server."""
         self._world = world
         self.name, self.ways, self.number = name, ways, number
@@ -90,7 +90,7 @@ class Node:
         """A message of so many bytes has arrived, on a connection of that incarnation."""
         if incarnation != self.incarnation or self.story is None:
             return
-        if isinstance(message, Model):
+        if isinstance(message, ModelReply):
             self.held = message.version
             if self.quota and self.reception:
                 work, over = self.reception

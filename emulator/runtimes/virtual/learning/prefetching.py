@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from .... import codecs, models
 from ....chance import stream
 from ....codecs.accounting import Accounting, accounting
-from ....codecs.base import Codec, Count, Encoder, Place
+from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import Told, read
 from ....codecs.feedback import Plain
-from ....datasets.examples import Examples, Part
+from ....datasets.examples import Examples, Subset
 from ....layout import Layout
 from ....learners.batches import Batches
 from ....learners.device import CHUNK
@@ -90,13 +90,13 @@ class Reader:
 
     codec: Codec
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return self.codec.start(place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return read(frames, self.codec, layout)
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self.codec.count(frames)
 
     @property
@@ -133,7 +133,7 @@ def tools(learner: str, layout: Layout, graph: Path | None) -> Callable[[], Tool
     return lambda: Tool(GraphLearner(graph), GraphEvaluator(graph))
 
 
-class Training:
+class PrefetchedTraining:
     """Learning for real: a Learning."""
 
     scores = True
@@ -147,10 +147,10 @@ class Training:
 
     def pupil(self, device: str, incarnation: int) -> Pupil:
         training = self._scenario.training
-        part = Part(self._hands.data.train, self._hands.parts[device])
+        part = Subset(self._hands.data.train, self._hands.parts[device])
         order = f"{self._scenario.seed}/{device}/batches/{incarnation}"
         batches = Batches(part, training.batch_size, order)
-        place = codecs.Place(
+        place = codecs.EncoderContext(
             self._layout,
             stream(f"{self._scenario.seed}/{device}/codec/{incarnation}"),
             len(self._scenario.nodes),
@@ -179,7 +179,7 @@ class _Pupil:
     def __init__(
         self,
         pool: Pool[Tool],
-        part: Part,
+        part: Subset,
         batches: Batches,
         encoder: Encoder,
         codec: Codec,

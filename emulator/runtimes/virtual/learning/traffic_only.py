@@ -10,7 +10,7 @@ import numpy as np
 
 from ....chance import stream
 from ....codecs.accounting import Accounting, accounting
-from ....codecs.base import Codec, Count, Encoder, Place
+from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.feedback import Plain
 from ....layout import Layout
 from ....vectors import Frames, Gradient, Vector
@@ -29,7 +29,7 @@ class Expected:
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
         draws = stream(f"expected/{layout.size}")
-        encoder = codec.start(Place(layout, stream(f"expected/{layout.size}/codec")))
+        encoder = codec.start(EncoderContext(layout, stream(f"expected/{layout.size}/codec")))
         for _ in range(1 if isinstance(encoder, Plain) else _STEADY):
             gradient = draws.standard_normal(layout.size, np.float32)
             self._frames = tuple(map(bytes, encoder.encode(gradient)))
@@ -37,7 +37,7 @@ class Expected:
         self._count = codec.count(self._frames)
         self.paper: Accounting | None = accounting(codec)
 
-    def start(self, place: Place) -> Encoder:
+    def start(self, place: EncoderContext) -> Encoder:
         return self
 
     def encode(self, gradient: Vector) -> Frames:
@@ -46,7 +46,7 @@ class Expected:
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return self._gradient
 
-    def count(self, frames: Frames) -> Count:
+    def count(self, frames: Frames) -> ByteCount:
         return self._count
 
 

@@ -52,7 +52,7 @@ class _Sending:
         *("since", "stalled", "start", "who"),
     )
 
-    def __init__(self, lines: "Lines", who: int, message: _Message) -> None:
+    def __init__(self, lines: "LinkGroup", who: int, message: _Message) -> None:
         self.lines = lines
         self.who = who
         self.message = message
@@ -71,7 +71,7 @@ class _Sending:
         self.lines.sent(self)
 
 
-class Lines:
+class LinkGroup:
     """One direction of the links of devices alike, which are known by number."""
 
     def __init__(

@@ -8,12 +8,12 @@ from typing import NamedTuple
 from ....scenario import Group, Scenario
 from ....world.link import FRAME, Link, Side
 from ..clock.heap import Heap
-from .link_group import Law, Lines
+from .link_group import Law, LinkGroup
 from .server_link import Access
 from .tcp import ACK, Tcp
 
 
-class Count(NamedTuple):
+class InterfaceBytes(NamedTuple):
     """Bytes of frames at a network interface."""
 
     rx: int
@@ -23,7 +23,7 @@ class Count(NamedTuple):
 class Ways:
     """The links of one group of devices, which are known by number."""
 
-    def __init__(self, up: Lines, down: Lines, acknowledged: float) -> None:
+    def __init__(self, up: LinkGroup, down: LinkGroup, acknowledged: float) -> None:
         self.up, self.down = up, down
         self._acknowledged = acknowledged
 
@@ -44,15 +44,15 @@ class Ways:
         self.down.reconnect(who, resend=False)
         return self.up.reconnect(who, resend=True)
 
-    def count(self, who: int) -> Count:
+    def count(self, who: int) -> InterfaceBytes:
         """At the device's interface; acknowledgements flow against what they are of."""
         return counted(self.down.carried(who), self.up.carried(who), self._acknowledged)
 
 
-def counted(came: int, left: int, acknowledged: float) -> Count:
+def counted(came: int, left: int, acknowledged: float) -> InterfaceBytes:
     """Frames of so many bytes of messages; `acknowledged`: bytes that come back for each."""
     rx, tx = came * FRAME + left * acknowledged, left * FRAME + came * acknowledged
-    return Count(round(rx), round(tx))
+    return InterfaceBytes(round(rx), round(tx))
 
 
 def lay(heap: Heap, scenario: Scenario) -> list[Ways]:
@@ -95,8 +95,10 @@ def _access(heap: Heap, side: Side) -> Access | None:
     return None if side.rate is None else Access(heap, float(side.rate))
 
 
-def _lines(heap: Heap, law: Law, seed: int, group: Group, way: str, access: Access | None) -> Lines:
-    return Lines(heap, law, len(group.names), _dice(seed, group.names, way), access)
+def _lines(
+    heap: Heap, law: Law, seed: int, group: Group, way: str, access: Access | None
+) -> LinkGroup:
+    return LinkGroup(heap, law, len(group.names), _dice(seed, group.names, way), access)
 
 
 def _dice(seed: int, names: tuple[str, ...], way: str) -> Callable[[int], Random]:
