@@ -49,7 +49,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
 def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) -> None:
     from ..core.server import GATHERING
     from ..machine.host import Host
-    from ..run.preflight import preflight
+    from ..runs.preflight import preflight
     from ..scenario import demand, load, shortfalls, world
     from ..scenario.deadlines import late
     from ..scenario.demand import HostCapacity as Capacity

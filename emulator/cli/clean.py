@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..run.folder import conductor
+from ..runs.folder import conductor
 from .options import JSON_OPTION
 from .pages import short
 

@@ -31,7 +31,7 @@ def agree(
     What a step takes is measured before and after the containers' run, to see whether the host
     holds its speed, and meanwhile, on the host that they make busy: virtual time reckons with that.
     """
-    from ..run.preflight import preflight
+    from ..runs.preflight import preflight
     from ..runtimes.docker.play_containers import require
     from ..scenario import load
 

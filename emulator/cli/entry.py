@@ -5,7 +5,7 @@ import sys
 import click
 
 from ..errors import EmulatorError, ScenarioError
-from ..run.cancel import Canceled
+from ..runs.cancel import Canceled
 from .calibrate import calibrate
 from .check import check
 from .clean import clean

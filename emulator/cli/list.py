@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from ..errors import EmulatorError
-from ..run.folder import conductor, folders
-from ..run.results import read_json
+from ..runs.folder import conductor, folders
+from ..runs.results import read_json
 from .options import JSON_OPTION, RUNS_OPTION
 
 _NUMBER_OR_NONE = (int, float, type(None))

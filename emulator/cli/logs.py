@@ -10,7 +10,7 @@ import click
 from ..errors import EmulatorError
 from ..log.tail import Tail
 from ..log.writing import Record, read
-from ..run.folder import conductor, find
+from ..runs.folder import conductor, find
 from .options import RUNS_OPTION
 
 PAUSE = 0.5

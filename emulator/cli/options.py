@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from ..run.folder import RUNS
+from ..runs.folder import RUNS
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SET = click.option(

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from ..errors import EmulatorError, HostError
-from ..run.folder import conductor, find
-from ..run.results import recover
+from ..runs.folder import conductor, find
+from ..runs.results import recover
 
 
 def page(folder: Path, *, to_stderr: bool = False) -> None:

@@ -10,7 +10,7 @@ import click
 from ..log.summary import BEGINNINGS
 from ..log.targets import percent
 from ..log.writing import read
-from ..run.cancel import canceling
+from ..runs.cancel import canceling
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
 from .pages import page, short

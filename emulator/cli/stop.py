@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..errors import EmulatorError
-from ..run.folder import conductor, find
+from ..runs.folder import conductor, find
 from .list import facts
 from .options import RUNS_OPTION
 

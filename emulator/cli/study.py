@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from ..machine.host import Host
-from ..run.cancel import Canceled, canceling
+from ..runs.cancel import Canceled, canceling
 
 
 @click.command(short_help="Play a paper's comparison in virtual time, on all cores.")

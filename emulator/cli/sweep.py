@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..run.cancel import Canceled, canceling
+from ..runs.cancel import Canceled, canceling
 from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .output import enduring
 from .pages import short

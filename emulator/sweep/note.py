@@ -9,7 +9,7 @@ from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
-from ..run.results import write_json
+from ..runs.results import write_json
 
 NOTE = "point.json"
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ..errors import EmulatorError
 from ..log.writing import Record
-from ..run.conductor import RunView
+from ..runs.conductor import RunView
 from ..scenario import Scenario, load
 from .table import facts
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 
 from ..errors import EmulatorError, ScenarioError
 from ..log.writing import Record
-from ..run.data_split import deal
-from ..run.preflight import preflight
+from ..runs.data_split import deal
+from ..runs.preflight import preflight
 from ..scenario import Scenario
 from .point import Point
 

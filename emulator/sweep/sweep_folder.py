@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import EmulatorError, HostError
 from ..machine.remade_files import made_again
-from ..run.results import write_json
+from ..runs.results import write_json
 from . import note
 from .point import Finished, Point
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from emulator.errors import EmulatorError
 from emulator.log.writing import Record, read
-from emulator.run.folder import RUNS
+from emulator.runs.folder import RUNS
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.labels import ROLE, RUN
 from emulator.runtimes.docker.play_containers import play

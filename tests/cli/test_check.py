@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.errors import HostError
-from emulator.run import preflight
+from emulator.runs import preflight
 from tests.fakes.typed_commands import Emulate, data, emulate, scenario
 
 __all__ = ["data", "emulate"]

@@ -17,7 +17,7 @@ from requests import Response
 
 from emulator.log.writing import Record, line
 from emulator.machine import lock
-from emulator.run.folder import RunFolder
+from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.cleanup import sweep
 from tests.fakes.two_runs import runs, synthetic
 from tests.fakes.typed_commands import Emulate, emulate
@@ -122,7 +122,7 @@ def conducting(folder: Path, does: str) -> Iterator["subprocess.Popen[bytes]"]:
 CONDUCTOR = """
 import pathlib, shutil, signal, sys, time
 from emulator.machine import lock
-from emulator.run.folder import RunFolder
+from emulator.runs.folder import RunFolder
 folder = pathlib.Path(sys.argv[1])
 with RunFolder(folder, "abc123").taken():
     signal.signal(signal.SIGUSR1, lambda number, frame: None)

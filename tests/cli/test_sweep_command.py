@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from emulator.cli.entry import commands
-from emulator.run.folder import folders
+from emulator.runs.folder import folders
 from emulator.sweep import Finished, Standing, sweep
 from tests.fakes.made_up_play import HANGS
 from tests.fakes.made_up_sweeps import MADE_UP, Watching, file, played

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from emulator.errors import DataError
-from emulator.run.conductor import RunView
+from emulator.runs.conductor import RunView
 from emulator.scenario import Scenario
 from emulator.sweep.play_point import main
 from tests.fakes.synthetic_run import Synthetic

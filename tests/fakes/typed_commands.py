@@ -14,7 +14,7 @@ import pytest
 from emulator import datasets
 from emulator.cli import main
 from emulator.datasets.examples import Examples
-from emulator.run import preflight
+from emulator.runs import preflight
 
 
 class Said(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from emulator.datasets import Dataset
 from emulator.datasets.examples import Examples
 from emulator.log.writing import Record
-from emulator.run import data_split
+from emulator.runs import data_split
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 

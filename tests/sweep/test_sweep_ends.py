@@ -158,7 +158,7 @@ def test_nowhere_to_write(file: Path, tmp_path: Path) -> None:
 SWEEPS = """
 import sys
 from pathlib import Path
-from emulator.run.cancel import Canceled, canceling
+from emulator.runs.cancel import Canceled, canceling
 from emulator.sweep import Grid, Quiet, sweep
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()

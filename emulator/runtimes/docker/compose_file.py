@@ -16,8 +16,8 @@ import click
 from ...core.server import GATHERING
 from ...errors import EmulatorError, HostError
 from ...learners.export import exported
-from ...run.data_split import deal
-from ...run.folder import RunFolder
+from ...runs.data_split import deal
+from ...runs.folder import RunFolder
 from ...scenario import Scenario, dump, load
 from ...world.roles import SERVER
 from .client import connect

@@ -11,8 +11,8 @@ from ...log.tail import Tail
 from ...log.writing import Record
 from ...machine.host import Load
 from ...node.roll import FILE as HELLOS
-from ...run.conductor import RunView
-from ...run.folder import RunFolder
+from ...runs.conductor import RunView
+from ...runs.folder import RunFolder
 from ...scenario import Device, Scenario
 from ...world.actions import Action
 from ...world.roles import EVALUATOR, SERVER

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ...log.writing import Record, line
-from ...run.folder import RunFolder
+from ...runs.folder import RunFolder
 
 LAST = 5
 """Lines of each log that are kept in memory, too."""

@@ -15,7 +15,7 @@ from docker import DockerClient
 from ...errors import HostError
 from ...machine import lock
 from ...machine.cache import cache
-from ...run import folder
+from ...runs import folder
 from .cleanup import Swept, sweep
 from .client import refusals
 from .labels import FOLDER, LOCK, RUN

@@ -10,12 +10,12 @@ from docker import DockerClient
 from ...learners.export import exported
 from ...log.writing import read
 from ...machine.host import Host, Load
-from ...run.conductor import RunView, run
-from ...run.data_split import Hands
-from ...run.folder import create
-from ...run.preflight import preflight
-from ...run.results import gather
-from ...run.session import Ending, Session
+from ...runs.conductor import RunView, run
+from ...runs.data_split import Hands
+from ...runs.folder import create
+from ...runs.preflight import preflight
+from ...runs.results import gather
+from ...runs.session import Ending, Session
 from ...scenario import Scenario, timeline
 from ...shaping.backend import Backend
 from .cleanup import sweep

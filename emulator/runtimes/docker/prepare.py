@@ -10,8 +10,8 @@ from pathlib import Path
 from ... import models
 from ...datasets import shard
 from ...node import config
-from ...run.data_split import Hands
-from ...run.folder import RunFolder
+from ...runs.data_split import Hands
+from ...runs.folder import RunFolder
 from ...scenario import Device, Scenario, demand
 from ...shaping.backend import Backend
 from ...transport.secrets import issue

@@ -8,7 +8,7 @@ from docker import DockerClient
 from docker.types import LogConfig
 
 from ...errors import DeploymentError
-from ...run.folder import new_id
+from ...runs.folder import new_id
 from ...scenario import Scenario, timeline
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features

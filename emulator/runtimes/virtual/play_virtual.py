@@ -17,11 +17,11 @@ from ...log.writing import RunLog, read
 from ...machine.host import Host
 from ...machine.host import cores as usable
 from ...node.checkpoint import Checkpoints, save
-from ...run.conductor import RunView, run
-from ...run.data_split import Hands
-from ...run.folder import create
-from ...run.preflight import preflight
-from ...run.session import Ending, Session
+from ...runs.conductor import RunView, run
+from ...runs.data_split import Hands
+from ...runs.folder import create
+from ...runs.preflight import preflight
+from ...runs.session import Ending, Session
 from ...scenario import Scenario, timeline
 from ...world.roles import EVALUATOR
 from .learning.prefetching import Learning, PrefetchedTraining, Reader, Unwrapped, tools

@@ -19,7 +19,7 @@ from ...faults import FAULTS, Hazard
 from ...faults.hazard import stream
 from ...log.writing import RunLog
 from ...pulls import Delta
-from ...run.conductor import RunView
+from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.timeouts import patience, slowest
 from ...vectors import Vector

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...log.writing import read
-from ...run.results import write_json
+from ...runs.results import write_json
 from .. import Finished, Point, SweepView, sweep
 from .entries import Entry, Study
 

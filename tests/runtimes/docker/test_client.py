@@ -10,7 +10,7 @@ from docker.errors import APIError
 from requests import Response
 
 from emulator.errors import DeploymentError
-from emulator.run.cancel import Canceled, canceling
+from emulator.runs.cancel import Canceled, canceling
 from emulator.runtimes.docker.client import finished, refusals
 
 

@@ -16,7 +16,7 @@ from emulator.log.writing import Record, read
 from emulator.machine import host
 from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
-from emulator.run.folder import RunFolder, create
+from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker import container_runtime, exits
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.runtimes.docker.stdio import OutputEnded, Said

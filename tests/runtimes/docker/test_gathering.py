@@ -16,7 +16,7 @@ from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.machine.host import Load
 from emulator.node.roll import FILE, Roll
-from emulator.run.folder import create
+from emulator.runs.folder import create
 from emulator.runtimes.docker import container_runtime, gathering
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.runtimes.docker.prepare import Prepared

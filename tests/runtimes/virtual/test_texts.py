@@ -12,8 +12,8 @@ from emulator.datasets.examples import Examples
 from emulator.datasets.formats import TEXTS, read_texts
 from emulator.datasets.grammar import Grammar
 from emulator.learners import device
-from emulator.run import data_split
-from emulator.run.data_split import Hands
+from emulator.runs import data_split
+from emulator.runs.data_split import Hands
 from emulator.runtimes.virtual.learning.prefetching import PrefetchedTraining, Tool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads

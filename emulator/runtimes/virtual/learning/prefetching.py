@@ -28,7 +28,7 @@ from ....learners.graph import GraphEvaluator, GraphLearner
 from ....learners.local_steps import descend, draw, per_epoch
 from ....learners.local_training import Local
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
-from ....run.data_split import Hands
+from ....runs.data_split import Hands
 from ....scenario import Scenario
 from ....vectors import Frames, Gradient, NotFinite, Vector
 from .job_pool import Job, Pool

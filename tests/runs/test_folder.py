@@ -13,7 +13,7 @@ import pytest
 
 from emulator.errors import EmulatorError, HostError
 from emulator.machine import lock
-from emulator.run import folder
+from emulator.runs import folder
 
 
 def made(runs: Path, scenario: str = "flaky", started: str = "20250101T120000Z-abc123") -> Path:
@@ -97,7 +97,7 @@ def test_runs_in_the_order_in_which_they_began(tmp_path: Path) -> None:
 
 CONDUCTOR = """
 import pathlib, sys, time
-from emulator.run.folder import RunFolder
+from emulator.runs.folder import RunFolder
 with RunFolder(pathlib.Path(sys.argv[1]), "abc123").taken():
     print("taken", flush=True)
     time.sleep(60)

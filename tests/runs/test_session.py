@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-import emulator.run.session
+import emulator.runs.session
 from emulator.errors import DeploymentError, HostError
 from emulator.log.writing import Record
 from emulator.machine.host import Host
-from emulator.run.folder import RunFolder, conductor, create
-from emulator.run.session import Ending, Session
+from emulator.runs.folder import RunFolder, conductor, create
+from emulator.runs.session import Ending, Session
 from emulator.scenario import dump, load, loads, timeline
 
 SCENARIO = loads(
@@ -122,7 +122,9 @@ def test_a_disk_that_is_full_is_told_of_in_one_line(
     free: int,
     words: str | None,
 ) -> None:
-    monkeypatch.setattr(emulator.run.session, "disk_usage", lambda path: SimpleNamespace(free=free))
+    monkeypatch.setattr(
+        emulator.runs.session, "disk_usage", lambda path: SimpleNamespace(free=free)
+    )
     seen: list[Ending | None] = []
 
     def world() -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from emulator.log import writing
 from emulator.log.merging import merge
 from emulator.log.writing import Record
-from emulator.run import results
-from emulator.run.folder import RunFolder
+from emulator.runs import results
+from emulator.runs.folder import RunFolder
 
 SERVER = [
     {"at": -0.5, "what": "hello", "node": "a"},
