@@ -15,7 +15,7 @@ from ...core.server import ParameterServer, Replies
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...core.worker import worker
 from ...errors import WireError
-from ...faults import FAULTS, Hazard
+from ...faults import Hazard
 from ...faults.hazard import stream
 from ...log.writing import RunLog
 from ...pulls import Delta
@@ -23,14 +23,16 @@ from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.timeouts import patience, slowest
 from ...vectors import Vector
-from ...world.actions import Action, Strikes, Verb
+from ...world.actions import Action
 from ...world.laws import Law
 from ...world.roles import EVALUATOR
+from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
 from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
 from .device.virtual_device import VirtualDevice
+from .device_faults import DeviceFaults, DevicePowers
 from .learning.prefetching import Learning
 from .links.network import acknowledgements, lay
 from .meter import TrafficMeter
@@ -83,8 +85,6 @@ class VirtualRuntime:
         self._patched = isinstance(scenario.training.pull, Delta)
         self.ways = lay(self.heap, scenario)
         self._nodes: dict[str, VirtualDevice] = {}
-        self._strikes: dict[str, Strikes] = {}
-        self._severed: dict[str, float] = {}
         self._ending = False  # no device is left, and the end is planned
         self._deadline = math.inf  # the server's earliest that is planned
         self._beaten = 0.0
@@ -95,7 +95,10 @@ class VirtualRuntime:
 
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
-        self._timeout = Heartbeat.fit(slowest(scenario, 4 * self._size)).timeout
+        timeout = Heartbeat.fit(slowest(scenario, 4 * self._size)).timeout
+        self._channel = Channel(self.heap, timeout)
+        powers = DevicePowers(self._channel, self._plan_boot)
+        self._faults = DeviceFaults(powers, self.heap, lambda: self.now, self._log, self._lost)
         self._patience = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
         self._view.progress(f"{len(scenario.nodes)} devices")
         self._populate(scenario)
@@ -120,7 +123,7 @@ class VirtualRuntime:
         return not self.heap.halted
 
     def perform(self, action: Action, planned: float) -> None:
-        self._obey(self._nodes[action.node], action.verb, action.fault, planned)
+        self._faults.perform(action, self._nodes[action.node], planned)
 
     def cancel(self, reason: str = "canceled") -> None:
         self.heap.halted = True
@@ -221,7 +224,7 @@ class VirtualRuntime:
             if node.ways is None:
                 self._evaluated[1] += size
                 self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
-            elif self.out_of_reach(node):
+            elif self._channel.out_of_reach(node):
                 self.server.unsent(name, reply, now)
             elif node.pupil is not None:  # else there is nobody, which the server cannot know
                 if isinstance(reply, ModelReply | Patch):
@@ -238,9 +241,7 @@ class VirtualRuntime:
             node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
 
     def out_of_reach(self, node: VirtualDevice) -> bool:
-        if not self._severed:
-            return False
-        return self.heap.now - self._severed.get(node.name, math.inf) >= self._timeout
+        return self._channel.out_of_reach(node)
 
     def _arm(self) -> None:
         """Plan what the server wants to be called for; and when it is over, all is."""
@@ -260,57 +261,14 @@ class VirtualRuntime:
     # -- faults ----------------------------------------------------------------------------------
 
     def strike(self, node: VirtualDevice) -> bool:
-        struck = node.hazard.strike() if node.hazard else None
-        if struck is None:
-            return False
-        kind, lasts = struck
-        fault = FAULTS[kind]()
-        self._obey(node, fault.begin(node.name).verb, kind, self.now)
-        if lasts is None:
-            self._survivors.lost(node.name)
-            self._end_without_survivors()
-        else:
-            end = fault.end(node.name).verb
-            self.heap.at(self.heap.now + lasts, self._return, node, end, kind)
-        return node.story is None
+        return self._faults.draw(node)
 
-    def _return(self, node: VirtualDevice, verb: Verb, kind: str) -> None:
-        self._obey(node, verb, kind, self.now)
+    def _lost(self, device: str) -> None:
+        self._survivors.lost(device)
+        self._end_without_survivors()
 
-    def _obey(self, node: VirtualDevice, verb: Verb, fault: str, planned: float) -> None:
-        strikes = self._strikes.setdefault(node.name, Strikes())
-        if strikes.changes(verb):
-            {"kill": self._kill, "start": self._start, "sever": self._sever, "mend": self._mend}[
-                verb
-            ](node, strikes)
-            what = "boot" if verb == "start" else verb
-            self._log.write(self.now, what, node=node.name, fault=fault, planned=planned)
-
-    def _kill(self, node: VirtualDevice, strikes: Strikes) -> None:
-        node.die()
-        node.links.drop(node.number)
-        self._severed.pop(node.name, None)
-
-    def _start(self, node: VirtualDevice, strikes: Strikes) -> None:
-        if strikes.severed:
-            self._sever(node, strikes)
+    def _plan_boot(self, node: VirtualDevice) -> None:
         self.heap.at(node.done(self._boot_law), self._boot, node, node.incarnation)
-
-    def _sever(self, node: VirtualDevice, strikes: Strikes) -> None:
-        if not strikes.off:
-            self._severed[node.name] = self.heap.now
-            node.links.cut(node.number)
-
-    def _mend(self, node: VirtualDevice, strikes: Strikes) -> None:
-        if strikes.off:
-            return
-        gone = self.out_of_reach(node)
-        del self._severed[node.name]
-        if not gone:
-            node.links.mend(node.number)
-            return
-        if not node.links.reconnect(node.number):  # else its last question is yet to leave
-            node.renew()
 
     # -- the end ---------------------------------------------------------------------------------
 
