@@ -8,7 +8,7 @@ apply no update any more, so it ends.
 import math
 from collections.abc import Iterable
 
-from ..world.actions import Action, Strikes
+from ..world.verbs import Action, Strikes
 
 SETTLE = 1.0
 """Seconds that a run goes on after its last device: messages that have left still arrive."""

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from ..world.actions import Action
+from ..world.verbs import Action
 
 
 class Fault(Protocol):

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from ..world.actions import Action
+from ..world.verbs import Action
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from ..units import Fraction, Seconds
 from ..world import laws
-from ..world.actions import Action
 from ..world.laws import Law
+from ..world.verbs import Action
 
 MOST = 10_000
 """Failures that one entry of a profile may cause on one device: more is a slip of the pen."""

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..shaping.apply import apply
-from ..world.actions import Strikes
+from ..world.verbs import Strikes
 from . import config, memory
 from .config import ENDINGS, NodeConfig
 from .line_reader import LineReader

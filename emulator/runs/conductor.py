@@ -7,7 +7,7 @@ from typing import Protocol
 from ..core.survivors import Survivors
 from ..log.writing import Record
 from ..scenario import Scenario, Timed
-from ..world.actions import Action
+from ..world.verbs import Action
 from .cancel import Canceled
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple, get_args
 
 from ..errors import ScenarioError
 from ..faults import Interval, Scheduled
-from ..world.actions import Action, Verb
+from ..world.verbs import Action, Verb
 from .devices import Device
 from .model import Scenario
 

@@ -9,7 +9,7 @@ from emulator.cli.watching.progress import Progress, amount
 from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe
 from emulator.log.writing import Record
 from emulator.scenario import Timed
-from emulator.world.actions import Action
+from emulator.world.verbs import Action
 
 PUSH = {"values": 800, "indices": 100, "headers": 70, "framing": 30}
 TIMELINE = (

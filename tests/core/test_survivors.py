@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 from emulator.core.survivors import Survivors
-from emulator.world.actions import Action, Strikes, Verb
+from emulator.world.verbs import Action, Strikes, Verb
 
 KILL, START = Action("kill", "a", "crash"), Action("start", "a", "crash")
 SEVER, MEND = Action("sever", "a", "partition"), Action("mend", "a", "partition")

@@ -12,8 +12,8 @@ from emulator.faults import FAULTS, Aimed, Hazard, Recurring, hazard, scheduled
 from emulator.faults.schedule import MOST, Interval
 from emulator.units import Fraction, Seconds
 from emulator.world import laws
-from emulator.world.actions import Action
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
+from emulator.world.verbs import Action
 
 EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
     (Normal((Seconds(4), Seconds(0.5))), 4.0),

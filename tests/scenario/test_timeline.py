@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, load, loads, timeline
 from emulator.scenario.timeline import Timed, lines
-from emulator.world.actions import Action
+from emulator.world.verbs import Action
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
 

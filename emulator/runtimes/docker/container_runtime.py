@@ -14,8 +14,8 @@ from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...scenario import Device, Scenario
-from ...world.actions import Action
 from ...world.roles import EVALUATOR, SERVER
+from ...world.verbs import Action
 from . import labels, owners, spec
 from .cleanup import sweep
 from .client import finished, refusals

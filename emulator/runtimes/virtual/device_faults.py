@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from ...faults import FAULTS
 from ...log.writing import RunLog
-from ...world.actions import Action, Strikes, Verb
+from ...world.verbs import Action, Strikes, Verb
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice

@@ -23,9 +23,9 @@ from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.timeouts import patience, slowest
 from ...vectors import Vector
-from ...world.actions import Action
 from ...world.laws import Law
 from ...world.roles import EVALUATOR
+from ...world.verbs import Action
 from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
