@@ -1,4 +1,10 @@
-"""Randomness has a name: the same name draws the same numbers, on any machine, in any order."""
+"""Random streams and their names: the same name draws the same numbers on any machine.
+
+Every draw of a run comes from a stream of its own, named by the run's seed and by the use of the
+draws, for example `7/adsl-3/batches/0`. No other stream depends on how many numbers one stream has
+given. This module holds the name of every stream. A name is the seed of a `numpy` generator, which
+`stream` makes, or of a `random.Random`; a changed name changes every run.
+"""
 
 import hashlib
 
@@ -6,5 +12,99 @@ import numpy as np
 
 
 def stream(name: str) -> np.random.Generator:
-    """The draws that belong to `name`, as `7/adsl-3/batches/0`; no other name's depend on them."""
+    """Return the NumPy generator that is seeded with the SHA-256 digest of `name`."""
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
+
+
+# -- the whole run ---------------------------------------------------------------------------------
+
+
+def initial_model(seed: int) -> str:
+    """Name the stream of the weights with which every run of `seed` begins."""
+    return f"{seed}/model"
+
+
+def data_split(seed: int) -> str:
+    """Name the stream that assigns the training examples to the devices."""
+    return f"{seed}/split"
+
+
+def clients(seed: int, number: int) -> str:
+    """Name the stream from which the clients of round `number` are drawn."""
+    return f"{seed}/clients/{number}"
+
+
+# -- one device: each boot (`incarnation`) has new streams, so a crash does not repeat itself ------
+
+
+def batches(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream that orders the mini-batches of `device`."""
+    return f"{seed}/{device}/batches/{incarnation}"
+
+
+def codec(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream from which the codec of `device` draws."""
+    return f"{seed}/{device}/codec/{incarnation}"
+
+
+def hazard(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream that decides, once an iteration, whether a fault strikes `device`."""
+    return f"{seed}/{device}/hazard/{incarnation}"
+
+
+def faults(seed: int, device: str, profile: str, index: int) -> str:
+    """Name the stream of the intervals of fault number `index` of a failure profile."""
+    return f"{seed}/{device}/{profile}/{index}"
+
+
+# -- links -----------------------------------------------------------------------------------------
+
+
+def received_delay(seed: int, node: str, incarnation: int) -> str:
+    """Name the stream of the jitter with which `node` holds back messages from the server."""
+    return f"{seed}/{node}/hold/{incarnation}"
+
+
+def server_received_delay(seed: int, sender: str) -> str:
+    """Name the stream of the jitter with which the server holds back messages of `sender`."""
+    return f"{seed}/server/hold/{sender}"
+
+
+def jitter(seed: int, device: str, direction: str) -> str:
+    """Name the stream of the jitter of a modelled link; `direction` is `up` or `down`."""
+    return f"{seed}/{device}/jitter/{direction}"
+
+
+# -- work in virtual time --------------------------------------------------------------------------
+
+
+def work(seed: int, node: str) -> str:
+    """Name the stream of the durations of work on `node`, a device or the server."""
+    return f"{seed}/{node}/work"
+
+
+# -- outside a run: independent of every seed ------------------------------------------------------
+
+
+def random_k(seed: bytes) -> str:
+    """Name the stream of the indices that a random-k frame with this `seed` keeps."""
+    return f"randomk/{seed.hex()}"
+
+
+def made_up_texts(name: str) -> str:
+    """Name the stream of the sentences of part `name` of the generated texts."""
+    return f"sentences/{name}"
+
+
+def expected_gradient(parameters: int) -> str:
+    """Name the stream of the made-up gradient that tells the size of updates of a model."""
+    return f"expected/{parameters}"
+
+
+def expected_codec(parameters: int) -> str:
+    """Name the stream from which the codec draws while it encodes the made-up gradient."""
+    return f"expected/{parameters}/codec"
+
+
+CALIBRATION = "calibration"
+"""Name of the stream of the examples on which `emulate calibrate` measures a worker."""

@@ -156,7 +156,7 @@ def test_every_random_generator_has_a_seed() -> None:
 
 def _unseeded(path: Path) -> Iterator[str]:
     """Yield the places of random generators at `path` that do not come from `emulator.chance`."""
-    for node in ast.walk(tree(path)) if "andom" in path.read_text() else ():
+    for node in ast.walk(tree(path)) if re.search("andom|chance", path.read_text()) else ():
         place = f"{path}:{getattr(node, 'lineno', 0)}"
         match node:
             case ast.Attribute() if ast.unparse(node.value) == "np.random":
@@ -164,6 +164,10 @@ def _unseeded(path: Path) -> Iterator[str]:
                     yield f"{place}: np.random.{node.attr}"
             case ast.Call(args=[]) if ast.unparse(node.func) in ("Random", "random.Random"):
                 yield f"{place}: without a seed"
+            case ast.Call(args=[ast.Constant() | ast.JoinedStr(), *_]):
+                made = ast.unparse(node.func) in ("Random", "random.Random", "chance.stream")
+                if made and part(path) != "chance":
+                    yield f"{place}: a name that is not in emulator.chance"
 
 
 def test_consoles_print_names_and_values_as_they_are() -> None:

@@ -22,8 +22,7 @@ from typing import IO
 
 import numpy as np
 
-from .. import codecs, models, modulation, synchronization
-from ..chance import stream
+from .. import chance, codecs, models, modulation, synchronization
 from ..codecs import AnyCodec
 from ..core.heartbeat import Heartbeat
 from ..core.server import ParameterServer
@@ -220,7 +219,7 @@ def _bench(
 
 
 def _noise(task: Task, batch_size: int) -> Examples:
-    rng, count = stream("calibration"), max(2000, batch_size)
+    rng, count = chance.stream(chance.CALIBRATION), max(2000, batch_size)
     levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)
     inputs = rng.integers(0, levels, (count, *task.shape), np.uint8)
     return Examples(inputs, rng.integers(0, task.classes, (count, *task.answers), np.uint8), scale)

@@ -5,7 +5,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..chance import stream
+from .. import chance
 from ..errors import WireError
 from ..layout import Layout
 from ..units import Fraction
@@ -66,7 +66,7 @@ class RandomK:
         return ByteCount(values=len(values), indices=len(seed), headers=0)
 
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
-        dice = stream(f"randomk/{seed.hex()}")
+        dice = chance.stream(chance.random_k(seed))
         most = entry_counts.most(self.keep, layout)
         drawn = [
             np.sort(dice.choice(stop - start, entries, replace=False, shuffle=False)) + start

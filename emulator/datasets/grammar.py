@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import TypeAlias
 
-from ..chance import stream
+from .. import chance
 from .archives import Files
 
 RULES = {
@@ -96,7 +96,7 @@ def _sentence(choices: Choices, chances: Iterator[float]) -> str:
 
 def _chances(name: str) -> Iterator[float]:
     """Numbers from zero to below one, without end."""
-    rng = stream(f"sentences/{name}")
+    rng = chance.stream(chance.made_up_texts(name))
     while True:
         yield from rng.random(4096).tolist()
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chance import stream
+from .. import chance
 
 Labels: TypeAlias = NDArray[np.uint8]
 Indices: TypeAlias = NDArray[np.int64]
@@ -28,7 +28,7 @@ class Iid:
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """As many for each; a remainder smaller than the number of devices is left out."""
-        order = stream(f"{seed}/split").permutation(len(labels))
+        order = chance.stream(chance.data_split(seed)).permutation(len(labels))
         return dict(zip(devices, _equal(order, len(devices)), strict=True))
 
 
@@ -51,7 +51,7 @@ class Shards:
         """As many for each; a remainder smaller than the number of shards is left out."""
         if self.per_device * len(devices) > len(labels):  # so many take too much memory
             return dict.fromkeys(devices, np.empty(0, np.int64))
-        rng = stream(f"{seed}/split")
+        rng = chance.stream(chance.data_split(seed))
         shuffled = rng.permutation(len(labels))
         by_class = shuffled[np.argsort(labels[shuffled], kind="stable")]
         shards = _equal(by_class, self.per_device * len(devices))
@@ -76,7 +76,7 @@ class Dirichlet:
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """Every example is someone's; a device may get very few, or none."""
-        rng = stream(f"{seed}/split")
+        rng = chance.stream(chance.data_split(seed))
         hands: list[list[Indices]] = [[] for _ in devices]
         for label in np.unique(labels):
             members = rng.permutation(np.flatnonzero(labels == label))
@@ -109,7 +109,7 @@ class Mixture:
         take their turns in random order, and `p` counts what is left: a class that has run out is
         left out of every mixture, whose other shares grow (as in Reddi et al., 2021, appendix).
         """
-        rng = stream(f"{seed}/split")
+        rng = chance.stream(chance.data_split(seed))
         left = [
             rng.permutation(np.flatnonzero(labels == label)).tolist() for label in np.unique(labels)
         ]

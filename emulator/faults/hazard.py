@@ -10,11 +10,6 @@ from typing import Any
 from ..world import laws
 
 
-def stream(seed: int, node: str, incarnation: int) -> str:
-    """The name of a device's dice; each boot has its own, so a crash does not repeat itself."""
-    return f"{seed}/{node}/hazard/{incarnation}"
-
-
 class Hazard:
     """The `per_iteration` faults of one incarnation of one device.
 

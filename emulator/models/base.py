@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chance import stream
+from .. import chance
 from ..layout import Layout, Variable
 from ..vectors import Vector
 from .task import Task
@@ -41,6 +41,6 @@ class Model:
 
     def initial(self, seed: int) -> Vector:
         """The weights that every run with this seed begins with, flat in the layout's order."""
-        rng = stream(f"{seed}/model")
+        rng = chance.stream(chance.initial_model(seed))
         drawn = [np.ravel(self.draw(variable, rng)) for variable in self.layout.variables]
         return np.concatenate(drawn).astype(np.float32)

@@ -29,8 +29,7 @@ def main() -> None:
 
 def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     """Be a worker until the server says bye."""
-    from .. import codecs, pulls
-    from ..chance import stream
+    from .. import chance, codecs, pulls
     from ..core.worker import worker
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
@@ -40,12 +39,12 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
         config.GRAPH,
         config.SHARD,
         batch_size=part.batch_size,
-        stream=f"{node.seed}/{node.name}/batches/{incarnation}",
+        stream=chance.batches(node.seed, node.name, incarnation),
         local=part.local,
     )
     place = codecs.EncoderContext(
         layout,
-        stream(f"{node.seed}/{node.name}/codec/{incarnation}"),
+        chance.stream(chance.codec(node.seed, node.name, incarnation)),
         part.workers,
         learner.per_epoch,
     )
@@ -87,16 +86,19 @@ def _connect(to: ServerAddress) -> Peer:
 
 
 def _hold(node: NodeConfig, to: ServerAddress, incarnation: int) -> Any:
-    stream = f"{node.seed}/{node.name}/hold/{incarnation}"
+    from .. import chance
+
+    stream = chance.received_delay(node.seed, node.name, incarnation)
     return drive.holding(to.hold.delay, to.hold.jitter, stream)
 
 
 def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
     """What is done before each gradient: draw whether a fault strikes, and if so report it."""
+    from .. import chance
     from ..faults import FAULTS
-    from ..faults.hazard import Hazard, stream
+    from ..faults.hazard import Hazard
 
-    hazard = Hazard(part.hazards, stream(node.seed, node.name, incarnation))
+    hazard = Hazard(part.hazards, chance.hazard(node.seed, node.name, incarnation))
 
     def strike() -> None:
         struck = hazard.strike()

@@ -4,7 +4,7 @@ import signal
 import time
 from pathlib import Path
 
-from .. import codecs, models, modulation, optimizers, pulls, synchronization
+from .. import chance, codecs, models, modulation, optimizers, pulls, synchronization
 from ..core.parameters import Parameters
 from ..core.server import ParameterServer, Stop
 from ..log.writing import RunLog
@@ -70,7 +70,7 @@ def build(node: NodeConfig, part: ServerRole, log: RunLog, now: float) -> Parame
 
 def _holds(node: NodeConfig, part: ServerRole) -> dict[str, drive.Held]:
     holds = {
-        name: drive.holding(held.delay, held.jitter, f"{node.seed}/server/hold/{name}")
+        name: drive.holding(held.delay, held.jitter, chance.server_received_delay(node.seed, name))
         for name, held in part.holds.items()
     }
     return {name: hold for name, hold in holds.items() if hold is not None}

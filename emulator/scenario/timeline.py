@@ -15,6 +15,7 @@ from itertools import chain
 from random import Random
 from typing import NamedTuple, get_args
 
+from .. import chance
 from ..errors import ScenarioError
 from ..faults import Interval, Scheduled
 from ..world.verbs import Action, Verb
@@ -104,7 +105,7 @@ def _drawn(scenario: Scenario, device: Device) -> Iterator[Struck]:
     for profile in device.failures:
         for index, fault in enumerate(profile.faults):
             # named by what it is for, so that no other device or profile shifts its draws
-            rng = Random(f"{scenario.seed}/{device.name}/{profile.name}/{index}")
+            rng = Random(chance.faults(scenario.seed, device.name, profile.name, index))
             try:
                 for interval in fault.intervals(rng, horizon(scenario)):
                     yield _struck(device.name, fault, interval)

@@ -39,7 +39,7 @@ class LocalSGD:
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> "Rounds[Any]":
         clients = drawn(self.clients, len(members))
-        return Rounds(members, clients, self.patience, f"{seed}/clients")
+        return Rounds(members, clients, self.patience, seed)
 
     def local(self, rate: float) -> Local:
         """What a device does; `rate` is the server's."""

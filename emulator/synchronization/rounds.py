@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Generic
 
-from ..chance import stream
+from .. import chance
 from ..errors import WireError
 from .base import A
 
@@ -33,12 +33,12 @@ class Rounds(Generic[A]):
         members: Iterable[str],
         clients: int,
         patience: float,
-        draws: str,
+        seed: int,
         weights: Mapping[str, float] | None = None,
     ) -> None:
-        """`draws` names the stream from which each round's clients are drawn."""
+        """`seed` is the run's: it decides the clients of each round."""
         self._members = sorted(members)
-        self._clients, self._patience, self._draws = clients, patience, draws
+        self._clients, self._patience, self._seed = clients, patience, seed
         self.weights = weights
         self.turn = 0
         self._given_up: set[str] = set()
@@ -96,7 +96,7 @@ class Rounds(Generic[A]):
         """So many of the live, and those that were given up and drawn on the way to them."""
         self._drawn: set[str] = set()
         self._awaited: set[str] = set()
-        order = stream(f"{self._draws}/{self.turn}").permutation(len(self._members))
+        order = chance.stream(chance.clients(self._seed, self.turn)).permutation(len(self._members))
         for index in order.tolist():
             if len(self._awaited) == self._clients:
                 return

@@ -8,7 +8,8 @@ from statistics import mean, median
 
 import pytest
 
-from emulator.faults import FAULTS, Aimed, Hazard, Recurring, hazard, scheduled
+from emulator import chance
+from emulator.faults import FAULTS, Aimed, Hazard, Recurring, scheduled
 from emulator.faults.schedule import MOST, Interval
 from emulator.units import Fraction, Seconds
 from emulator.world import laws
@@ -157,10 +158,10 @@ def test_hazards_strike_as_often_as_they_say() -> None:
 
 def test_each_boot_of_each_device_has_dice_of_its_own() -> None:
     config: list[dict[str, object]] = [{"kind": "crash", "per_iteration": 0.01, "lasts": None}]
-    first, again = hazard.stream(7, "a", 0), hazard.stream(7, "a", 1)
+    first, again = chance.hazard(7, "a", 0), chance.hazard(7, "a", 1)
     assert strikes(config, first) == strikes(config, first)
     assert strikes(config, first) != strikes(config, again)
-    assert strikes(config, first) != strikes(config, hazard.stream(7, "b", 0))
+    assert strikes(config, first) != strikes(config, chance.hazard(7, "b", 0))
 
 
 def test_what_strikes_says_what_it_is_and_how_long_it_lasts() -> None:

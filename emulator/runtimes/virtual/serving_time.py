@@ -2,7 +2,9 @@
 
 from random import Random
 
+from ... import chance
 from ...world.laws import Law
+from ...world.roles import SERVER
 
 
 class Processor:
@@ -13,7 +15,7 @@ class Processor:
     def __init__(self, law: Law | None, seed: int) -> None:
         """`law` says what an update takes it; None: nothing."""
         self._law = law
-        self._dice = Random(f"{seed}/server/work")
+        self._dice = Random(chance.work(seed, SERVER))
         self._free = 0.0
 
     def take(self, now: float) -> None:

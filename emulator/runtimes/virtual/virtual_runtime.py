@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
+from ... import chance
 from ...codecs.base import Encoder
 from ...core import wire
 from ...core.evaluator import evaluator
@@ -16,7 +17,6 @@ from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...core.worker import worker
 from ...errors import WireError
 from ...faults import Hazard
-from ...faults.hazard import stream
 from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
@@ -185,7 +185,7 @@ class VirtualRuntime:
         if incarnation != node.incarnation:
             return
         if node.hazards:
-            node.hazard = Hazard(node.hazards, stream(self.seed, node.name, incarnation))
+            node.hazard = Hazard(node.hazards, chance.hazard(self.seed, node.name, incarnation))
         node.pupil = self._learning.pupil(node.name, incarnation)
         node.begin(worker(node.name, incarnation, self._encoder, self._size, node.patience))
 

@@ -8,6 +8,7 @@ import math
 from random import Random
 from typing import Any, Protocol
 
+from .... import chance
 from ....core.messages import Message, ModelReply, Request
 from ....core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ....faults import Hazard
@@ -115,7 +116,7 @@ class VirtualDevice:
             work = float(law.fixed) * times
         else:
             if self._dice is None:
-                self._dice = Random(f"{self._world.seed}/{self.name}/work")
+                self._dice = Random(chance.work(self._world.seed, self.name))
             work = sum([law.draw(self._dice) for _ in range(times)])
         now = self._world.heap.now
         return now + work if self.quota is None else self.quota.finish(now, work)

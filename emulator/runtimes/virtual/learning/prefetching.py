@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import codecs, models
-from ....chance import stream
+from .... import chance, codecs, models
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import Told, read
@@ -148,11 +147,11 @@ class PrefetchedTraining:
     def pupil(self, device: str, incarnation: int) -> Pupil:
         training = self._scenario.training
         part = Subset(self._hands.data.train, self._hands.parts[device])
-        order = f"{self._scenario.seed}/{device}/batches/{incarnation}"
+        order = chance.batches(self._scenario.seed, device, incarnation)
         batches = Batches(part, training.batch_size, order)
         place = codecs.EncoderContext(
             self._layout,
-            stream(f"{self._scenario.seed}/{device}/codec/{incarnation}"),
+            chance.stream(chance.codec(self._scenario.seed, device, incarnation)),
             len(self._scenario.nodes),
             per_epoch(batches, training.local),
         )

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ....chance import stream
+from .... import chance
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.feedback import Plain
@@ -28,8 +28,9 @@ class Expected:
     """
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
-        draws = stream(f"expected/{layout.size}")
-        encoder = codec.start(EncoderContext(layout, stream(f"expected/{layout.size}/codec")))
+        draws = chance.stream(chance.expected_gradient(layout.size))
+        dice = chance.stream(chance.expected_codec(layout.size))
+        encoder = codec.start(EncoderContext(layout, dice))
         for _ in range(1 if isinstance(encoder, Plain) else _STEADY):
             gradient = draws.standard_normal(layout.size, np.float32)
             self._frames = tuple(map(bytes, encoder.encode(gradient)))

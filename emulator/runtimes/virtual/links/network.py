@@ -5,6 +5,7 @@ from collections.abc import Callable
 from random import Random
 from typing import NamedTuple
 
+from .... import chance
 from ....scenario import Group, Scenario
 from ....world.link import FRAME, Link, Side
 from ..clock.heap import Heap
@@ -108,7 +109,7 @@ def _dice(seed: int, names: tuple[str, ...], way: str) -> Callable[[int], Random
     def dice(who: int) -> Random:
         found = thrown.get(who)
         if found is None:
-            found = thrown[who] = Random(f"{seed}/{names[who]}/jitter/{way}")
+            found = thrown[who] = Random(chance.jitter(seed, names[who], way))
         return found
 
     return dice

@@ -1,0 +1,33 @@
+"""The names of the random streams: a changed name would change every run of the past."""
+
+import pytest
+
+from emulator import chance
+
+NAMES = {
+    "7/model": chance.initial_model(7),
+    "7/split": chance.data_split(7),
+    "7/clients/3": chance.clients(7, 3),
+    "7/adsl-3/batches/1": chance.batches(7, "adsl-3", 1),
+    "7/adsl-3/codec/1": chance.codec(7, "adsl-3", 1),
+    "7/adsl-3/hazard/1": chance.hazard(7, "adsl-3", 1),
+    "7/adsl-3/flaky-home/0": chance.faults(7, "adsl-3", "flaky-home", 0),
+    "7/adsl-3/hold/1": chance.received_delay(7, "adsl-3", 1),
+    "7/server/hold/adsl-3": chance.server_received_delay(7, "adsl-3"),
+    "7/adsl-3/jitter/up": chance.jitter(7, "adsl-3", "up"),
+    "7/server/work": chance.work(7, "server"),
+    "randomk/00ff": chance.random_k(b"\x00\xff"),
+    "sentences/train": chance.made_up_texts("train"),
+    "expected/1000": chance.expected_gradient(1000),
+    "expected/1000/codec": chance.expected_codec(1000),
+    "calibration": chance.CALIBRATION,
+}
+
+
+@pytest.mark.parametrize(("name", "made"), NAMES.items())
+def test_a_stream_keeps_its_name(name: str, made: str) -> None:
+    assert made == name
+
+
+def test_a_stream_keeps_its_draws() -> None:
+    assert chance.stream("7/model").integers(1000, size=3).tolist() == [347, 230, 696]
