@@ -36,7 +36,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "sever": ("at", "node", "fault", "planned"),
     "mend": ("at", "node", "fault", "planned"),
     "checkpoint": ("at", "version"),
-    "exit": ("at", "node", "code", "reason"),
+    "exit": ("at", "node", "code", "cause", "reason"),
     "stop": ("at", "reason", "detail"),
 }
 """The columns that a frame of records has at least, also when there is no such record."""

@@ -1,0 +1,298 @@
+"""Record types: one Struct for each kind of line in `run.jsonl`, and one for `timeline.jsonl`.
+
+A line names its kind under `what`, which is the tag of the Struct. Fields stand in the line in
+the order of their declaration, behind `at` and `what`. A field with a default is optional: the
+line has it only if its value differs from the default. The tables of `docs/run-folder.md` are
+made from these Structs and their docstrings (`python -m tests.log.record_tables`).
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, TypeAlias, get_args
+
+import msgspec
+from msgspec import Meta
+
+Time: TypeAlias = Annotated[float, Meta(extra={"unit": "s"})]
+"""Emulated seconds; a time since the run's zero where the docstring names no other beginning."""
+
+Size: TypeAlias = Annotated[int, Meta(extra={"unit": "bytes"})]
+"""Bytes."""
+
+Share: TypeAlias = Annotated[float, Meta(extra={"unit": "fraction"})]
+"""A fraction between 0 and 1."""
+
+
+class LogRecord(msgspec.Struct, tag_field="what", omit_defaults=True, gc=False):
+    """One line of `run.jsonl`."""
+
+    at: Time
+    """When it happened, since the run's zero; negative before; to the microsecond."""
+
+    @property
+    def what(self) -> str:
+        """The record's kind, as `update`."""
+        return kind(type(self))
+
+
+class HelloRecord(LogRecord, tag="hello"):
+    """A device or the evaluator connected."""
+
+    node: str
+    """Name of the device, or `evaluator`."""
+    incarnation: int
+    """Boots of the node before this one."""
+
+
+class StartRecord(LogRecord, tag="start"):
+    """Every node has said hello: the run's zero."""
+
+    devices: int
+    """Number of devices."""
+    zero: Time
+    """Reading of the server's clock: the host's monotonic clock, or seconds since the virtual
+    world began."""
+
+
+class PullRecord(LogRecord, tag="pull"):
+    """The server sent the model to a node."""
+
+    node: str
+    """Receiver of the model: a device, or `evaluator`."""
+    version: int
+    """Version of the model that was sent."""
+    bytes: Size
+    """Size of the message on the wire."""
+
+
+class UpdateRecord(LogRecord, tag="update"):
+    """The server applied one push."""
+
+    node: str
+    """Device that pushed."""
+    version: int
+    """Version of the model after the update."""
+    updates: int
+    """Updates applied so far, this one included."""
+    staleness: int
+    """Updates that the server applied between this device's pull and this push."""
+    divisor: float | None
+    """Mean, over the entries sent, of the number by which the modulation divided the step; 1 for
+    `constant`. It counts steps, of several updates each where devices are synchronized. Null if
+    nobody learns (`virtual.learner: none`)."""
+    loss: float | None
+    """Loss on the device's mini-batch before the step; the mean of several if the device trains
+    alone for a while. Null if it is not finite, or if nobody learns."""
+    compute: Time
+    """Duration of the computation of the gradient, or of all of them."""
+    entries: int
+    """Coordinates that the push held."""
+    values: Size
+    """Part of the message that holds values, signs and ternary codes."""
+    indices: Size
+    """Part of the message that holds the coordinates' indices."""
+    headers: Size
+    """Part of the message that holds its head and the codec's own headers."""
+    framing: Size
+    """Part of the message that is ZMTP framing. The four parts add up to the message."""
+    paper: Mapping[str, int | float] | None = None
+    """Bytes by kind of layer as the codec's paper counts them, without the part that only a
+    decoder needs: `{"conv": 941.0, "dense": 8130.0, "bias": 824.0}`. Only for a codec whose paper
+    has an accounting of its own (`adacomp-residual`)."""
+
+
+class RefusedRecord(LogRecord, tag="refused"):
+    """The server refused a message and went on.
+
+    Refusals of one kind and node have a record for the first, the 2nd, 4th, 8th and so on, and one
+    at the end.
+    """
+
+    node: str
+    """Sender of the message; an address where several nodes share it."""
+    reason: str
+    """Reason of the latest refusal, in words."""
+    count: int = 1
+    """Refusals since the record before, of the same kind and node; 1 if absent."""
+
+
+class UnsentRecord(LogRecord, tag="unsent"):
+    """A message of the server could not leave, as its receiver was out of reach.
+
+    The `pull` of a model stands before it.
+    """
+
+    node: str
+    """Receiver of the message."""
+    message: str
+    """The message in words, as `model 120`."""
+    bytes: Size
+    """Size that the message would have had on the wire."""
+
+
+class DivergedRecord(LogRecord, tag="diverged"):
+    """A device found a gradient that is not finite."""
+
+    node: str
+    """Device that computed the gradient."""
+    version: int
+    """Version of the server's model when the device reported the gradient."""
+
+
+class EvaluationRecord(LogRecord, tag="evaluation"):
+    """The model was at `version`, and was kept to be measured on the test set."""
+
+    version: int
+    """Version of the model that was measured."""
+    updates: int
+    """Updates applied by then."""
+    accuracy: Share | None
+    """Accuracy on the test set."""
+    loss: float | None
+    """Loss on the test set; null if it is not finite."""
+    push_bytes: Size
+    """Bytes of all pushes that were applied by then."""
+    scored: Time | None = None
+    """When the score came in, if that was later than `at`."""
+
+
+class UnmeasuredRecord(LogRecord, tag="unmeasured"):
+    """Some versions were due to be measured and have no score: at most once, before `stop`.
+
+    The evaluator was slower than the training, and the snapshots that may wait for it were too many
+    (64 MiB) or the minute after the end too short; or the run was ended from outside.
+    """
+
+    versions: list[int]
+    """The versions without a score, in ascending order."""
+
+
+class TrafficRecord(LogRecord, tag="traffic"):
+    """A sample of the byte counters of a node's network interface, about each second."""
+
+    node: str
+    """Node of the interface: a device, `server` or `evaluator`."""
+    rx: Size
+    """Bytes received since the interface exists."""
+    tx: Size
+    """Bytes sent since the interface exists."""
+
+
+class FaultRecord(LogRecord):
+    """A fault began or ended on a device."""
+
+    node: str
+    """Device that the fault struck."""
+    fault: str
+    """Kind of the fault, as `crash`."""
+    planned: Time
+    """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
+
+
+class KillRecord(FaultRecord, tag="kill"):
+    """A device lost power."""
+
+
+class BootRecord(FaultRecord, tag="boot"):
+    """A device that was killed was started again: the verb `start` of the timeline."""
+
+
+class SeverRecord(FaultRecord, tag="sever"):
+    """A device was cut off from the network."""
+
+
+class MendRecord(FaultRecord, tag="mend"):
+    """A device that was severed was connected again."""
+
+
+class CheckpointRecord(LogRecord, tag="checkpoint"):
+    """The server saved the model."""
+
+    version: int
+    """Version of the model that was saved."""
+
+
+class ExitRecord(LogRecord, tag="exit"):
+    """A node or its container ended unasked."""
+
+    node: str
+    """Node that ended: a device, `server` or `evaluator`."""
+    code: int | None
+    """Exit code, negative for a signal; null if the engine does not report one."""
+    cause: str
+    """`limit` (the container's own memory limit), `host` (the host ran out of memory), `engine`
+    (somebody killed the container through Docker), or empty."""
+    reason: str
+    """The cause in words."""
+
+
+class StopRecord(LogRecord, tag="stop"):
+    """The end of the run, and its last line.
+
+    For `accuracy`, `at` is when the score came in: the model had that accuracy at the `at` of its
+    `evaluation`.
+    """
+
+    reason: str
+    """`updates`, `accuracy` or `time` (a stop condition), `stopped`, `canceled`, `diverged`, or
+    `failed`."""
+    detail: str = ""
+    """The reason in words; absent if there is nothing to add."""
+
+
+Record: TypeAlias = (
+    HelloRecord
+    | StartRecord
+    | PullRecord
+    | UpdateRecord
+    | RefusedRecord
+    | UnsentRecord
+    | DivergedRecord
+    | EvaluationRecord
+    | UnmeasuredRecord
+    | TrafficRecord
+    | KillRecord
+    | BootRecord
+    | SeverRecord
+    | MendRecord
+    | CheckpointRecord
+    | ExitRecord
+    | StopRecord
+)
+"""Every kind of line in `run.jsonl`."""
+
+
+class TimelineRecord(msgspec.Struct, gc=False):
+    """One line of `timeline.jsonl`: a verb that the schedule holds."""
+
+    at: Time
+    """When the verb is due, since the run's zero."""
+    verb: str
+    """`kill`, `start`, `sever` or `mend`."""
+    node: str
+    """Device that the verb is done to."""
+    fault: str
+    """Kind of the fault that asks for the verb."""
+
+    def line(self) -> str:
+        """Return the line of JSON, with its newline."""
+        return json.dumps(msgspec.structs.asdict(self)) + "\n"
+
+
+def kind(record_type: type[LogRecord]) -> str:
+    """Return the `what` of the records of `record_type`, as `update`."""
+    return str(record_type.__struct_config__.tag)
+
+
+KINDS: Mapping[str, type[Record]] = {
+    kind(record_type): record_type for record_type in get_args(Record)
+}
+"""The Struct of each `what`."""
+
+
+def made(what: str, facts: Mapping[str, Any]) -> Record:
+    """Return the record of kind `what` with `facts` as its fields, `at` among them.
+
+    Raises a KeyError for an unknown kind, a TypeError for a field that is missing or unknown.
+    """
+    return KINDS[what](**facts)

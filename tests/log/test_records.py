@@ -1,0 +1,46 @@
+"""The Structs of a log's lines against the documentation and against the analysis' columns."""
+
+from msgspec import NODEFAULT
+from msgspec.structs import fields
+
+from analysis import runs, shapes
+from emulator.log import records
+from tests.log import record_tables
+
+
+def test_the_page_documents_every_field_as_it_is() -> None:
+    """Otherwise: `python -m tests.log.record_tables`."""
+    assert record_tables.PAGE.read_text() == record_tables.page()
+
+
+def test_every_field_has_a_docstring() -> None:
+    for struct in (*records.KINDS.values(), records.TimelineRecord):
+        texts = record_tables.docstrings(struct)
+        assert texts.keys() == set(struct.__struct_fields__)
+        assert "" not in texts.values(), struct
+
+
+def test_the_analysis_has_a_column_for_each_field_of_each_kind() -> None:
+    """A column of an optional field may be missing: records without it fill no memory."""
+    assert runs.COLUMNS.keys() == records.KINDS.keys()
+    for what, columns in runs.COLUMNS.items():
+        known = {field.name: field for field in fields(records.KINDS[what])}
+        required = {name for name, field in known.items() if field.default is NODEFAULT}
+        assert required <= set(columns) <= known.keys(), what
+    assert records.TimelineRecord.__struct_fields__ == runs.TIMELINE
+
+
+def test_the_analysis_expects_the_types_of_the_fields() -> None:
+    structs = (*records.KINDS.values(), records.TimelineRecord)
+    for field in (field for struct in structs for field in fields(struct)):
+        words = record_tables.described(field.type)
+        match shapes.COLUMNS.get(field.name):
+            case shapes.NUMBER:
+                assert words.startswith(("number", "integer")), field.name
+            case shapes.TEXT:
+                assert words == "text", field.name
+
+
+def test_the_analysis_checks_columns_that_exist() -> None:
+    structs = (*records.KINDS.values(), records.TimelineRecord)
+    assert shapes.COLUMNS.keys() <= {field.name for struct in structs for field in fields(struct)}
