@@ -68,11 +68,10 @@ def run(
 def watched(
     scenario: "Scenario", on: str, runs: Path, *, to_stderr: bool
 ) -> tuple[Path, dict[str, Any]]:
-    """Play a scenario while a person looks on; the run's folder and its summary.
+    """Play `scenario` on the runtime `on` and show it; return the run's folder and its summary.
 
-    Raises Canceled where a signal ends it before it has a folder; later that is a run's outcome.
+    Raises Canceled if a signal comes before the run has a folder; later it is the run's outcome.
     """
-    from ..scenario import timeline
     from ..scenario.unkept import unkept
 
     play = player(on)
@@ -80,14 +79,14 @@ def watched(
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
-    progress = Progress(names, timeline(scenario), scenario.stop.updates, limit)
+    progress = Progress(names, goal=scenario.stop.updates, limit=limit)
     with _view(progress, scenario.name, to_stderr=to_stderr) as view, canceling():
-        found: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
-    return found
+        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
+    return played
 
 
 def player(on: str) -> Any:
-    """What plays a scenario on the runtime of that name."""
+    """Return the function that plays a scenario on the runtime `on`."""
     if on == "virtual":
         from ..runtimes.virtual.play_virtual import play
     else:

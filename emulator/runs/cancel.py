@@ -1,4 +1,4 @@
-"""Ctrl-C and its kin, turned into one exception, once."""
+"""The signals that end a run, each turned into one exception."""
 
 import signal
 from collections.abc import Iterator
@@ -10,10 +10,14 @@ REASONS = {
     signal.SIGHUP: "canceled",  # the terminal was closed
     signal.SIGUSR1: "stopped",  # by `emulate stop`
 }
+"""The signals, and the reason that the run's log gives for an end by each."""
 
 
 class Canceled(BaseException):
-    """Someone asked for the end. Not an Exception: no handler on the way may eat it."""
+    """A signal asked for the end of the run.
+
+    Not an Exception, so that no handler of errors between the signal and the session takes it.
+    """
 
     def __init__(self, reason: str = "canceled") -> None:
         super().__init__(reason)
@@ -21,25 +25,26 @@ class Canceled(BaseException):
 
 
 @contextmanager
-def canceling() -> Iterator[list[str]]:
-    """Raise Canceled at the first of these signals; yields where the reason will be.
+def canceling() -> Iterator[None]:
+    """Raise Canceled in the main thread at the first of the signals in `REASONS`.
 
-    Later ones are ignored: taking the world down takes seconds, and what an impatient end
-    would leave behind takes a person longer. SIGHUP stays ignored if it was, as under `nohup`.
+    Later signals are ignored: removing containers takes seconds, and a second Ctrl-C would leave
+    them behind. SIGHUP stays ignored if it was, as under `nohup`.
     """
-    reason: list[str] = []
+    received = False
 
     def cancel(number: int, frame: object) -> None:
-        if not reason:
-            reason.append(REASONS[signal.Signals(number)])
-            raise Canceled(reason[0])
+        nonlocal received
+        if not received:
+            received = True
+            raise Canceled(REASONS[signal.Signals(number)])
 
-    heard = set(REASONS)
+    handled = set(REASONS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        heard.remove(signal.SIGHUP)
-    before = {number: signal.signal(number, cancel) for number in heard}
+        handled.remove(signal.SIGHUP)
+    before = {number: signal.signal(number, cancel) for number in handled}
     try:
-        yield reason
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

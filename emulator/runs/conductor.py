@@ -1,4 +1,4 @@
-"""Play a scenario on a runtime: the conductor."""
+"""The conductor: plays a scenario on any runtime, and the protocols of runtimes and views."""
 
 import math
 from collections.abc import Sequence
@@ -12,45 +12,48 @@ from .cancel import Canceled
 
 
 class RunView(Protocol):
-    """Whoever looks on."""
+    """Shows a run to a person, or passes its progress on to another process."""
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None:
+        """Take the compiled schedule of the run, once, before the first record."""
 
     def progress(self, text: str) -> None:
-        """A step on the way up, or on the way out."""
+        """Show a step of the start-up, or of the end."""
 
     def record(self, record: Record) -> None:
-        """A line of the run's log, as it comes."""
+        """Show a record of the run's log, as soon as it is written."""
 
     def beat(self, now: float) -> None:
-        """Time has gone on: `now` emulated seconds."""
+        """Show that the run's clock has reached `now`, in emulated seconds."""
 
 
 class Runtime(Protocol):
-    """Somewhere a scenario comes true: containers, or a heap of events."""
+    """Plays the nodes of a scenario: as containers, or on a heap of events."""
 
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
-        """Bring every node up, links shaped; returns at the run's zero, all having said hello.
+        """Start every node, links shaped; return at the run's zero, when all have said hello.
 
-        The runtime tells `survivors` of devices that are lost beside the timeline.
+        The runtime reports to `survivors` each device that is lost without the timeline.
         """
 
     def wait(self, until: float) -> bool:
-        """Let the run's clock reach `until`; False if the run came to its end before.
+        """Let the run's clock reach `until`; return False if the run ended before.
 
         `SETTLE` seconds after the last of the survivors is gone the runtime ends the run as failed.
         """
 
     def perform(self, action: Action, planned: float) -> None:
-        """Do one thing to the running world; `planned` is when the timeline wanted it."""
+        """Do `action` to a node; `planned` is its time in the timeline, in emulated seconds."""
 
     def cancel(self, reason: str = "canceled") -> None:
-        """End the run now, keeping what there is. `reason` is `canceled` or `stopped`."""
+        """End the run at once and keep its results. `reason` is `canceled` or `stopped`."""
 
     def teardown(self) -> None:
-        """Leave nothing behind, whatever state the run is in."""
+        """Release all that the run created, whatever state the run is in."""
 
 
 def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None:
-    """Deploy, do each action in its time until the stop condition holds, and always clean up."""
+    """Deploy the scenario, do each action at its time until the stop condition holds, tear down."""
     try:
         schedule = ((timed.at, timed.action) for timed in timeline)
         survivors = Survivors(len(scenario.nodes), schedule)

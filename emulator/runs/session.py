@@ -1,14 +1,14 @@
-"""What every runtime's session is: a folder taken, described, played into, and concluded."""
+"""The session of a run: holds its folder, describes the run in it, concludes it at every end."""
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from shutil import disk_usage
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, Self
 
 from .. import models
 from ..core import wire
@@ -24,118 +24,142 @@ from .cancel import Canceled, canceling
 from .folder import RunFolder
 from .results import write_json
 
-DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
-"""What the system says of a disk that takes nothing any more."""
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
+"""Error numbers of a disk that takes no more bytes."""
 
 LEAST_SPACE = 1 << 16
-"""Bytes that are free on a disk that is not full. NumPy and containers do not say it in so many
-words when they fail for want of space."""
+"""Free bytes below which a disk counts as full. NumPy and containers that fail for want of space
+do not always report an error number."""
 
 
 @dataclass(frozen=True)
 class Ending:
-    """Why the conductor, not the scenario's stop condition, ended the run."""
+    """Why a run ended, where its own stop condition did not end it."""
 
     reason: str
     """As in the log's last record: `canceled`, `stopped`, `failed`."""
     detail: str = ""
 
     def facts(self) -> dict[str, str]:
-        """Return the facts of the log's last record, `stop`."""
+        """Return the fields of the log's last record, `stop`."""
         return {"reason": self.reason, **({"detail": self.detail} if self.detail else {})}
 
 
-@dataclass(frozen=True)
+@dataclass
 class Session:
-    """One scenario, as resolved, that is played into one folder."""
+    """A context in which one scenario is played into one folder.
+
+        with Session(scenario, timeline, create(scenario.name), "docker") as session:
+            with session.playing():
+                session.describe(...)   # then build the world, play the scenario, remove the world
+            session.conclude(...)       # runs at every end: success, cancellation, error
+        return session.folder.path, session.summary
+
+    While the context is open its folder is locked with the id of this process, and a signal raises
+    Canceled. A canceled run is no error. Any other error of `playing` is raised at the end of the
+    context, after the caller has written the records and the summary.
+    """
 
     scenario: Scenario
+    """As resolved: calibrated laws filled in."""
     timeline: Sequence[Timed]
+    """The compiled schedule; runtime, live view and folder use this object."""
     folder: RunFolder
     runtime: str
-    """The runtime's name, as `docker`."""
+    """The runtime's name: `docker` or `virtual`."""
+    ending: Ending | None = None
+    """Set once `playing` is left; None if the run came to its own end."""
+    summary: dict[str, Any] = field(default_factory=dict)
+    """Content of `summary.json`, set by `conclude`."""
+    _error: Exception | None = field(default=None, init=False)
+    """Raised inside `playing`."""
+    _report: Exception | None = field(default=None, init=False)
+    """Stands for `_error` at the end of the context."""
+    _held: ExitStack = field(default_factory=ExitStack, init=False)
 
-    def play(
+    def __enter__(self) -> Self:
+        with ExitStack() as held:
+            held.enter_context(canceling())
+            # `emulate stop` signals the holder of the lock, so the handlers come first
+            held.enter_context(self.folder.taken())
+            held.callback(self.folder.discard_work)
+            self._held = held.pop_all()
+        return self
+
+    def __exit__(
         self,
-        world: Callable[[], None],
-        finish: Callable[[Ending | None], dict[str, Any]],
-    ) -> tuple[Path, dict[str, Any]]:
-        """Let `world` happen, then `finish`, whatever happened; the folder and the summary.
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with self._held:
+            if isinstance(error, Exception):
+                self._raise_unfinished(error)
+            elif error is None and self._report:
+                self._report.add_note(f"what is known of the run is in {self.folder.path}")
+                raise self._report
 
-        `finish` is told what ended the run, None if it came to its own end; it writes what
-        remains and returns `conclude`'s summary. Whoever cancels the run makes no error; what
-        goes wrong in `world` is raised once `finish` has saved all that is known. A HostError
-        says that the folder cannot be written any more.
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Catch the end of the run that is played in this block, and keep it as `ending`.
+
+        An Exception is held back until the end of the context. One that a full disk or a lost
+        folder explains becomes a HostError.
         """
-        ending: Ending | None = None
-        with self._taken() as reason:
-            try:
-                world()
-            except Canceled:
-                ending = Ending(reason[0])
-            except Exception as error:
-                self._give_up(error, finish)
-            try:
-                return self.folder.path, finish(ending)
-            except OSError as error:
-                if unwritable := self._unwritable(error):
-                    raise unwritable from error
-                raise
-
-    def _give_up(
-        self, error: Exception, finish: Callable[[Ending | None], dict[str, Any]]
-    ) -> NoReturn:
-        """Raise what went wrong in the world, after `finish` has saved what can be saved."""
-        said = self._unwritable(error) or error
         try:
-            finish(Ending("failed", str(said)))
-            said.add_note(f"what is known of the run is in {self.folder.path}")
-        except OSError as again:
-            said = self._unwritable(again) or again
-            if not isinstance(error, OSError):
-                said.add_note(f"before that: {error}")
-        if said is error:
-            raise error
-        raise said from error
+            yield
+        except Canceled as canceled:
+            self.ending = Ending(canceled.reason)
+        except Exception as error:
+            self._error = self._report = error
+            if unwritable := self._unwritable(error):
+                self._report = unwritable
+                unwritable.__cause__ = error
+            self.ending = Ending("failed", str(self._report))
+
+    def _raise_unfinished(self, error: Exception) -> None:
+        """Raise a HostError if `error`, raised while the run was concluded, is the disk's.
+
+        Otherwise return, so that `error` itself is raised.
+        """
+        if not isinstance(error, OSError):
+            return
+        report: Exception = self._unwritable(error) or error
+        if self._error and not isinstance(self._error, OSError):
+            report.add_note(f"before that: {self._error}")
+        if report is not error:
+            raise report from self._error or error
+        error.__cause__ = self._error
 
     def _unwritable(self, error: Exception) -> HostError | None:
-        """Return what is wrong with the folder or its disk; None if that is not why."""
+        """Return the state of the folder or its disk that explains `error`; None if none does."""
         path = self.folder.path
         if not path.is_dir():
             return HostError(f"the run's folder {path} was moved or removed while the run went on")
         full = disk_usage(path).free < LEAST_SPACE
-        if isinstance(error, OSError) and error.errno in DISK:
-            why = os.strerror(error.errno)
+        if isinstance(error, OSError) and error.errno in DISK_ERRORS:
+            reason = os.strerror(error.errno)
         elif isinstance(error, OSError | DeploymentError) and full:
-            why = os.strerror(errno.ENOSPC)
+            reason = os.strerror(errno.ENOSPC)
         else:
             return None
         return HostError(
-            f"the run's folder {path} cannot be written: {why}: make room, and `emulate report "
+            f"the run's folder {path} cannot be written: {reason}: make room, and `emulate report "
             f"{self.folder.run}` draws what was written before; or name another place with --runs"
         )
 
-    @contextmanager
-    def _taken(self) -> Iterator[list[str]]:
-        with canceling() as reason, self.folder.taken():
-            # from now on others know whom to signal, and the signals are understood
-            try:
-                yield reason
-            finally:
-                self.folder.discard_work()
-
     def describe(self, host: Host, packages: Iterable[str], **facts: Any) -> None:
-        """Write what is known before anything happens: the scenario, the timeline, the manifest.
+        """Write `scenario.yaml`, `timeline.jsonl` and `manifest.json`, before the world is built.
 
-        The manifest holds `facts` beside what every runtime can say, as the versions of the
-        `packages` that it used.
+        The manifest holds `facts` of the runtime, and the versions of the `packages` that it uses.
         """
         folder = self.folder
         (folder.path / "scenario.yaml").write_text(dump(self.scenario))
         folder.timeline.write_text(lines(self.timeline))
-        write_json(folder.path / "manifest.json", {**self._made_with(host, packages), **facts})
+        write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
 
-    def _made_with(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:
+    def _manifest(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:
+        """Return the entries of the manifest that both runtimes write."""
         return {
             "id": self.folder.run,
             "scenario": self.scenario.name,
@@ -147,7 +171,7 @@ class Session:
                 **versions(packages),
             },
             "host": host.plain(),
-            "not_kept": [one.plain() for one in unkept(self.scenario, self.runtime)],
+            "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
 
     def conclude(
@@ -157,15 +181,16 @@ class Session:
         busy: Sequence[float] = (),
         quotas: bool = False,
         left: Sequence[str] = (),
-    ) -> dict[str, Any]:
-        """Write the summary of these records, which are read once, and return it.
+    ) -> None:
+        """Compute the summary of `records` in one pass, and write `summary.json`.
 
-        `busy` and `quotas` as `summarise` takes them: nothing where there is no host to keep up.
-        `left`: what of the run could not be removed from the host, a line each.
+        `busy` and `quotas` as `summarise` takes them; empty and False in virtual time, where no
+        host has to keep up. `left`: one line for each thing that could not be removed from the
+        host.
         """
         scenario = self.scenario
         layout = models.find(scenario.training.model).layout
-        summary = summarise(
+        self.summary = summarise(
             records,
             scenario=scenario.name,
             algorithm=scenario.training.described,
@@ -179,6 +204,5 @@ class Session:
             quotas=quotas,
             parameters=layout.kinds,
         )
-        summary["left"] = list(left)
-        write_json(self.folder.path / "summary.json", summary)
-        return summary
+        self.summary["left"] = list(left)
+        write_json(self.folder.path / "summary.json", self.summary)

@@ -10,14 +10,14 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError
 from ..log.writing import Record
 from ..runs.conductor import RunView
-from ..scenario import Scenario, load
+from ..scenario import Scenario, Timed, load
 from .table import facts
 
 SCENARIO = "scenario.yaml"
@@ -35,6 +35,9 @@ class _Telling:
     def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
         self._say, self._due = say, 0.0
         self._updates = 0
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None:
+        pass
 
     def progress(self, text: str) -> None:
         self._say({"step": text})

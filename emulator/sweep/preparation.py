@@ -10,7 +10,7 @@ from ..errors import EmulatorError, ScenarioError
 from ..log.writing import Record
 from ..runs.data_split import deal
 from ..runs.preflight import preflight
-from ..scenario import Scenario
+from ..scenario import Scenario, Timed
 from .point import Point
 
 
@@ -71,6 +71,9 @@ class _Steps:
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.progress = tell
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None:
+        pass
 
     def record(self, record: Record) -> None:
         pass

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from emulator.runtimes.virtual import virtual_runtime
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.learning import job_pool
 from emulator.runtimes.virtual.play_virtual import play
-from emulator.scenario import loads
+from emulator.scenario import Timed, loads
 
 from . import bare, gradient
 
@@ -55,6 +56,8 @@ class Watch:
     heap: Heap | None = None
     seconds: float = 0.0
     events: int = 0
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None: ...
 

@@ -8,6 +8,7 @@ CPU times do not count what else the host does meanwhile; the engine's do, if it
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -16,7 +17,7 @@ from emulator.log.writing import Record, read
 from emulator.runtimes.docker import labels
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.play_containers import play
-from emulator.scenario import loads
+from emulator.scenario import Timed, loads
 
 SCENARIO = """
 name: startup
@@ -40,6 +41,8 @@ class Watch:
         self.engine, self.step = engine(), ""
         self.boots: list[float] = []
         self.shims: list[float] = []
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None:
         if text != self.step:

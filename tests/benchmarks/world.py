@@ -1,5 +1,6 @@
 """How many updates a second a real run does, and on what it spends the cores meanwhile."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from emulator.runs.folder import RUNS
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.labels import ROLE, RUN
 from emulator.runtimes.docker.play_containers import play
-from emulator.scenario import load
+from emulator.scenario import Timed, load
 
 from . import books
 
@@ -64,6 +65,8 @@ class Meter:
     @property
     def window(self) -> tuple[float, float]:
         return self._looks[0][0], self._looks[-1][0]
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None: ...
 

@@ -1,6 +1,6 @@
 """Small worlds in virtual time, with made-up digits: no data, no engine."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from emulator.datasets.examples import Examples
 from emulator.log.writing import Record
 from emulator.runs import data_split
 from emulator.runtimes.virtual.play_virtual import play
-from emulator.scenario import loads
+from emulator.scenario import Timed, loads
 
 SCENARIO = """
 # Does it learn?
@@ -43,6 +43,8 @@ class Onlooker:
     def __init__(self) -> None:
         self.records: list[Record] = []
         self.beats = 0
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None:
         pass

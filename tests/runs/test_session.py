@@ -44,21 +44,33 @@ def content(folder: RunFolder, name: str) -> Any:
     return json.loads((folder.path / name).read_text())
 
 
-def finisher(seen: list[Ending | None]) -> Callable[[Ending | None], dict[str, Any]]:
-    def finish(ending: Ending | None) -> dict[str, Any]:
-        seen.append(ending)
-        return {"updates": 3}
+def play(
+    session: Session,
+    world: Callable[[], object],
+    finish: Callable[[], object] = lambda: None,
+) -> list[Ending | None]:
+    """Play `world` in the session, then `finish`; return the endings that `finish` was shown."""
+    seen: list[Ending | None] = []
+    with session:
+        with session.playing():
+            world()
+        seen.append(session.ending)
+        finish()
+    return seen
 
-    return finish
+
+def fail(error: Exception) -> Callable[[], None]:
+    def world() -> None:
+        raise error
+
+    return world
 
 
 def test_a_run_that_comes_to_its_own_end(session: Session) -> None:
-    seen: list[Ending | None] = []
-    taken: list[int | None] = []
+    conducted: list[int | None] = []
     path = session.folder.path
-    found = session.play(lambda: taken.append(conductor(path)), finisher(seen))
-    assert found == (path, {"updates": 3})
-    assert (seen, taken) == ([None], [os.getpid()])
+    assert play(session, lambda: conducted.append(conductor(path))) == [None]
+    assert conducted == [os.getpid()]
     assert conductor(path) is None
     assert not session.folder.work.exists()
 
@@ -68,19 +80,24 @@ def test_a_run_that_comes_to_its_own_end(session: Session) -> None:
     [(signal.SIGINT, "canceled"), (signal.SIGHUP, "canceled"), (signal.SIGUSR1, "stopped")],
 )
 def test_a_run_that_someone_ends(session: Session, number: int, reason: str) -> None:
-    seen: list[Ending | None] = []
     before = signal.getsignal(number)
-    _, summary = session.play(lambda: os.kill(os.getpid(), number), finisher(seen))
-    assert (seen, summary) == ([Ending(reason)], {"updates": 3})
+    assert play(session, lambda: os.kill(os.getpid(), number)) == [Ending(reason)]
     assert signal.getsignal(number) is before
+
+
+def test_a_second_signal_does_not_keep_the_run_from_its_conclusion(session: Session) -> None:
+    def end() -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    assert play(session, end, lambda: (end(), session.conclude([]))) == [Ending("canceled")]
+    assert content(session.folder, "summary.json") == session.summary
 
 
 def test_a_run_that_no_closed_terminal_shall_end(session: Session) -> None:
     """`nohup emulate run` has the signal ignored; so it stays."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    seen: list[Ending | None] = []
     try:
-        session.play(lambda: os.kill(os.getpid(), signal.SIGHUP), finisher(seen))
+        seen = play(session, lambda: os.kill(os.getpid(), signal.SIGHUP))
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
@@ -88,17 +105,21 @@ def test_a_run_that_no_closed_terminal_shall_end(session: Session) -> None:
 
 
 def test_a_run_that_goes_wrong(session: Session) -> None:
-    seen: list[Ending | None] = []
-
-    def world() -> None:
-        raise RuntimeError("no such luck")
-
     with pytest.raises(RuntimeError, match="no such luck") as raised:
-        session.play(world, finisher(seen))
-    assert seen == [Ending("failed", "no such luck")]
+        play(session, fail(RuntimeError("no such luck")), lambda: session.conclude([]))
+    assert session.ending == Ending("failed", "no such luck")
+    assert session.summary["scenario"] == "pair"
     assert str(session.folder.path) in raised.value.__notes__[0]
     assert conductor(session.folder.path) is None
     assert not session.folder.work.exists()
+
+
+def test_a_folder_that_cannot_be_locked_changes_no_signal(session: Session) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    shutil.rmtree(session.folder.path)
+    with pytest.raises(HostError, match="cannot write the lock"):
+        play(session, lambda: None)
+    assert signal.getsignal(signal.SIGTERM) is before
 
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -122,18 +143,13 @@ def test_a_disk_that_is_full_is_told_of_in_one_line(
     free: int,
     words: str | None,
 ) -> None:
-    monkeypatch.setattr(
-        emulator.runs.session, "disk_usage", lambda path: SimpleNamespace(free=free)
-    )
-    seen: list[Ending | None] = []
-
-    def world() -> None:
-        raise error
-
+    usage = SimpleNamespace(free=free)
+    monkeypatch.setattr(emulator.runs.session, "disk_usage", lambda path: usage)
     with pytest.raises(HostError if words else type(error)) as raised:
-        session.play(world, finisher(seen))
+        play(session, fail(error))
     said = str(raised.value)
-    assert seen == [Ending("failed", said)]
+    assert session.ending == Ending("failed", said)
+    assert (raised.value.__cause__ is error) == bool(words)
     assert said.count("\n") == 0
     assert said.startswith(
         f"the run's folder {session.folder.path} {words}" if words else str(error)
@@ -142,16 +158,11 @@ def test_a_disk_that_is_full_is_told_of_in_one_line(
 
 @pytest.mark.parametrize("good", [True, False])
 def test_a_disk_that_is_full_when_the_run_ends(session: Session, good: bool) -> None:
-    def world() -> None:
-        if not good:
-            raise DeploymentError("no such luck")
-
-    def finish(ending: Ending | None) -> dict[str, Any]:
-        raise FULL
-
+    world = (lambda: None) if good else fail(DeploymentError("no such luck"))
     with pytest.raises(HostError, match="No space left on device") as raised:
-        session.play(world, finish)
+        play(session, world, fail(FULL))
     assert getattr(raised.value, "__notes__", []) == ([] if good else ["before that: no such luck"])
+    assert isinstance(raised.value.__cause__, OSError if good else DeploymentError)
 
 
 def test_a_folder_that_is_removed_while_the_run_goes_on(session: Session) -> None:
@@ -160,13 +171,15 @@ def test_a_folder_that_is_removed_while_the_run_goes_on(session: Session) -> Non
         session.folder.path.stat()
 
     with pytest.raises(HostError, match="was moved or removed while the run went on"):
-        session.play(world, lambda ending: session.conclude([]))
+        play(session, world, lambda: session.conclude([]))
 
 
 def test_what_is_left_in_the_engine_is_in_the_summary(session: Session) -> None:
     left = ["network emulate-1-wan stays"]
-    assert session.conclude([], left=left)["left"] == left
-    assert session.conclude([])["left"] == []
+    session.conclude([], left=left)
+    assert session.summary["left"] == left
+    session.conclude([])
+    assert session.summary["left"] == []
 
 
 def test_a_folder_says_what_was_planned(session: Session) -> None:
@@ -208,7 +221,8 @@ def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> Non
         yield {"at": 11.0, "what": "update", "node": "home-1", **sizes}
         yield {"at": 12.0, "what": "stop", "reason": "updates"}
 
-    summary = session.conclude(records())
+    session.conclude(records())
+    summary = session.summary
     assert summary == content(session.folder, "summary.json")
     told = ("scenario", "algorithm", "seed", "runtime", "devices", "outcome", "faults_planned")
     assert [summary[key] for key in told] == ["pair", "adacomp", 7, "virtual", 2, "success", 1]

@@ -19,7 +19,8 @@ class Progress:
     """Fed with records, it knows what a person looking on wants to know."""
 
     devices: tuple[str, ...]
-    timeline: "Sequence[Timed]"
+    timeline: "Sequence[Timed]" = ()
+    """The compiled schedule of the run."""
     goal: int | None = None
     """Updates at which the run ends."""
     limit: float | None = None

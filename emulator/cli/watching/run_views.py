@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Sequence
 from heapq import nsmallest
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.live import Live
@@ -12,6 +13,9 @@ from rich.text import Text
 
 from ...log.writing import Record
 from .progress import Progress, amount, span
+
+if TYPE_CHECKING:
+    from ...scenario import Timed
 
 TOLD = frozenset(
     (
@@ -151,6 +155,9 @@ class PlainRunView:
         self._lines, self._pace = ConsoleLines(console, clock), Pace(clock)
         self._step, self._due, self._again = StartUpStep(clock), -1.0, 0.0
 
+    def take_timeline(self, timeline: "Sequence[Timed]") -> None:
+        self._progress.timeline = timeline
+
     def progress(self, text: str) -> None:
         # who cannot see it count is told now and then
         if self._step.take(text) or self._again <= self._clock():
@@ -196,6 +203,9 @@ class LiveRunView:
         self._progress, self._title, self._step = progress, title, StartUpStep(clock, "starting")
         self._lines, self._pace = ConsoleLines(console, clock), Pace(clock)
         self._live = Live(console=console, get_renderable=self._draw, refresh_per_second=4)
+
+    def take_timeline(self, timeline: "Sequence[Timed]") -> None:
+        self._progress.timeline = timeline
 
     def progress(self, text: str) -> None:
         self._step.take(text)

@@ -18,7 +18,7 @@ from ...errors import EmulatorError, HostError
 from ...learners.export import exported
 from ...runs.data_split import deal
 from ...runs.folder import RunFolder
-from ...scenario import Scenario, dump, load
+from ...scenario import Scenario, dump, load, timeline
 from ...world.roles import SERVER
 from .client import connect
 from .images import node_image
@@ -33,7 +33,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
     """
     client = connect()
     found = node_image.require(client)
-    backend = backend_for(client, found.id, scenario)
+    backend = backend_for(client, found.id, scenario, timeline(scenario))
     hands, graph = deal(scenario), exported(scenario.training.model)
     folder = RunFolder(path.resolve(), "compose")
     try:

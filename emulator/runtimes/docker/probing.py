@@ -1,7 +1,7 @@
 """Which way of shaping this kernel offers, asked of a container like those that will need it."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from docker import DockerClient
@@ -9,7 +9,7 @@ from docker.types import LogConfig
 
 from ...errors import DeploymentError
 from ...runs.folder import new_id
-from ...scenario import Scenario, timeline
+from ...scenario import Scenario, Timed
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
 from .cleanup import sweep
@@ -56,11 +56,16 @@ def _answer(client: DockerClient, image: str, run: str) -> bytes:
     return answer
 
 
-def backend_for(client: DockerClient, image: str, scenario: Scenario) -> Backend:
-    """How this scenario's links will be shaped here. Raises HostError if they cannot be."""
+def backend_for(
+    client: DockerClient, image: str, scenario: Scenario, timeline: Sequence[Timed]
+) -> Backend:
+    """Choose how this kernel shapes and cuts the links of `scenario`.
+
+    `timeline` is the scenario's, compiled. Raises HostError if the kernel cannot.
+    """
     links = [scenario.server.link, *(device.link for device in scenario.nodes)]
     features = probe(client, image)
-    kinds = {timed.action.verb for timed in timeline(scenario)}
+    kinds = {timed.action.verb for timed in timeline}
     kinds |= {hazard["kind"] for device in scenario.nodes for hazard in device.hazards}
     # a crash is the truer for a cut before it, but can do without
     cuts = bool(kinds & {"sever", "partition"}) or (bool(kinds) and features.nftables)

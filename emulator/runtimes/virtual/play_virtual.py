@@ -2,7 +2,7 @@
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from ...runs.conductor import RunView, run
 from ...runs.data_split import Hands
 from ...runs.folder import create
 from ...runs.preflight import preflight
-from ...runs.session import Ending, Session
+from ...runs.session import Session
 from ...scenario import Scenario, timeline
 from ...world.roles import EVALUATOR
 from .learning.prefetching import Learning, PrefetchedTraining, Reader, Unwrapped, tools
@@ -40,15 +40,21 @@ def play(
     What is missing is found before anything is made. `cores` threads find gradients (None: as many
     as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
     """
+    planned = tuple(timeline(scenario))
+    view.take_timeline(planned)
     if scenario.virtual.learner != "none":
         view.progress("data")
     hands = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
     learning, encoder, codec, state = _learners(resolved, hands, view, cores)
-    planned = tuple(timeline(resolved))
     session = Session(resolved, planned, create(scenario.name, runs), "virtual")
-    world = _World(session, learning, encoder, codec, state, view)
-    return world.play()
+    with session, session.folder.records.open("wb") as sink:
+        world = _World(session, learning, encoder, codec, state, RunLog(sink, view.record), view)
+        with session.playing():
+            world.play()
+        world.finish()
+        session.conclude(read(session.folder.records))
+    return session.folder.path, session.summary
 
 
 def resolve(scenario: Scenario, view: RunView) -> Scenario:
@@ -119,25 +125,17 @@ class _World:
         encoder: Encoder,
         codec: Codec,
         state: State,
+        log: RunLog,
         view: RunView,
     ) -> None:
-        self._session, self._view = session, view
+        self._session, self._log, self._view = session, log, view
         self._scenario, self._folder = session.scenario, session.folder
         self._learning, self._encoder, self._codec, self._state = learning, encoder, codec, state
         self._layout = models.find(session.scenario.training.model).layout
         self._runtime: VirtualRuntime | None = None
 
-    def play(self) -> tuple[Path, dict[str, Any]]:
-        sink = self._folder.records.open("wb")
-        self._log = RunLog(sink, self._view.record)
-        self._flush = sink.flush
-        try:
-            return self._session.play(self._happen, self._finish)
-        finally:
-            with suppress(OSError):  # what was not flushed, on a disk that is said to be full
-                sink.close()
-
-    def _happen(self) -> None:
+    def play(self) -> None:
+        """Describe the run in its folder, then let the events happen."""
         self._session.describe(
             Host.here(),
             PACKAGES,
@@ -188,13 +186,12 @@ class _World:
             return ()
         return (Checkpoints(server, float(checkpoint.every), model, self._log),)
 
-    def _finish(self, ending: Ending | None) -> dict[str, Any]:
-        """Whatever happened, the folder is complete, and says how it ended."""
-        if ending:
+    def finish(self) -> None:
+        """Write the log's last record and the model, however the run ended."""
+        if ending := self._session.ending:
             now = self._runtime.now if self._runtime else 0.0
             self._log.write(now, "stop", **ending.facts())
-        self._flush()
+        self._log.flush()
         state, model = self._state, self._folder.path / "model.npz"
         if self._learning.scores:
             save(model, state.snapshot(), state.version, self._layout)
-        return self._session.conclude(read(self._folder.records))

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +20,7 @@ from emulator.runs.folder import RunFolder, create
 from emulator.runtimes.docker import container_runtime, exits
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.runtimes.docker.stdio import OutputEnded, Said
-from emulator.scenario import loads
+from emulator.scenario import Timed, loads
 from emulator.scenario.devices import MEMORY
 from tests.fakes.handmade_run import written
 from tests.runtimes.docker.test_configs import orders
@@ -154,6 +154,8 @@ News = Callable[[], list[Said | OutputEnded]]
 class Onlooker:
     def __init__(self) -> None:
         self.records: list[Record] = []
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None: ...
 

@@ -5,7 +5,7 @@ import threading
 import time
 import tracemalloc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ from emulator.log.writing import read
 from emulator.runtimes.virtual.learning.job_pool import Pool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
-from emulator.scenario import Scenario, loads
+from emulator.scenario import Scenario, Timed, loads
 from emulator.synchronization.barrier import Lockstep
 from tests.fakes.virtual_world import digits
 
@@ -62,6 +62,8 @@ faults:
 
 class Nobody:
     """A View that looks away."""
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None: ...
 
