@@ -12,7 +12,7 @@ _NUMBER = re.compile(
     r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE | re.ASCII
 )
 
-MOST_SECONDS = 2**53 * 1e-6
+MAX_SECONDS = 2**53 * 1e-6
 """Beyond, a float of 64 bits no longer tells one microsecond from the next."""
 
 
@@ -103,7 +103,7 @@ class Seconds(Quantity):
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
-        if MOST_SECONDS < value < float("inf"):
+        if MAX_SECONDS < value < float("inf"):
             raise ValueError(
                 f"{text!r} is more than 285 years, to which a run can count microseconds"
             )

@@ -12,7 +12,7 @@ from .dense import Dense
 from .dgc import DGC
 from .dryden import Dryden
 from .ef_signsgd import EFSignSGD
-from .feedback import Drawing, ErrorFeedback, Plain, encoder, refusal
+from .feedback import ErrorFeedback, RandomEncoder, StatelessEncoder, encoder, refusal
 from .onebit import OneBit
 from .qsgd import QSGD
 from .randomk import RandomK
@@ -54,7 +54,6 @@ __all__ = [
     "ByteCount",
     "Codec",
     "Dense",
-    "Drawing",
     "Dryden",
     "EFSignSGD",
     "Encoder",
@@ -65,9 +64,10 @@ __all__ = [
     "Indices",
     "NotFinite",
     "OneBit",
-    "Plain",
+    "RandomEncoder",
     "RandomK",
     "SignSGD",
+    "StatelessEncoder",
     "Strom",
     "TernGrad",
     "Threshold",

@@ -58,11 +58,11 @@ class AdaCompResidual:
             raise ValueError(f"factor is {self.factor:g}: write a number from 1 up")
         _ = self.sparse
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Packer(self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return AdaCompEncoder(self, context.layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        *coded, bias_frame = frame_checks.frames_of(frames, 4)
+        *coded, bias_frame = frame_checks.check_count(frames, 4)
         biases = frame_checks.floats(bias_frame, layout.size)
         expected = sum(one.size for one in layout.variables if one.kind == "bias")
         if biases.size != expected:
@@ -98,7 +98,7 @@ class AdaCompResidual:
         return Sparse(self.indices, "ternary")
 
 
-class Packer:
+class AdaCompEncoder:
     """The paper's pack(), with one worker's residual."""
 
     def __init__(self, codec: AdaCompResidual, layout: Layout) -> None:
@@ -119,15 +119,15 @@ class Packer:
         self._moved = starts - (self._ends - flags.astype(np.uint32))
 
     def encode(self, gradient: Vector) -> Frames:
-        frame_checks.fit(gradient, self._layout)
+        frame_checks.check_shape(gradient, self._layout)
         biases = np.concatenate([_NOTHING, *(gradient[part] for part in self._biases)])
         if not np.isfinite(biases).all():
-            raise frame_checks.not_finite(gradient, self._layout)
+            raise frame_checks.not_finite_error(gradient, self._layout)
         with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
             looked = [self._look(gradient, *binned) for binned in self._binned]
         scales = np.array([scale for scale, _ in looked], np.float32)
         if not np.isfinite(scales).all():
-            raise frame_checks.not_finite(self._owed, self._layout)
+            raise frame_checks.not_finite_error(self._owed, self._layout)
         chosen, worth = self._send([flags for _, some in looked for flags in some], scales)
         self.residual, self._owed = self._owed, self.residual
         coded = self._codec.sparse.encode(chosen, worth, self._layout)

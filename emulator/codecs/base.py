@@ -22,7 +22,7 @@ class EncoderContext:
     """Where an encoder works: one incarnation of one device's worker."""
 
     layout: Layout
-    dice: np.random.Generator
+    rng: np.random.Generator
     """The device's own, for codecs that draw."""
     workers: int = 1
     """Devices in the whole fleet."""
@@ -33,7 +33,7 @@ class EncoderContext:
 class Codec(Protocol):
     """Frozen, shared by all devices; what a device must remember lives in its encoder."""
 
-    def start(self, place: EncoderContext) -> "Encoder":
+    def start(self, context: EncoderContext) -> "Encoder":
         """A new encoder for one worker."""
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -54,8 +54,8 @@ class Encoder(Protocol):
         """
 
 
-class Forgetful(Protocol):
-    """A codec that needs neither memory nor dice: each gradient is encoded for itself."""
+class StatelessCodec(Protocol):
+    """A codec that needs neither memory nor rng: each gradient is encoded for itself."""
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """As `Encoder.encode`."""

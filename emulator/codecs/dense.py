@@ -10,7 +10,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Plain
+from .feedback import StatelessEncoder
 
 
 @dataclass(frozen=True)
@@ -19,17 +19,17 @@ class Dense:
 
     kind: Literal["dense"] = "dense"
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Plain(self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return StatelessEncoder(self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        frame_checks.fit(gradient, layout)
+        frame_checks.check_shape(gradient, layout)
         if not np.isfinite(gradient).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         return (gradient.astype("<f4", copy=False).tobytes(),)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        (frame,) = frame_checks.frames_of(frames, 1)
+        (frame,) = frame_checks.check_count(frames, 1)
         values = frame_checks.floats(frame, layout.size)
         if values.size != layout.size:
             raise WireError(f"{values.size} values for {layout.size} parameters")

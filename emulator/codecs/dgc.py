@@ -12,7 +12,7 @@ from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .decoded_frames import read
+from .decoded_frames import decode_once
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .selection import largest
@@ -44,7 +44,7 @@ class DGC:
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
-        entry_counts.check(self.keep)
+        entry_counts.check_keep(self.keep)
         if not 0 <= self.momentum < 1:
             raise ValueError(f"momentum is {self.momentum:g}: it is at least 0, below 1")
         if self.clip is not None and not 0 < self.clip < float("inf"):
@@ -53,11 +53,11 @@ class DGC:
             raise ValueError(f"warm_up is {self.warm_up}: write a number of epochs from 0 up")
         _ = self.sparse
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Corrected(self, place)
+    def start(self, context: EncoderContext) -> Encoder:
+        return DGCEncoder(self, context)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return self.sparse.decode(frames, layout, entry_counts.most(self.share(0), layout))
+        return self.sparse.decode(frames, layout, entry_counts.per_variable(self.share(0), layout))
 
     def count(self, frames: Frames) -> ByteCount:
         return self.sparse.count(frames)
@@ -72,13 +72,13 @@ class DGC:
         return Sparse(self.indices, self.values)
 
 
-class Corrected:
+class DGCEncoder:
     """One worker's u and v; the warm-up counts its own updates, from when its process began."""
 
-    def __init__(self, codec: DGC, place: EncoderContext) -> None:
-        self._codec, self._place = codec, place
+    def __init__(self, codec: DGC, context: EncoderContext) -> None:
+        self._codec, self._context = codec, context
         self._updates = 0
-        size = place.layout.size
+        size = context.layout.size
         self.velocity: Vector = np.zeros(size, np.float32)
         self.residual: Vector = np.zeros(size, np.float32)
         # where the next ones are made: a gradient may yet be refused
@@ -86,14 +86,14 @@ class Corrected:
         self._residual: Vector = np.empty(size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
-        layout, codec = self._place.layout, self._codec
-        frame_checks.fit(gradient, layout)
+        layout, codec = self._context.layout, self._codec
+        frame_checks.check_shape(gradient, layout)
         velocity, residual = self._velocity, self._residual
         with np.errstate(over="ignore", invalid="ignore"):  # refused below
             np.multiply(self.velocity, np.float32(codec.momentum), out=velocity)
             velocity += self._clipped(gradient)
             np.add(self.residual, velocity, out=residual)
-        most = entry_counts.most(codec.share(self._updates // self._place.epoch), layout)
+        most = entry_counts.per_variable(codec.share(self._updates // self._context.epoch), layout)
         chosen = np.concatenate(
             [
                 largest(residual[start:stop], entries) + start
@@ -103,16 +103,16 @@ class Corrected:
         values = residual.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
-            raise frame_checks.not_finite(residual, layout)
+            raise frame_checks.not_finite_error(residual, layout)
         frames = codec.sparse.encode(chosen, values, layout)
-        self._forget(read(frames, codec, layout))
+        self._forget(decode_once(frames, codec, layout))
         return frames
 
     def _clipped(self, gradient: Vector) -> Vector:
         if self._codec.clip is None:
             return gradient
         norm = float(np.linalg.norm(gradient.astype(np.float64)))
-        most = self._codec.clip / sqrt(self._place.workers)
+        most = self._codec.clip / sqrt(self._context.workers)
         return gradient * np.float32(most / norm) if norm > most else gradient
 
     def _forget(self, sent: Gradient) -> None:

@@ -11,7 +11,7 @@ from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks, signs
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 from .indices import CODINGS, IndexCoding
 from .selection import largest
 
@@ -33,48 +33,48 @@ class Dryden:
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
-        entry_counts.check(self.keep)
+        entry_counts.check_keep(self.keep)
         if self.indices not in CODINGS:
             raise ValueError(f"indices {self.indices!r} is not {' or '.join(CODINGS)}")
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of the residual with the gradient in it."""
-        frame_checks.fit(gradient, layout)
+        frame_checks.check_shape(gradient, layout)
         chosen, worth = [], []
         for start, stop in layout.bounds:
             entries = gradient[start:stop]
             for side in (np.minimum(entries, 0), np.maximum(entries, 0)):
-                (most,) = entry_counts.floors(self.keep, [int(np.count_nonzero(side != 0))])
+                (most,) = entry_counts.for_sizes(self.keep, [int(np.count_nonzero(side != 0))])
                 found = largest(side, most)
                 chosen.append(found + start)
                 worth.append(side[found].mean(dtype=np.float64) if found.size else 0.0)
         if not np.isfinite(worth).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         indices = np.sort(np.concatenate(chosen)).astype(np.uint32)
         coded = CODINGS[self.indices].encode(indices, layout)
-        packed = signs.pack_some(gradient[indices] < 0)
+        packed = signs.pack_terminated(gradient[indices] < 0)
         return coded, packed, np.abs(worth).astype("<f4").tobytes()
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        coded, packed, scale_frame = frame_checks.frames_of(frames, 3)
-        entries = signs.some(packed)
+        coded, packed, scale_frame = frame_checks.check_count(frames, 3)
+        entries = signs.terminated_count(packed)
         if entries > layout.size:
             raise WireError(f"{entries} signs for {layout.size} parameters")
         scales = frame_checks.scales(scale_frame, 2 * len(layout.variables))
         indices = CODINGS[self.indices].decode(coded, entries, layout)
-        negative = signs.unpack_some(packed)
+        negative = signs.unpack_terminated(packed)
         stops = np.array([stop for _, stop in layout.bounds])
         side = 2 * stops.searchsorted(indices, side="right") + ~negative
         sent = np.bincount(side, minlength=scales.size)
-        if (sent > np.repeat(entry_counts.most(self.keep, layout), 2)).any():
+        if (sent > np.repeat(entry_counts.per_variable(self.keep, layout), 2)).any():
             raise WireError(f"more than {self.keep} of a variable's positive or negative entries")
         if ((scales > 0) != (sent > 0)).any():
             raise WireError("a scale without entries, or entries without a scale")
         values = scales[side]
-        signs.turn(values, negative)
+        signs.negate_where(values, negative)
         return Gradient(values, indices)
 
     def count(self, frames: Frames) -> ByteCount:

@@ -9,7 +9,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
 
 @dataclass(frozen=True)
@@ -23,25 +23,25 @@ class EFSignSGD:
     kind: Literal["ef-signsgd"] = "ef-signsgd"
     no_feedback: ClassVar[str] = BUILT_IN
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of p itself."""
-        frame_checks.finite(gradient, layout)
+        frame_checks.check_finite(gradient, layout)
         magnitudes = np.abs(gradient)
         # in double precision: the sum of large magnitudes may be too large for a float32
         means = [magnitudes[part].mean(dtype=np.float64) for _, part in layout]
         return np.array(means, "<f4").tobytes(), signs.pack(gradient < 0)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, sign_frame = frame_checks.frames_of(frames, 2)
+        scale_frame, sign_frame = frame_checks.check_count(frames, 2)
         scales = frame_checks.scales(scale_frame, len(layout.variables))
         negative = signs.unpack(sign_frame, layout.size)
         values = np.empty(layout.size, np.float32)
         for (_, part), scale in zip(layout, scales, strict=True):
             values[part] = scale
-        signs.turn(values, negative)
+        signs.negate_where(values, negative)
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:

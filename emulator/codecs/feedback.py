@@ -12,15 +12,15 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Vector
 from . import frame_checks
-from .base import Codec, Encoder, EncoderContext, Forgetful
-from .decoded_frames import read
+from .base import Codec, Encoder, EncoderContext, StatelessCodec
+from .decoded_frames import decode_once
 
 
 @dataclass(frozen=True)
-class Plain:
+class StatelessEncoder:
     """Encode each gradient for itself."""
 
-    codec: Forgetful
+    codec: StatelessCodec
     layout: Layout
 
     def encode(self, gradient: Vector) -> Frames:
@@ -31,23 +31,23 @@ BUILT_IN = "it remembers by itself what it has not sent: leave error_feedback ou
 """Why there is none around a codec that has its own."""
 
 
-class Random(Protocol):
-    """A codec that needs no memory, but dice."""
+class RandomCodec(Protocol):
+    """A codec that needs no memory, but rng."""
 
-    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
+    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
         """As `Encoder.encode`; nothing is drawn for a gradient that is refused."""
 
 
 @dataclass(frozen=True)
-class Drawing:
-    """Encode each gradient for itself, by the worker's own dice."""
+class RandomEncoder:
+    """Encode each gradient for itself, by the worker's own rng."""
 
-    codec: Random
+    codec: RandomCodec
     layout: Layout
-    dice: np.random.Generator
+    rng: np.random.Generator
 
     def encode(self, gradient: Vector) -> Frames:
-        return self.codec.encode(gradient, self.layout, self.dice)
+        return self.codec.encode(gradient, self.layout, self.rng)
 
 
 class ErrorFeedback:
@@ -63,11 +63,11 @@ class ErrorFeedback:
         self.residual: Vector = np.zeros(layout.size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
-        frame_checks.fit(gradient, self._layout)
+        frame_checks.check_shape(gradient, self._layout)
         with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
             owed = gradient + self.residual
         frames = self._encoder.encode(owed)
-        sent = read(frames, self._codec, self._layout)
+        sent = decode_once(frames, self._codec, self._layout)
         if sent.indices is None:
             owed -= sent.values
         else:
@@ -77,14 +77,14 @@ class ErrorFeedback:
         return frames
 
 
-def encoder(codec: Codec, place: EncoderContext, error_feedback: bool) -> Encoder:
+def encoder(codec: Codec, context: EncoderContext, error_feedback: bool) -> Encoder:
     """A new encoder for one worker; ValueError if error feedback cannot go around the codec."""
-    started = codec.start(place)
+    started = codec.start(context)
     if not error_feedback:
         return started
     if reason := refusal(codec):
         raise ValueError(f"no error feedback goes around this codec: {reason}")
-    return ErrorFeedback(started, codec, place.layout)
+    return ErrorFeedback(started, codec, context.layout)
 
 
 def refusal(codec: Codec) -> str:

@@ -9,21 +9,21 @@ from ..vectors import Buffer, Frames, NotFinite, Vector
 _FLOAT = np.dtype("<f4")
 
 
-def fit(gradient: Vector, layout: Layout) -> None:
+def check_shape(gradient: Vector, layout: Layout) -> None:
     """ValueError unless the gradient is one float32 for each parameter."""
     if gradient.dtype != np.float32 or gradient.shape != (layout.size,):
         found = f"{gradient.dtype} of shape {gradient.shape}"
         raise ValueError(f"a gradient is float32 of shape ({layout.size},), not {found}")
 
 
-def finite(gradient: Vector, layout: Layout) -> None:
+def check_finite(gradient: Vector, layout: Layout) -> None:
     """As `fit`, and NotFinite unless every entry is."""
-    fit(gradient, layout)
+    check_shape(gradient, layout)
     if not np.isfinite(gradient).all():
-        raise not_finite(gradient, layout)
+        raise not_finite_error(gradient, layout)
 
 
-def not_finite(gradient: Vector, layout: Layout) -> NotFinite:
+def not_finite_error(gradient: Vector, layout: Layout) -> NotFinite:
     """The error for a gradient that holds a NaN or an infinity: it names the first variable."""
     for variable, place in layout:
         wrong = gradient[place][~np.isfinite(gradient[place])]
@@ -33,7 +33,7 @@ def not_finite(gradient: Vector, layout: Layout) -> NotFinite:
     raise AssertionError("every entry is finite")
 
 
-def frames_of(frames: Frames, expected: int) -> Frames:
+def check_count(frames: Frames, expected: int) -> Frames:
     """The frames, if they are as many as expected."""
     if len(frames) != expected:
         raise WireError(f"an encoded gradient of {len(frames)} frames, expected {expected}")

@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,12 @@ class OneBit:
     kind: Literal["onebit"] = "onebit"
     no_feedback: ClassVar[str] = BUILT_IN
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of the gradient with what was not sent before."""
-        frame_checks.finite(gradient, layout)
+        frame_checks.check_finite(gradient, layout)
         negative = gradient < 0
         lower, upper = np.minimum(gradient, 0), np.maximum(gradient, 0)
         means = []
@@ -44,7 +44,7 @@ class OneBit:
         return scales.tobytes(), signs.pack(negative)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, sign_frame = frame_checks.frames_of(frames, 2)
+        scale_frame, sign_frame = frame_checks.check_count(frames, 2)
         total = sum(columns for columns, _ in _columns(layout))
         below, above = frame_checks.scales(scale_frame, 2 * total).reshape(2, total)
         negative = signs.unpack(sign_frame, layout.size)

@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import bins, frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Drawing
+from .feedback import RandomEncoder
 
 _MOST = 127
 """Levels on either side of zero that fit into a byte with the sign."""
@@ -38,14 +38,14 @@ class QSGD:
         if self.bucket < 1:
             raise ValueError(f"bucket is {self.bucket}: write a number of entries from 1 up")
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Drawing(self, place.layout, place.dice)
+    def start(self, context: EncoderContext) -> Encoder:
+        return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        frame_checks.fit(gradient, layout)
+    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+        frame_checks.check_shape(gradient, layout)
         norms = self._norms(gradient)
         if not np.isfinite(norms).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         # any norm serves that no magnitude exceeds, so the largest float32 may stand for infinity
         norms = norms.clip(None, _LARGEST).astype("<f4")
         scaled = np.abs(gradient)
@@ -53,7 +53,7 @@ class QSGD:
         for which, buckets in bins.rows(scaled, self.bucket):
             buckets /= divisors[which, None]
         scaled *= np.float32(self.levels)
-        scaled += dice.random(layout.size, np.float32)
+        scaled += rng.random(layout.size, np.float32)
         # a sum may be rounded up to the next whole number
         levels = np.minimum(scaled, np.float32(self.levels)).astype(np.int8)
         levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))
@@ -61,7 +61,7 @@ class QSGD:
         return norms.tobytes(), radix_packing.pack(levels.view(np.uint8), self._base)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        norm_frame, level_frame = frame_checks.frames_of(frames, 2)
+        norm_frame, level_frame = frame_checks.check_count(frames, 2)
         norms = frame_checks.scales(norm_frame, bins.count(layout.size, self.bucket))
         codes = radix_packing.unpack(level_frame, layout.size, self._base)
         codes -= np.uint8(self.levels)

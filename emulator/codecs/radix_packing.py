@@ -14,7 +14,7 @@ _WORD = np.dtype("<u8")
 _LARGEST = np.iinfo(_WORD).max
 
 
-def a_word(base: int) -> int:
+def digits_per_word(base: int) -> int:
     """How many digits a word holds."""
     digits = 1
     while base ** (digits + 1) <= _LARGEST:
@@ -24,7 +24,7 @@ def a_word(base: int) -> int:
 
 def pack(digits: NDArray[np.uint8], base: int) -> bytes:
     """Whole words: the first of them all hold their first digits, then their second ones."""
-    words = np.zeros(-(-digits.size // a_word(base)), _WORD)
+    words = np.zeros(-(-digits.size // digits_per_word(base)), _WORD)
     for start in reversed(range(0, digits.size, words.size or 1)):
         place = digits[start : start + words.size]
         words *= np.uint64(base)
@@ -34,7 +34,7 @@ def pack(digits: NDArray[np.uint8], base: int) -> bytes:
 
 def unpack(frame: Buffer, count: int, base: int) -> NDArray[np.uint8]:
     """The `count` digits below `base`; a WireError if `pack` has not written the frame."""
-    size = -(-count // a_word(base))
+    size = -(-count // digits_per_word(base))
     if len(frame) != size * _WORD.itemsize:
         raise WireError(f"{len(frame)} bytes for {count} numbers of {base} levels")
     digits = np.empty(count, np.uint8)

@@ -12,7 +12,7 @@ from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Drawing
+from .feedback import RandomEncoder
 
 _SEED = 8
 
@@ -33,29 +33,29 @@ class RandomK:
     kind: Literal["randomk"] = "randomk"
 
     def __post_init__(self) -> None:
-        entry_counts.check(self.keep)
+        entry_counts.check_keep(self.keep)
 
     @property
     def no_feedback(self) -> str:
         """With it, each scaled entry would leave a residual many times its own size."""
         return "it would scale what is fed back: write unbiased: false" if self.unbiased else ""
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Drawing(self, place.layout, place.dice)
+    def start(self, context: EncoderContext) -> Encoder:
+        return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        frame_checks.finite(gradient, layout)
-        seed = dice.bytes(_SEED)
+    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+        frame_checks.check_finite(gradient, layout)
+        seed = rng.bytes(_SEED)
         values = gradient[self._drawn(seed, layout)]
         if self.unbiased:
             values = self._scaled(values, layout)
         return seed, values.astype("<f4", copy=False).tobytes()
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        seed, value_frame = frame_checks.frames_of(frames, 2)
+        seed, value_frame = frame_checks.check_count(frames, 2)
         if len(seed) != _SEED:
             raise WireError(f"a seed of {len(seed)} bytes, expected {_SEED}")
-        expected = sum(entry_counts.most(self.keep, layout))
+        expected = sum(entry_counts.per_variable(self.keep, layout))
         values = frame_checks.floats(value_frame, expected)
         if values.size != expected:
             raise WireError(f"{values.size} values, expected {expected}")
@@ -66,16 +66,16 @@ class RandomK:
         return ByteCount(values=len(values), indices=len(seed), headers=0)
 
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
-        dice = chance.stream(chance.random_k(seed))
-        most = entry_counts.most(self.keep, layout)
+        rng = chance.stream(chance.random_k(seed))
+        most = entry_counts.per_variable(self.keep, layout)
         drawn = [
-            np.sort(dice.choice(stop - start, entries, replace=False, shuffle=False)) + start
+            np.sort(rng.choice(stop - start, entries, replace=False, shuffle=False)) + start
             for (start, stop), entries in zip(layout.bounds, most, strict=True)
         ]
         return np.concatenate(drawn).astype(np.uint32)
 
     def _scaled(self, values: Vector, layout: Layout) -> Vector:
-        most = entry_counts.most(self.keep, layout)
+        most = entry_counts.per_variable(self.keep, layout)
         sizes = [variable.size for variable in layout.variables]
         factors = np.repeat(np.divide(sizes, most).astype(np.float32), most)
         with np.errstate(over="ignore"):

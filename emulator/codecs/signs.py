@@ -24,25 +24,25 @@ def unpack(frame: Buffer, size: int) -> NDArray[np.bool_]:
     return np.unpackbits(packed, count=size, bitorder="little").view(np.bool_)
 
 
-def pack_some(negative: NDArray[np.bool_]) -> bytes:
+def pack_terminated(negative: NDArray[np.bool_]) -> bytes:
     """As `pack`, with one more bit, which is set: how many there are can be read from it."""
     return pack(np.append(negative, True))
 
 
-def some(frame: Buffer) -> int:
+def terminated_count(frame: Buffer) -> int:
     """How many signs `pack_some` has packed; a WireError if they have no end."""
     if not len(frame) or not frame[-1]:
         raise WireError("signs have no end")
     return 8 * (len(frame) - 1) + frame[-1].bit_length() - 1
 
 
-def unpack_some(frame: Buffer) -> NDArray[np.bool_]:
+def unpack_terminated(frame: Buffer) -> NDArray[np.bool_]:
     """The signs that `pack_some` has packed."""
     packed = np.frombuffer(frame, np.uint8)
-    return np.unpackbits(packed, count=some(frame), bitorder="little").view(np.bool_)
+    return np.unpackbits(packed, count=terminated_count(frame), bitorder="little").view(np.bool_)
 
 
-def turn(values: Vector, negative: NDArray[np.bool_]) -> None:
+def negate_where(values: Vector, negative: NDArray[np.bool_]) -> None:
     """Put those below zero, in place, of values that are not yet."""
     # by their bits: a mask of negations takes twenty times as long
     values.view(np.uint32)[:] |= negative.astype(np.uint32) << _SIGN

@@ -9,7 +9,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, signs
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Plain
+from .feedback import StatelessEncoder
 
 
 @dataclass(frozen=True)
@@ -23,17 +23,17 @@ class SignSGD:
     kind: Literal["signsgd"] = "signsgd"
     no_feedback: ClassVar[str] = "what it sends has no scale: use ef-signsgd"
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Plain(self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return StatelessEncoder(self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        frame_checks.finite(gradient, layout)
+        frame_checks.check_finite(gradient, layout)
         return (signs.pack(gradient < 0),)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        (frame,) = frame_checks.frames_of(frames, 1)
+        (frame,) = frame_checks.check_count(frames, 1)
         values = np.ones(layout.size, np.float32)
-        signs.turn(values, signs.unpack(frame, layout.size))
+        signs.negate_where(values, signs.unpack(frame, layout.size))
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:

@@ -15,7 +15,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import frame_checks
 from .base import ByteCount
-from .decoded_frames import Told
+from .decoded_frames import DecodedFrames
 from .indices import CODINGS as INDEX_CODINGS
 from .indices import IndexCoding
 from .values import CODINGS as VALUE_CODINGS
@@ -45,7 +45,7 @@ class Sparse:
             chosen = chosen[kept]
         coded = INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
         # others lose something, which only decoding shows
-        return Told.of(coded, Gradient(worth, chosen)) if self.values == "f32" else coded
+        return DecodedFrames.pair(coded, Gradient(worth, chosen)) if self.values == "f32" else coded
 
     def decode(self, frames: Frames, layout: Layout, most: int | Sequence[int]) -> Gradient:
         """What the frames say; a WireError if `encode` cannot have written them.
@@ -53,7 +53,7 @@ class Sparse:
         `most` bounds the entries: in all, or those of each variable.
         """
         coding = VALUE_CODINGS[self.values]
-        coded, *worth = frame_checks.frames_of(frames, 1 + coding.FRAMES)
+        coded, *worth = frame_checks.check_count(frames, 1 + coding.FRAMES)
         entries = coding.entries(worth)
         limit = most if isinstance(most, int) else sum(most)
         if entries > limit:

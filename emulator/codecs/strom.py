@@ -11,11 +11,11 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import BUILT_IN, ErrorFeedback, Plain
+from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 from .indices import IndexCoding
 from .selection import reaching
 from .sparse import Sparse
-from .threshold import check
+from .threshold import check_threshold
 
 
 @dataclass(frozen=True)
@@ -33,21 +33,21 @@ class Strom:
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
-        check(self.threshold)
+        check_threshold(self.threshold)
         _ = self._sparse
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return ErrorFeedback(Plain(self, place.layout), self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Of the residual with the gradient in it."""
-        frame_checks.fit(gradient, layout)
+        frame_checks.check_shape(gradient, layout)
         # as bits, the next number is the next magnitude, and what is not finite exceeds them all
         above = self._tau.view(np.uint32) + np.uint32(1)
         chosen = reaching(gradient.view(np.uint32), above)
         values = gradient.take(chosen)
         if not np.isfinite(values).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         steps = np.copysign(self._tau, values)
         return self._sparse.encode(chosen, steps, layout)
 

@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Drawing
+from .feedback import RandomEncoder
 
 _LEVELS = 3
 
@@ -32,27 +32,27 @@ class TernGrad:
         if not 0 <= self.clip < float("inf"):
             raise ValueError(f"clip is {self.clip:g}: write a number of standard deviations, or 0")
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Drawing(self, place.layout, place.dice)
+    def start(self, context: EncoderContext) -> Encoder:
+        return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, dice: np.random.Generator) -> Frames:
-        frame_checks.fit(gradient, layout)
+    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+        frame_checks.check_shape(gradient, layout)
         magnitudes = np.abs(gradient)
         largest = np.array([magnitudes[part].max() for _, part in layout])
         if not np.isfinite(largest).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         scales = np.zeros(largest.size, "<f4")
         for number in np.flatnonzero(largest):
             part = slice(*layout.bounds[number])
             scales[number] = self._scale(gradient[part], largest[number])
             magnitudes[part] /= scales[number]
-        chosen = dice.random(layout.size, np.float32) < magnitudes
+        chosen = rng.random(layout.size, np.float32) < magnitudes
         # one level up, and two down again for what is below zero
         levels = np.uint8(1) + chosen - ((chosen & (gradient < 0)).view(np.uint8) << 1)
         return scales.tobytes(), radix_packing.pack(levels, _LEVELS)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        scale_frame, level_frame = frame_checks.frames_of(frames, 2)
+        scale_frame, level_frame = frame_checks.check_count(frames, 2)
         scales = frame_checks.scales(scale_frame, len(layout.variables))
         levels = radix_packing.unpack(level_frame, layout.size, _LEVELS).view(np.int8)
         values = np.empty(layout.size, np.float32)

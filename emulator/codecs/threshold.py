@@ -10,7 +10,7 @@ from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Plain
+from .feedback import StatelessEncoder
 from .indices import IndexCoding
 from .selection import reaching
 from .sparse import Sparse
@@ -30,19 +30,19 @@ class Threshold:
     kind: Literal["threshold"] = "threshold"
 
     def __post_init__(self) -> None:
-        check(self.threshold)
+        check_threshold(self.threshold)
         _ = self._sparse
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Plain(self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return StatelessEncoder(self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        frame_checks.fit(gradient, layout)
+        frame_checks.check_shape(gradient, layout)
         chosen = reaching(gradient.view(np.uint32), np.float32(self.threshold).view(np.uint32))
         values = gradient.take(chosen)
         # what is not finite reaches every threshold
         if not np.isfinite(values).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -56,7 +56,7 @@ class Threshold:
         return Sparse(self.indices, self.values)
 
 
-def check(threshold: float) -> None:
+def check_threshold(threshold: float) -> None:
     """A ValueError unless a float32 holds it, and it is above zero."""
     if not float(_FLOAT.tiny) <= threshold <= float(_FLOAT.max):
         raise ValueError(f"threshold is {threshold:g}: write a number above zero")

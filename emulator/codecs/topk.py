@@ -11,7 +11,7 @@ from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
-from .feedback import Plain
+from .feedback import StatelessEncoder
 from .indices import IndexCoding
 from .selection import largest
 from .sparse import Sparse
@@ -36,21 +36,21 @@ class TopK:
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:
-        entry_counts.check(self.keep)
+        entry_counts.check_keep(self.keep)
         if self.scope not in SCOPES:
             raise ValueError(f"scope {self.scope!r} is not {' or '.join(SCOPES)}")
         _ = self._sparse
 
-    def start(self, place: EncoderContext) -> Encoder:
-        return Plain(self, place.layout)
+    def start(self, context: EncoderContext) -> Encoder:
+        return StatelessEncoder(self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        frame_checks.fit(gradient, layout)
+        frame_checks.check_shape(gradient, layout)
         chosen = self._chosen(gradient, layout)
         values = gradient.take(chosen)
         # the chosen entries are the largest, and anything not finite counts as largest of all
         if not np.isfinite(values).all():
-            raise frame_checks.not_finite(gradient, layout)
+            raise frame_checks.not_finite_error(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -82,4 +82,4 @@ class TopK:
 
 @lru_cache(maxsize=64)
 def _most(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
-    return entry_counts.floors(keep, (stop - start for start, stop in bounds))
+    return entry_counts.for_sizes(keep, (stop - start for start, stop in bounds))

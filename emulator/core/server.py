@@ -102,7 +102,7 @@ class ParameterServer:
         self._missing = self._members()
         self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
-        self._turn = synchronizer.turn  # when all of them were last looked at
+        self._releases = synchronizer.releases  # when all of them were last looked at
         self._working = Working()
         self._evaluations = Evaluations(every, parameters.theta.nbytes)
         self._evaluated: Snapshot | None = None  # what the evaluator was sent and has not scored
@@ -320,10 +320,10 @@ class ParameterServer:
 
     def _advanced(self, now: float) -> Replies:
         """Answer those that need wait no longer: workers for the next turn, or all for the end."""
-        if self._turn == self._synchronizer.turn and not self.ended:
+        if self._releases == self._synchronizer.releases and not self.ended:
             evaluator = self._parked.get(self._evaluator or "")
             return self._release([evaluator], now) if evaluator else []
-        self._turn = self._synchronizer.turn
+        self._releases = self._synchronizer.releases
         return self._release(list(self._parked.values()), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..did_you_mean import meant
+from ..did_you_mean import suggestion
 from ..models.task import Task
 
 SETS = ("train", "test")
@@ -92,4 +92,4 @@ def find(name: str) -> Description:
     """The data set of that name; a ValueError says which there are and which was meant."""
     if name in DATASETS:
         return DATASETS[name]
-    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{meant(name, DATASETS)}")
+    raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{suggestion(name, DATASETS)}")

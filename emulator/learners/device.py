@@ -7,7 +7,7 @@ from ..vectors import Vector
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
 from .local_steps import descend, draw, per_epoch
-from .local_training import Local
+from .local_training import LocalTraining
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and more memory."""
@@ -16,7 +16,7 @@ FEW = 32
 """Examples that TensorFlow's graph is prepared with, at most: a device that has no memory for its
 batch says hello all the same, and the run goes on without it."""
 
-_ONE = Local(rate=1.0)
+_ONE = LocalTraining(rate=1.0)
 """One step, in whose gradient the rate has no part."""
 
 
@@ -24,7 +24,7 @@ class DeviceLearner:
     """A Learner: gradients of the exported model on mini-batches of the shard."""
 
     def __init__(
-        self, graph: Path, data: Path, *, batch_size: int, stream: str, local: Local = _ONE
+        self, graph: Path, data: Path, *, batch_size: int, stream: str, local: LocalTraining = _ONE
     ) -> None:
         """Both folders are only read. `stream` names the draws that order the batches; `local` says
         how many of them a gradient is the sum of. Takes as long as a gradient or several: what

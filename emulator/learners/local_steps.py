@@ -13,20 +13,20 @@ from numpy.typing import NDArray
 
 from ..vectors import Vector
 from .batches import Batches
-from .local_training import Local
+from .local_training import LocalTraining
 
 Drawn = list[NDArray[np.integer[Any]]]
 Ts = TypeVarTuple("Ts")
 
 
-def draw(batches: Batches, local: Local) -> Drawn:
+def draw(batches: Batches, local: LocalTraining) -> Drawn:
     """The numbers of the examples in each of the next mini-batches."""
     if local.epochs:
         return [batch for _ in range(local.epochs) for batch in batches.one_pass()]
     return [batches.draw() for _ in range(local.steps)]
 
 
-def per_epoch(batches: Batches, local: Local) -> int:
+def per_epoch(batches: Batches, local: LocalTraining) -> int:
     """Updates that a device makes while it goes once through its data, at least one."""
     return 1 if local.epochs else max(1, batches.per_epoch // local.steps)
 

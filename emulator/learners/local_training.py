@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Local:
+class LocalTraining:
     """So many mini-batches of SGD; or, if there are any, so many epochs over the device's data."""
 
     rate: float

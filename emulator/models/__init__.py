@@ -1,6 +1,6 @@
 """The model zoo: one file a model, each small enough to train on a phone."""
 
-from ..did_you_mean import meant
+from ..did_you_mean import suggestion
 from .base import Model
 from .char_lstm import CHAR_LSTM
 from .digits_mlp import DIGITS_MLP
@@ -16,7 +16,7 @@ def find(name: str) -> Model:
     """The model of that name; a ValueError says which there are and which was meant."""
     if name in MODELS:
         return MODELS[name]
-    raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{meant(name, MODELS)}")
+    raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{suggestion(name, MODELS)}")
 
 
 __all__ = ["MODELS", "Model", "find"]

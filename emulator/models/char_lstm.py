@@ -15,7 +15,7 @@ from ..layout import Layout, Variable
 from .base import Model
 from .draws import glorot_uniform
 from .layers import dense, lstm
-from .recurrence import remembered
+from .recurrence import lstm_outputs
 from .task import Task
 
 LENGTH, ALPHABET = 50, 32
@@ -43,7 +43,7 @@ def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
     *lstms, weights, bias = variables
     x = tf.one_hot(tf.cast(tf.transpose(x), tf.int32), ALPHABET)  # [length, batch, alphabet]
     for entering, recurrent, offset in zip(lstms[::3], lstms[1::3], lstms[2::3], strict=True):
-        x = remembered(tf, _per_character(tf, x, entering) + offset, recurrent)
+        x = lstm_outputs(tf, _per_character(tf, x, entering) + offset, recurrent)
     logits = _per_character(tf, x, weights) + bias
     return tf.transpose(logits, [1, 0, 2])
 

@@ -7,7 +7,7 @@ does its one operation for it all; here it is one product, which takes less time
 from typing import Any
 
 
-def remembered(tf: Any, entered: Any, recurrent: Any) -> Any:
+def lstm_outputs(tf: Any, entered: Any, recurrent: Any) -> Any:
     """The outputs [length, batch, units], from an empty memory on.
 
     `entered` [length, batch, 4 · units] is what the inputs and the bias put into the gates: input,

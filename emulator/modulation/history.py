@@ -98,7 +98,7 @@ class _Segment:
         return _Segment(self.first, self.tally, log, [*self.marks[:-1], *marks])
 
 
-def _of(tally: NDArray[np.uint16], asked: NDArray[np.intp] | None) -> NDArray[np.uint16]:
+def _select(tally: NDArray[np.uint16], asked: NDArray[np.intp] | None) -> NDArray[np.uint16]:
     return tally if asked is None else tally.take(asked)
 
 
@@ -149,9 +149,9 @@ class History:
         following = None if then is last else self._segments[at + 1]
         if following is None or following.first != then.now or before.size <= after.size:
             # of what is too large for the log, nothing is on either side
-            touched = _of(self._tally, asked) - _of(then.tally, asked)
+            touched = _select(self._tally, asked) - _select(then.tally, asked)
             return everything + touched - self._count(before, asked)
-        touched = _of(self._tally, asked) - _of(following.tally, asked)
+        touched = _select(self._tally, asked) - _select(following.tally, asked)
         return everything + touched + self._count(after, asked)
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from ..core.heartbeat import Heartbeat
-from ..learners.local_training import Local
+from ..learners.local_training import LocalTraining
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 
@@ -61,7 +61,7 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     error_feedback: bool
     workers: int
     """Devices in the whole fleet."""
-    local: Local = Local(rate=1.0)
+    local: LocalTraining = LocalTraining(rate=1.0)
     """How far it trains alone."""
     hazards: list[Plain] = []
     """Faults that strike by iteration."""

@@ -58,7 +58,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             peer,
             hold=_hold(node, part.connection, incarnation),
             learner=learner,
-            holder=None if pull == pulls.WholeModel() else pulls.Holder(pull.values, layout),
+            holder=None if pull == pulls.WholeModel() else pulls.HeldModel(pull.values, layout),
             strike=_striker(node, part, incarnation),
         )
 

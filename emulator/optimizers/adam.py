@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import SWEEP, Modulated, mean, sweep
+from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
 
 _BLOCK = 1 << 14
 """Parameters that are moved at once: what a step needs of them stays in a core's cache."""
@@ -33,11 +33,11 @@ class Adam:
         if not 1e-30 <= self.epsilon <= 1:
             raise ValueError(f"epsilon is {self.epsilon:g}: it lies between 1e-30 and 1")
 
-    def start(self, size: int, rate: float) -> "Paced":
-        return Paced(self, size, rate)
+    def start(self, size: int, rate: float) -> "AdamDescent":
+        return AdamDescent(self, size, rate)
 
 
-class Paced:
+class AdamDescent:
     """The two moments, and how many steps they hold."""
 
     everywhere = True
@@ -64,8 +64,8 @@ class Paced:
         rate = np.float32(self._rate / (1 - one**self._steps))
         for block in self._blocks:
             self._move(theta[block], self._first[block], self._second[block], unbiased, rate)
-        if self._steps % SWEEP == 0:
-            sweep(self._first, self._second)
+        if self._steps % FLUSH_EVERY == 0:
+            flush_tiny(self._first, self._second)
 
     def _move(
         self, theta: Vector, first: Vector, second: Vector, unbiased: np.float32, rate: np.float32

@@ -10,7 +10,7 @@ from ..vectors import Gradient, Vector
 TINY = np.float32(1e-30)
 """What decays below it is as good as nothing: no float32 that a model holds would feel it."""
 
-SWEEP = 64
+FLUSH_EVERY = 64
 """Steps between two times that what is tiny is made zero."""
 
 
@@ -52,7 +52,7 @@ def mean(gradients: Sequence[Modulated], size: int) -> Gradient:
     return Gradient(total)
 
 
-def sweep(*vectors: Vector) -> None:
+def flush_tiny(*vectors: Vector) -> None:
     """Make zero what has decayed to almost that.
 
     float32 would stop at its smallest denormal, with which some processors compute a hundred

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import SWEEP, Modulated, mean, sweep
+from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,11 @@ class Momentum:
         if not -1 < self.momentum < 1:
             raise ValueError(f"momentum is {self.momentum:g}: it lies between -1 and 1")
 
-    def start(self, size: int, rate: float) -> "Rolling":
-        return Rolling(size, rate, self.momentum)
+    def start(self, size: int, rate: float) -> "MomentumDescent":
+        return MomentumDescent(size, rate, self.momentum)
 
 
-class Rolling:
+class MomentumDescent:
     """Keeps α · u, which is what θ moves by."""
 
     everywhere = True
@@ -45,5 +45,5 @@ class Rolling:
         speed[where] += self._rate * gradient.values
         theta -= speed
         self._steps += 1
-        if self._steps % SWEEP == 0:
-            sweep(speed)
+        if self._steps % FLUSH_EVERY == 0:
+            flush_tiny(speed)

@@ -16,11 +16,11 @@ class SGD:
 
     kind: Literal["sgd"] = "sgd"
 
-    def start(self, size: int, rate: float) -> "Downhill":
-        return Downhill(rate)
+    def start(self, size: int, rate: float) -> "SGDDescent":
+        return SGDDescent(rate)
 
 
-class Downhill:
+class SGDDescent:
     """Remembers nothing."""
 
     everywhere = False

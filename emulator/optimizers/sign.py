@@ -20,11 +20,11 @@ class Sign:
 
     kind: Literal["sign"] = "sign"
 
-    def start(self, size: int, rate: float) -> "Elected":
-        return Elected(rate)
+    def start(self, size: int, rate: float) -> "SignDescent":
+        return SignDescent(rate)
 
 
-class Elected:
+class SignDescent:
     """Remembers nothing. A gradient has one vote: shares and divisors do not count."""
 
     everywhere = True

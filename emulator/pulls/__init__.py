@@ -7,7 +7,7 @@ from .. import plugins
 from ..plugins import plain
 from .base import EncodedModel, Pulls
 from .delta import Delta
-from .holder import Holder
+from .held_model import HeldModel
 from .whole_model import WholeModel
 
 AnyPull: TypeAlias = WholeModel | Delta
@@ -19,4 +19,4 @@ def make(description: Mapping[str, Any]) -> AnyPull:
     return pull
 
 
-__all__ = ["AnyPull", "Delta", "EncodedModel", "Holder", "Pulls", "WholeModel", "make", "plain"]
+__all__ = ["AnyPull", "Delta", "EncodedModel", "HeldModel", "Pulls", "WholeModel", "make", "plain"]

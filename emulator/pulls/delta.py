@@ -11,7 +11,7 @@ from . import floats
 from .base import EncodedModel, Pulls
 from .changes import Changes
 from .floats import Values
-from .whole_model import Whole
+from .whole_model import WholeModelPulls
 
 INDICES = CODINGS["auto"]
 
@@ -31,15 +31,15 @@ class Delta:
         floats.check(self.values)
 
     def start(self, layout: Layout, version: int = 0) -> Pulls:
-        return Patches(self.values, layout, version)
+        return DeltaPulls(self.values, layout, version)
 
 
-class Patches:
+class DeltaPulls:
     """Pulls that know what the latest updates held."""
 
     def __init__(self, values: Values, layout: Layout, version: int) -> None:
         self._values: Values = values
-        self._whole = Whole(values)
+        self._whole = WholeModelPulls(values)
         self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
         self._coded: dict[int, EncodedModel | None] = {}  # by what is held, of the present version
@@ -66,7 +66,7 @@ class Patches:
             return None
         frames = (
             INDICES.encode(changed, self._layout),
-            floats.coded(theta[changed], self._values),
+            floats.encode(theta[changed], self._values),
         )
         smaller = sum(map(len, frames)) < self._size * floats.width(self._values)
         return EncodedModel(frames, held) if smaller else None

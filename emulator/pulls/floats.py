@@ -23,14 +23,14 @@ def width(values: Values) -> int:
     return _TYPES[values].itemsize
 
 
-def coded(theta: Vector, values: Values) -> bytes:
+def encode(theta: Vector, values: Values) -> bytes:
     """In half precision to the nearest, and what is too large as the largest there is."""
     if values == "f16":
         theta = theta.clip(-_LARGEST, _LARGEST)
     return theta.astype(_TYPES[values], copy=False).tobytes()
 
 
-def read(frame: Buffer, values: Values, entries: int) -> Vector:
+def decode(frame: Buffer, values: Values, entries: int) -> Vector:
     """`entries` parameters as float32; a WireError if the frame holds another number of them."""
     expected = entries * width(values)
     if len(frame) != expected:
@@ -40,6 +40,6 @@ def read(frame: Buffer, values: Values, entries: int) -> Vector:
 
 def rounded(theta: Vector, values: Values) -> Vector:
     """As whoever reads what `coded` wrote will hold it; read-only."""
-    read_back = read(coded(theta, values), values, theta.size)
+    read_back = decode(encode(theta, values), values, theta.size)
     read_back.flags.writeable = False
     return read_back

@@ -8,7 +8,7 @@ from . import floats
 from .floats import Values
 
 
-class Holder:
+class HeldModel:
     """For one incarnation of a worker: it begins with nothing."""
 
     def __init__(self, values: Values, layout: Layout) -> None:
@@ -18,7 +18,7 @@ class Holder:
         self.version: int | None = None
         """What it holds; None: nothing yet."""
 
-    def keep(self, version: int, theta: Vector) -> Vector:
+    def store(self, version: int, theta: Vector) -> Vector:
         """A model that travelled as it is; a copy of it is held, and returned."""
         self._theta, self.version = theta.copy(), version
         return self._theta
@@ -27,7 +27,7 @@ class Holder:
         """Hold nothing, so that the next model is whole."""
         self._theta = self.version = None
 
-    def take(self, version: int, frames: Frames, base: int | None) -> Vector:
+    def decode(self, version: int, frames: Frames, base: int | None) -> Vector:
         """The model at `version`, from what came of it; `base` None: all of it did.
 
         A WireError if it is no patch to what is held, or not of the model's size; then what is
@@ -35,7 +35,7 @@ class Holder:
         """
         if base is None:
             (frame,) = frames
-            theta = floats.read(frame, self._values, self._size)
+            theta = floats.decode(frame, self._values, self._size)
         else:
             theta = self._patched(frames, base)
         self._theta, self.version = theta, version
@@ -49,5 +49,5 @@ class Holder:
         if rest or entries > self._size:
             raise WireError(f"{len(values)} bytes of {self._size} parameters at most")
         changed = CODINGS["auto"].decode(coded, entries, self._layout)
-        self._theta[changed] = floats.read(values, self._values, entries)
+        self._theta[changed] = floats.decode(values, self._values, entries)
         return self._theta

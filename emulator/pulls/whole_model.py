@@ -22,10 +22,10 @@ class WholeModel:
         floats.check(self.values)
 
     def start(self, layout: Layout, version: int = 0) -> Pulls:
-        return Whole(self.values)
+        return WholeModelPulls(self.values)
 
 
-class Whole:
+class WholeModelPulls:
     """Pulls that keep nothing but the model that was coded last."""
 
     def __init__(self, values: Values) -> None:
@@ -40,7 +40,7 @@ class Whole:
         if self._values == "f32":
             return None
         if self._coded is None:
-            self._coded = EncodedModel((floats.coded(theta, self._values),))
+            self._coded = EncodedModel((floats.encode(theta, self._values),))
         return self._coded
 
     def rounded(self, theta: Vector) -> Vector | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..did_you_mean import meant
+from ..did_you_mean import suggestion
 from ..errors import EmulatorError, HostError
 from ..machine import lock
 
@@ -134,4 +134,4 @@ def _id(path: Path) -> str:
 
 def _meant(name: str, known: list[Path]) -> str:
     words = {word for path in known for word in (path.parent.name, path.name, _id(path))}
-    return meant(name, sorted(words))
+    return suggestion(name, sorted(words))

@@ -15,12 +15,12 @@ from ..codecs import AnyCodec
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
 from ..faults import FAULTS, Aimed, scheduled
-from ..learners.local_training import Local
+from ..learners.local_training import LocalTraining
 from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..pulls import AnyPull, WholeModel
-from ..synchronization import AnySynchronization, Asynchronous, local
+from ..synchronization import AnySynchronization, Asynchronous, local_training
 from ..units import Fraction
 from ..world.laws import Law
 from ..world.link import Link
@@ -85,9 +85,9 @@ class TrainingSection(Section):
         return ", ".join([*named, *([] if said else [self.optimizer.kind])])
 
     @property
-    def local(self) -> Local:
+    def local(self) -> LocalTraining:
         """How far a device trains between a model and its update."""
-        return local(self.synchronization, self.learning_rate)
+        return local_training(self.synchronization, self.learning_rate)
 
 
 class EvaluateSection(Section):

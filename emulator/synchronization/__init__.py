@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from .. import plugins
-from ..learners.local_training import Local
+from ..learners.local_training import LocalTraining
 from ..plugins import plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier
@@ -23,13 +23,13 @@ def make(description: Mapping[str, Any]) -> AnySynchronization:
     return synchronization
 
 
-def local(synchronization: AnySynchronization, rate: float) -> Local:
+def local_training(synchronization: AnySynchronization, rate: float) -> LocalTraining:
     """What a device does between a model and its update, where the server's rate is `rate`."""
     match synchronization:
         case FedAvg() | LocalSGD():
-            return synchronization.local(rate)
+            return synchronization.local_training(rate)
         case _:
-            return Local(rate)
+            return LocalTraining(rate)
 
 
 __all__ = [
@@ -38,12 +38,12 @@ __all__ = [
     "Barrier",
     "Bounded",
     "FedAvg",
-    "Local",
     "LocalSGD",
+    "LocalTraining",
     "Softsync",
     "Synchronization",
     "Synchronizer",
-    "local",
+    "local_training",
     "make",
     "plain",
 ]

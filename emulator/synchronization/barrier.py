@@ -48,7 +48,7 @@ class Lockstep(Generic[A]):
         self._given_up: set[str] = set()
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
-        self.turn = 0
+        self.releases = 0
 
     def begin(self, now: float) -> None:
         pass
@@ -89,5 +89,5 @@ class Lockstep(Generic[A]):
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
         self._deadline = None
-        self.turn += 1
+        self.releases += 1
         return arrivals

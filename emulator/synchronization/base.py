@@ -14,7 +14,7 @@ class Synchronizer(Protocol[A]):
     """
 
     @property
-    def turn(self) -> int:
+    def releases(self) -> int:
         """Rises whenever somebody who was held may be so no longer."""
 
     @property

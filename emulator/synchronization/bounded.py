@@ -51,7 +51,7 @@ class Clocks(Generic[A]):
         self._slowest = 0
         self._deadline: float | None = None  # while somebody waits
         self._heard: set[str] = set()  # since somebody waits
-        self.turn = 0
+        self.releases = 0
 
     def begin(self, now: float) -> None:
         pass
@@ -106,4 +106,4 @@ class Clocks(Generic[A]):
             self._slowest += 1
         self._deadline = None
         self._heard.clear()
-        self.turn += 1
+        self.releases += 1

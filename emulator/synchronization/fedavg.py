@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..learners.local_training import Local
+from ..learners.local_training import LocalTraining
 from ..units import Fraction, Seconds
 from .base import check_patience
-from .rounds import Rounds, drawn
+from .rounds import Rounds, clients_per_round
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class FedAvg:
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> "Rounds[Any]":
-        clients = drawn(self.clients, len(members))
+        clients = clients_per_round(self.clients, len(members))
         return Rounds(members, clients, self.patience, seed, examples)
 
-    def local(self, rate: float) -> Local:
+    def local_training(self, rate: float) -> LocalTraining:
         """What a device does; `rate` is the server's."""
-        return Local(self.local_rate or rate, epochs=self.epochs)
+        return LocalTraining(self.local_rate or rate, epochs=self.epochs)
 
 
 def check_clients(share: float, rate: float | None) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..learners.local_training import Local
+from ..learners.local_training import LocalTraining
 from ..units import Fraction, Seconds
 from .base import check_patience
 from .fedavg import check_clients
-from .rounds import Rounds, drawn
+from .rounds import Rounds, clients_per_round
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,9 @@ class LocalSGD:
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> "Rounds[Any]":
-        clients = drawn(self.clients, len(members))
+        clients = clients_per_round(self.clients, len(members))
         return Rounds(members, clients, self.patience, seed)
 
-    def local(self, rate: float) -> Local:
+    def local_training(self, rate: float) -> LocalTraining:
         """What a device does; `rate` is the server's."""
-        return Local(self.local_rate or rate, steps=self.steps)
+        return LocalTraining(self.local_rate or rate, steps=self.steps)

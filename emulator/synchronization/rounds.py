@@ -14,7 +14,7 @@ from ..errors import WireError
 from .base import A
 
 
-def drawn(share: float, members: int) -> int:
+def clients_per_round(share: float, members: int) -> int:
     """max(⌊C · K⌋, 1), as McMahan et al. (2017) have it."""
     # in decimal: in binary 0.07 · 100 is below 7
     return max(1, int(Decimal(repr(float(share))) * members))
@@ -40,7 +40,7 @@ class Rounds(Generic[A]):
         self._members = sorted(members)
         self._clients, self._patience, self._seed = clients, patience, seed
         self.weights = weights
-        self.turn = 0
+        self.releases = 0
         self._given_up: set[str] = set()
         self._deadline: float | None = None
         self._arrivals: dict[str, A] = {}
@@ -87,7 +87,7 @@ class Rounds(Generic[A]):
         self._arrivals.clear()
         if arrivals:  # else there is no step, and the model stays current
             self._training.clear()
-        self.turn += 1
+        self.releases += 1
         self._draw()
         self._deadline = now + self._patience
         return arrivals
@@ -96,7 +96,7 @@ class Rounds(Generic[A]):
         """So many of the live, and those that were given up and drawn on the way to them."""
         self._drawn: set[str] = set()
         self._awaited: set[str] = set()
-        order = chance.stream(chance.clients(self._seed, self.turn)).permutation(len(self._members))
+        order = chance.stream(chance.clients(self._seed, self.releases)).permutation(len(self._members))
         for index in order.tolist():
             if len(self._awaited) == self._clients:
                 return

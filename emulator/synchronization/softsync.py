@@ -33,7 +33,7 @@ class Softsync:
 class Collecting(Generic[A]):
     """The gradients of the next step, so far; several may be of one worker."""
 
-    turn = 0
+    releases = 0
     weights = None
 
     def __init__(self, needed: int) -> None:

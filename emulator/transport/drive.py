@@ -12,7 +12,7 @@ from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
-from ..pulls import Holder
+from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..units import Seconds
 from .peer import Peer
@@ -88,7 +88,7 @@ def tell(
     hold: Held | None = None,
     learner: Learner | None = None,
     evaluator: Evaluator | None = None,
-    holder: Holder | None = None,
+    holder: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
     strike: Callable[[], None] = lambda: None,
 ) -> None:
@@ -124,13 +124,13 @@ def tell(
         return
 
 
-def _held(came: ModelReply | Patch, holder: Holder) -> ModelReply | None:
+def _held(came: ModelReply | Patch, holder: HeldModel) -> ModelReply | None:
     """The model; None if it is none, or a patch to another: then it is asked for anew, whole."""
     try:
         if isinstance(came, ModelReply):
-            theta = holder.keep(came.version, came.theta)
+            theta = holder.store(came.version, came.theta)
         else:
-            theta = holder.take(came.version, came.frames, came.base)
+            theta = holder.decode(came.version, came.frames, came.base)
     except WireError:
         holder.forget()
         return None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from emulator import datasets, models
-from emulator.codecs.decoded_frames import read
+from emulator.codecs.decoded_frames import decode_once
 from emulator.core.parameters import Parameters
 from emulator.learners.export import exported
 from emulator.learners.graph import GraphLearner
@@ -79,7 +79,7 @@ def _works(devices: int) -> dict[str, Callable[[], Any]]:
 
     def update() -> None:
         frames, version = waiting.popleft()
-        state.apply([(read(frames, codec, layout), version)])
+        state.apply([(decode_once(frames, codec, layout), version)])
         waiting.append(foresee())
         state.forget(waiting[0][1])
 

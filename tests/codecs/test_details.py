@@ -163,9 +163,12 @@ def test_terngrad_does_not_clip_what_is_all_alike() -> None:
 def test_digits_are_exact(numbers: list[int], base: int) -> None:
     some = np.array([number % base for number in numbers], np.uint8)
     frame = radix_packing.pack(some, base)
-    assert len(frame) == 8 * -(-some.size // radix_packing.a_word(base))
+    assert len(frame) == 8 * -(-some.size // radix_packing.digits_per_word(base))
     assert np.array_equal(radix_packing.unpack(frame, some.size, base), some)
-    for size in (some.size + radix_packing.a_word(base), some.size - radix_packing.a_word(base)):
+    for size in (
+        some.size + radix_packing.digits_per_word(base),
+        some.size - radix_packing.digits_per_word(base),
+    ):
         if size >= 0:
             with pytest.raises(WireError):
                 radix_packing.unpack(frame, size, base)
@@ -173,7 +176,7 @@ def test_digits_are_exact(numbers: list[int], base: int) -> None:
 
 @pytest.mark.parametrize(("base", "each"), [(3, 40), (9, 20), (33, 12), (129, 9)])
 def test_a_word_is_full(base: int, each: int) -> None:
-    assert radix_packing.a_word(base) == each
+    assert radix_packing.digits_per_word(base) == each
     frame = radix_packing.pack(np.full(each, base - 1, np.uint8), base)
     assert int.from_bytes(frame, "little") == base**each - 1
     with pytest.raises(WireError, match="more than its numbers"):
@@ -186,7 +189,7 @@ def test_a_word_is_full(base: int, each: int) -> None:
 def test_signs_are_exact(flags: list[bool]) -> None:
     negative = np.array(flags, np.bool_)
     assert signs.unpack(signs.pack(negative), negative.size).tolist() == flags
-    assert signs.unpack_some(signs.pack_some(negative)).tolist() == flags
+    assert signs.unpack_terminated(signs.pack_terminated(negative)).tolist() == flags
 
 
 def test_signs_that_lie() -> None:
@@ -194,7 +197,7 @@ def test_signs_that_lie() -> None:
         signs.unpack(b"\x08", 3)
     for frame in (b"", b"\x01\x00"):
         with pytest.raises(WireError, match="no end"):
-            signs.unpack_some(frame)
+            signs.unpack_terminated(frame)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis.extra.numpy import arrays
 
 from emulator import codecs
 from emulator.codecs import encoder, refusal
-from emulator.codecs.decoded_frames import read
+from emulator.codecs.decoded_frames import decode_once
 from emulator.core import wire
 from emulator.core.messages import Update
 from emulator.errors import WireError
@@ -97,7 +97,7 @@ def test_every_byte_is_accounted_for(row: Row, data: st.DataObject, shape: Layou
     views = [memoryview(bytes(frame)) for frame in frames]
     assert row.codec.count(views) == count
     again = row.codec.decode(views, shape)
-    for one in (again, read(frames, row.codec, shape)):
+    for one in (again, decode_once(frames, row.codec, shape)):
         assert spread(one, shape.size).tobytes() == spread(said, shape.size).tobytes()
         assert len(one.values) == len(said.values)
 

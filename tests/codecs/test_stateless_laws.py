@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from emulator import codecs
 from emulator.codecs import Codec, Dense, TopK
-from emulator.codecs.decoded_frames import read
+from emulator.codecs.decoded_frames import decode_once
 from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.units import Fraction
@@ -35,7 +35,7 @@ def test_frames_say_what_the_paper_says(
     assert said.indices is None or said.indices.dtype == np.uint32
     assert sum(codec.count(frames)) == sum(map(len, frames))
     assert codec.encode(gradient, shape) == frames
-    assert_the_same(read(frames, codec, shape), said)
+    assert_the_same(decode_once(frames, codec, shape), said)
 
 
 def assert_the_same(one: Gradient, other: Gradient) -> None:
@@ -51,7 +51,7 @@ def test_what_is_written_as_it_is_need_not_be_decoded() -> None:
     codec, never = TopK(Fraction(0.1)), Mock(side_effect=AssertionError)
     frames = codec.encode(np.arange(100, dtype=np.float32), layout(100))
     with patch.object(TopK, "decode", never):
-        assert read(frames, codec, layout(100)).values.size == 10
+        assert decode_once(frames, codec, layout(100)).values.size == 10
 
 
 @pytest.mark.parametrize("codec", CODECS)

@@ -11,7 +11,7 @@ from emulator.core.messages import Begin, Bye, Hello, ModelReply, Patch, Score, 
 from emulator.core.server import GATHERING
 from emulator.errors import WireError
 from emulator.modulation import PerParameter, history
-from emulator.pulls import Delta, Holder
+from emulator.pulls import Delta, HeldModel
 from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
 from tests.fakes.server_world import LAYOUT, WORKERS, World
@@ -101,11 +101,11 @@ def test_a_patch_costs_no_copy_of_the_model(values):
     """However many are answered, the next step changes the model where it lies."""
     world = World(codec=TopK(keep=Fraction(0.1)), pulls=Delta(values).start(LAYOUT))
     world.begin()
-    holders = {node: Holder(values, LAYOUT) for node in WORKERS}
+    holders = {node: HeldModel(values, LAYOUT) for node in WORKERS}
     for node in WORKERS:
         ((_, whole),) = world.pull(node)
         frames = (whole.theta.tobytes(),) if values == "f32" else whole.frames
-        holders[node].take(0, frames, None)
+        holders[node].decode(0, frames, None)
     world.ramp("c", 0)  # copies what is lent as a whole
     model = world.server.parameters
     where = model.theta
@@ -113,7 +113,7 @@ def test_a_patch_costs_no_copy_of_the_model(values):
         for node in WORKERS:
             ((_, patch),) = world.pull(node, held=holders[node].version)
             assert isinstance(patch, Patch)
-            held = holders[node].take(patch.version, patch.frames, patch.base)
+            held = holders[node].decode(patch.version, patch.frames, patch.base)
             expected = where if values == "f32" else where.astype("f2").astype("f4")
             assert held.tobytes() == expected.tobytes()
         world.ramp("a", model.version, turn)

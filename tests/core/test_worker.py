@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from emulator.codecs import Dense, ErrorFeedback, Plain, TopK
+from emulator.codecs import Dense, ErrorFeedback, StatelessEncoder, TopK
 from emulator.core import wire
 from emulator.core.evaluator import evaluator
 from emulator.core.messages import Begin, Bye, Diverged, Hello, ModelReply, Pull, Score, Update
@@ -19,9 +19,9 @@ PATIENCE = 5.0
 
 
 ENCODERS = {
-    "dense": Plain(Dense(), LAYOUT),
-    "topk": Plain(TopK(keep=0.5), LAYOUT),
-    "feedback": ErrorFeedback(Plain(TopK(keep=0.5), LAYOUT), TopK(keep=0.5), LAYOUT),
+    "dense": StatelessEncoder(Dense(), LAYOUT),
+    "topk": StatelessEncoder(TopK(keep=0.5), LAYOUT),
+    "feedback": ErrorFeedback(StatelessEncoder(TopK(keep=0.5), LAYOUT), TopK(keep=0.5), LAYOUT),
 }
 
 

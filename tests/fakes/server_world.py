@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 
-from emulator.codecs import Dense, Plain
+from emulator.codecs import Dense, StatelessEncoder
 from emulator.core.messages import Hello, Pull, Score, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
@@ -53,13 +53,13 @@ class World:
 
     def push(self, node, version, now=110.0, value=1.0):
         gradient = np.full(40, value, np.float32)
-        frames = Plain(self.codec, LAYOUT).encode(gradient)
+        frames = StatelessEncoder(self.codec, LAYOUT).encode(gradient)
         return self.server.receive(Update(node, version, 0.5, 0.01, frames), now)
 
     def ramp(self, node, version, shift=0):
         """Push a gradient of which a sparse codec takes four neighbours."""
         gradient = np.roll(np.arange(40, dtype=np.float32) / 3, 7 * shift)
-        frames = Plain(self.codec, LAYOUT).encode(gradient)
+        frames = StatelessEncoder(self.codec, LAYOUT).encode(gradient)
         return self.server.receive(Update(node, version, 0.5, 0.01, frames), 110.0)
 
     def score(self, version, now, accuracy=0.5):

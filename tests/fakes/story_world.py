@@ -26,7 +26,7 @@ from emulator.learners.local_steps import descend, draw
 from emulator.log.writing import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
-from emulator.synchronization import AnySynchronization, local
+from emulator.synchronization import AnySynchronization, local_training
 from emulator.vectors import Vector
 
 SIZE = 12
@@ -89,7 +89,7 @@ class Fleet:
             node: Batches(data, batch_size or len(data), f"{seed}/{node}")  # type: ignore[arg-type]
             for node, data in self.data.items()
         }
-        self.local, self.codec = local(synchronization, RATE), codec or Dense()
+        self.local, self.codec = local_training(synchronization, RATE), codec or Dense()
         self.log = io.BytesIO()
         modulator = (modulation or Constant()).start(LAYOUT)
         initial = np.zeros(SIZE, np.float32)

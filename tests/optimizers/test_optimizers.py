@@ -13,7 +13,7 @@ from emulator.core.parameters import Parameters
 from emulator.layout import Layout, Variable
 from emulator.modulation import Staleness
 from emulator.optimizers import SGD, Adam, AnyOptimizer, Momentum, Sign
-from emulator.optimizers.base import SWEEP, Modulated
+from emulator.optimizers.base import FLUSH_EVERY, Modulated
 from emulator.vectors import Gradient, Vector
 
 SIZE = 6
@@ -136,7 +136,7 @@ def test_what_is_not_touched_decays_to_zero_and_not_to_denormals(optimizer: AnyO
     once = Gradient(np.ones(1, np.float32), np.zeros(1, np.uint32))
     often = Gradient(np.ones(1, np.float32), np.ones(1, np.uint32))
     descent.step(theta, [Modulated(once, 1.0, np.float32(1))])
-    for _ in range(1200 + SWEEP):
+    for _ in range(1200 + FLUSH_EVERY):
         descent.step(theta, [Modulated(often, 1.0, np.float32(1))])
     kept = vars(descent)["_speed" if isinstance(optimizer, Momentum) else "_first"]
     assert kept[0] == 0 and kept[1] > 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emulator import pulls
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
-from emulator.pulls import AnyPull, Delta, EncodedModel, Holder, Pulls, WholeModel
+from emulator.pulls import AnyPull, Delta, EncodedModel, HeldModel, Pulls, WholeModel
 from emulator.pulls.changes import Changes
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient
@@ -60,7 +60,7 @@ def test_a_worker_holds_what_the_server_has(
     draws = np.random.default_rng(seed)
     theta = draws.standard_normal(SIZE).astype(np.float32)
     server, version = kind.start(LAYOUT), 0
-    often, seldom = Holder(kind.values, LAYOUT), Holder(kind.values, LAYOUT)
+    often, seldom = HeldModel(kind.values, LAYOUT), HeldModel(kind.values, LAYOUT)
     for (gradients, everywhere), also in zip([([], False), *steps], [True, *pulled], strict=False):
         theta = theta.copy()
         if everywhere and gradients:
@@ -71,7 +71,7 @@ def test_a_worker_holds_what_the_server_has(
         server.changed(gradients, everywhere)
         for holder in (often, seldom) if also else (often,):
             came = sent(server, theta, holder.version)
-            held = holder.take(version, came.frames, came.base)
+            held = holder.decode(version, came.frames, came.base)
             known = server.rounded(theta)
             known = theta if known is None else known
             expected = theta if kind.values == "f32" else theta.astype(np.float16).astype("f4")
@@ -109,13 +109,13 @@ def test_a_patch_reads_only_what_changed_and_once_for_all(values: Values) -> Non
 def test_a_patch_stays_as_it_was_made(values: Values) -> None:
     """Whatever the next step makes of the model."""
     server, theta = Delta(values).start(LAYOUT), np.arange(SIZE, dtype=np.float32)
-    holder = Holder(values, LAYOUT)
-    holder.take(0, sent(server, theta, None).frames, None)
+    holder = HeldModel(values, LAYOUT)
+    holder.decode(0, sent(server, theta, None).frames, None)
     server.changed([sparse([7, 9])], False)
     patch = server.answer(theta, 0)
     assert patch is not None
     theta[:] = -1
-    assert holder.take(1, patch.frames, patch.base)[[7, 9]].tolist() == [7, 9]
+    assert holder.decode(1, patch.frames, patch.base)[[7, 9]].tolist() == [7, 9]
 
 
 def test_nobody_is_patched_who_holds_nothing_or_something_unheard_of() -> None:
@@ -167,17 +167,17 @@ def test_merged_or_by_table_the_changes_are_the_same(behind: int) -> None:
 def test_what_is_no_model_is_refused_and_leaves_no_trace(
     frames: tuple[bytes, ...], base: int | None, match: str
 ) -> None:
-    holder = Holder("f32", LAYOUT)
-    held = holder.take(0, (np.ones(SIZE, np.float32).tobytes(),), None)
+    holder = HeldModel("f32", LAYOUT)
+    held = holder.decode(0, (np.ones(SIZE, np.float32).tobytes(),), None)
     with pytest.raises(WireError, match=match):
-        holder.take(1, frames, base)
+        holder.decode(1, frames, base)
     assert (holder.version, held.sum()) == (0, SIZE)
 
 
 def test_half_precision_clips_what_it_cannot_hold() -> None:
     theta = np.full(SIZE, 1e9, np.float32)
     server = WholeModel("f16").start(LAYOUT)
-    held = Holder("f16", LAYOUT).take(0, sent(server, theta, None).frames, None)
+    held = HeldModel("f16", LAYOUT).decode(0, sent(server, theta, None).frames, None)
     known = server.rounded(theta)
     assert known is not None
     assert held.max() == known.max() == 65_504

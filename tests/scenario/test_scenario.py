@@ -4,7 +4,7 @@ import pytest
 
 from emulator.codecs import Dense, TopK
 from emulator.datasets.split import Dirichlet, Iid, Shards
-from emulator.learners.local_training import Local
+from emulator.learners.local_training import LocalTraining
 from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Momentum
 from emulator.scenario import load
@@ -51,7 +51,7 @@ def test_what_is_not_said_has_the_documented_default() -> None:
     assert scenario.seed == 0
     assert (training.split, training.batch_size, training.learning_rate) == (Iid(), 10, 0.1)
     assert (training.modulation, training.synchronization) == (Constant(), Asynchronous())
-    assert (training.optimizer, training.local) == (SGD(), Local(0.1))
+    assert (training.optimizer, training.local) == (SGD(), LocalTraining(0.1))
     assert scenario.evaluate.every == 200
     assert (scenario.server.link, scenario.server.checkpoint) == (Link(), None)
     assert (scenario.server.encrypt, scenario.faults) == (False, ())

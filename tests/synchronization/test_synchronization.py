@@ -14,8 +14,8 @@ from emulator.synchronization import (
     Barrier,
     Bounded,
     FedAvg,
-    Local,
     LocalSGD,
+    LocalTraining,
     Softsync,
 )
 from emulator.units import Fraction, Seconds
@@ -51,10 +51,10 @@ def test_every_arrival_is_in_one_step(
     synchronizer.begin(now)
     for number, (node, pause) in enumerate(events):
         while (due := synchronizer.deadline()) is not None and due <= now + pause:
-            turn, now, pause = synchronizer.turn, due, now + pause - due
+            turn, now, pause = synchronizer.releases, due, now + pause - due
             assert synchronizer.tick(due - 0.001) is None
             stepped += synchronizer.tick(due) or []
-            assert synchronizer.turn > turn
+            assert synchronizer.releases > turn
         now += pause
         if not synchronizer.holds(node):
             synchronizer.sent(node)
@@ -76,12 +76,12 @@ def test_who_is_held_stays_so_until_the_turn(policy: AnySynchronization, pushes:
     synchronizer = policy.start(ALL)
     synchronizer.begin(0.0)
     for number, node in enumerate(pushes):
-        before = synchronizer.turn, {one for one in NODES if synchronizer.holds(one)}
+        before = synchronizer.releases, {one for one in NODES if synchronizer.holds(one)}
         if node not in before[1]:
             synchronizer.sent(node)
             synchronizer.arrive(node, number, float(number))
         held = {one for one in NODES if synchronizer.holds(one)}
-        if synchronizer.turn == before[0]:
+        if synchronizer.releases == before[0]:
             assert held >= before[1]
         assert not held or (synchronizer.deadline() is not None and held < ALL)
 
@@ -167,9 +167,9 @@ def test_the_fast_wait_once_they_are_ahead_by_more_than_the_bound() -> None:
     for expected in (False, True):
         assert clocks.arrive("a", "a", 0) == ["a"]
         assert clocks.holds("a") == expected
-    assert not clocks.holds("b") and clocks.turn == 0
+    assert not clocks.holds("b") and clocks.releases == 0
     clocks.arrive("b", "b", 0)
-    assert not clocks.holds("a") and clocks.turn == 1
+    assert not clocks.holds("a") and clocks.releases == 1
 
 
 def test_no_bound_to_speak_of_is_asynchronous() -> None:
@@ -287,10 +287,10 @@ def test_who_has_sent_waits_for_the_next_round() -> None:
     rounds.begin(0.0)
     rounds.sent("a")
     assert rounds.arrive("a", "a", 1) is None
-    assert rounds.holds("a") and not rounds.holds("b") and rounds.turn == 0
+    assert rounds.holds("a") and not rounds.holds("b") and rounds.releases == 0
     rounds.sent("b")
     assert rounds.arrive("b", "b", 2) == ["a", "b"]
-    assert picked(rounds, frozenset("ab")) == {*"ab"} and rounds.turn == 1
+    assert picked(rounds, frozenset("ab")) == {*"ab"} and rounds.releases == 1
 
 
 def test_a_round_ends_with_patience_and_who_comes_later_is_refused() -> None:
@@ -316,7 +316,7 @@ def test_a_round_in_which_nobody_answers_makes_no_step() -> None:
     rounds = FedAvg(Fraction(0.1), patience=Seconds(5)).start(CROWD)
     rounds.begin(0.0)
     first = picked(rounds)
-    assert rounds.tick(5) == [] and rounds.turn == 1
+    assert rounds.tick(5) == [] and rounds.releases == 1
     assert rounds.deadline() == 10 and picked(rounds) != first
 
 
@@ -378,7 +378,7 @@ def test_a_round_in_which_all_fail_is_over_at_once() -> None:
     for node in "ab":
         rounds.sent(node)
     assert rounds.failed("a", 1) is None
-    assert rounds.failed("b", 1) == [] and rounds.turn == 1
+    assert rounds.failed("b", 1) == [] and rounds.releases == 1
 
 
 def test_the_dead_do_not_take_the_place_of_the_living() -> None:
@@ -405,10 +405,12 @@ def test_what_counts_for_how_much() -> None:
 
 
 def test_how_far_a_device_goes_alone() -> None:
-    assert synchronization.local(Barrier(), 0.1) == Local(0.1)
-    assert synchronization.local(FedAvg(epochs=5), 0.1) == Local(0.1, epochs=5)
-    assert synchronization.local(LocalSGD(steps=8, local_rate=0.3), 0.1) == Local(0.3, steps=8)
-    assert [Local(0.1).batches(600, 10), Local(0.1, epochs=5).batches(601, 10)] == [1, 305]
+    assert synchronization.local_training(Barrier(), 0.1) == LocalTraining(0.1)
+    assert synchronization.local_training(FedAvg(epochs=5), 0.1) == LocalTraining(0.1, epochs=5)
+    local_sgd = LocalSGD(steps=8, local_rate=0.3)
+    assert synchronization.local_training(local_sgd, 0.1) == LocalTraining(0.3, steps=8)
+    assert LocalTraining(0.1).batches(600, 10) == 1
+    assert LocalTraining(0.1, epochs=5).batches(601, 10) == 305
 
 
 @pytest.mark.parametrize(

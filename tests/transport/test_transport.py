@@ -19,7 +19,7 @@ from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
-from emulator.pulls import Delta, Holder, WholeModel
+from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.synchronization import Asynchronous
 from emulator.transport import drive
 from emulator.transport.peer import Peer
@@ -185,7 +185,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
         place = EncoderContext(line.layout, np.random.default_rng(0))
         story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0)
         with peer(router, secrets[1][name]) as member:
-            holder = None if pull == WholeModel() else Holder(pull.values, line.layout)
+            holder = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
             drive.tell(story, member, learner=Line(name), holder=holder)
 
     def judge():

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...codecs import AnyCodec, refusal
 from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
-from ...did_you_mean import meant
+from ...did_you_mean import suggestion
 from ...models import MODELS
 from ..devices import MOST, RESERVED, names
 from ..fields import Kinds
@@ -129,4 +129,4 @@ def _nobody(node: str, known: list[str]) -> str:
     if node in RESERVED:
         return f"{node!r} is no device: faults strike devices only"
     some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-    return f"{node!r} is no device{meant(node, known) or ': there are ' + some}"
+    return f"{node!r} is no device{suggestion(node, known) or ': there are ' + some}"

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...did_you_mean import meant
+from ...did_you_mean import suggestion
 from .document import Address, Document
 from .yaml_subset import read
 
@@ -52,7 +52,7 @@ class Library:
             return file
         known = self.names(kind)
         if name not in known:
-            hint = meant(name, known) or f": there are {', '.join(sorted(known))}, or a path"
+            hint = suggestion(name, known) or f": there are {', '.join(sorted(known))}, or a path"
             raise ValueError(f"{name!r} is no {_WHAT[kind]}{hint}")
         return known[name]
 

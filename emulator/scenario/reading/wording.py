@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...did_you_mean import meant
+from ...did_you_mean import suggestion
 from .document import Address, Document
 
 _LONGEST = 60
@@ -12,7 +12,7 @@ _LONGEST = 60
 
 def choice(word: object, known: Iterable[str]) -> str:
     names = list(known)
-    return f"{found(word)} is not {' or '.join(names)}{meant(word, names)}"
+    return f"{found(word)} is not {' or '.join(names)}{suggestion(word, names)}"
 
 
 def found(value: object) -> str:
@@ -62,7 +62,7 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return f"is missing: {about[:1].lower()}{about[1:]}" if about else "is missing"
         case "extra_forbidden" | "unexpected_keyword_argument":
             known = _keys(schema, error["loc"][:-1])
-            hint = meant(address[-1], known)
+            hint = suggestion(address[-1], known)
             return f"no such key{hint or ': there are ' + ', '.join(known)}"
         case "union_tag_invalid":
             expected = [tag.strip("'") for tag in limits["expected_tags"].split(", ")]

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from .... import chance, codecs, models
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.decoded_frames import Told, read
-from ....codecs.feedback import Plain
+from ....codecs.decoded_frames import DecodedFrames, decode_once
+from ....codecs.feedback import StatelessEncoder
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
 from ....learners.batches import Batches
 from ....learners.device import CHUNK
 from ....learners.graph import GraphEvaluator, GraphLearner
 from ....learners.local_steps import descend, draw, per_epoch
-from ....learners.local_training import Local
+from ....learners.local_training import LocalTraining
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
 from ....runs.data_split import Hands
 from ....scenario import Scenario
@@ -93,7 +93,7 @@ class Reader:
         return self.codec.start(place)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return read(frames, self.codec, layout)
+        return decode_once(frames, self.codec, layout)
 
     def count(self, frames: Frames) -> ByteCount:
         return self.codec.count(frames)
@@ -183,7 +183,7 @@ class _Pupil:
         encoder: Encoder,
         codec: Codec,
         layout: Layout,
-        local: Local,
+        local: LocalTraining,
     ) -> None:
         self._pool, self._part, self._encoder, self._local = pool, part, encoder, local
         self._codec, self._layout = codec, layout
@@ -198,19 +198,19 @@ class _Pupil:
         def find(tool: Tool) -> tuple[Vector, float]:
             return descend(tool.gradients.gradient, theta, map(part.batch, drawn), rate)
 
-        def find_and_encode(tool: Tool) -> tuple[Told | NotFinite, float]:
+        def find_and_encode(tool: Tool) -> tuple[DecodedFrames | NotFinite, float]:
             gradient, loss = find(tool)
             return encode(gradient), loss
 
-        def encode(gradient: Vector) -> Told | NotFinite:
+        def encode(gradient: Vector) -> DecodedFrames | NotFinite:
             try:
                 frames = encoder.encode(gradient)
             except NotFinite as error:
                 return error
-            return Told.of(frames, read(frames, codec, layout))
+            return DecodedFrames.pair(frames, decode_once(frames, codec, layout))
 
         # what an encoder with a memory takes in counts as sent, so that must wait until it is sure
-        if isinstance(encoder, Plain):
+        if isinstance(encoder, StatelessEncoder):
             return _Encoded(theta.size, steps, self._pool.submit(find_and_encode))
         return _Found(theta.size, steps, self._pool.submit(find), self._pool, encode)
 
@@ -220,7 +220,9 @@ class _Encoded:
 
     __slots__ = ("_result", "size", "steps")
 
-    def __init__(self, size: int, steps: int, result: Job[tuple[Told | NotFinite, float]]) -> None:
+    def __init__(
+        self, size: int, steps: int, result: Job[tuple[DecodedFrames | NotFinite, float]]
+    ) -> None:
         self.size, self.steps, self._result = size, steps, result
 
     def begin(self) -> None:
@@ -244,11 +246,11 @@ class _Found:
         steps: int,
         result: Job[tuple[Vector, float]],
         pool: Pool[Tool],
-        encode: Callable[[Vector], Told | NotFinite],
+        encode: Callable[[Vector], DecodedFrames | NotFinite],
     ) -> None:
         self.size, self.steps = size, steps
         self._result, self._pool, self._encode = result, pool, encode
-        self._frames: Job[Told | NotFinite] | None = None
+        self._frames: Job[DecodedFrames | NotFinite] | None = None
 
     def begin(self) -> None:
         result, encode = self._result, self._encode
@@ -263,7 +265,7 @@ class _Found:
         return _unless_not_finite(self._frames.result())
 
 
-def _unless_not_finite(frames: Told | NotFinite) -> Frames:
+def _unless_not_finite(frames: DecodedFrames | NotFinite) -> Frames:
     if isinstance(frames, NotFinite):
         raise frames
     return frames

@@ -11,7 +11,7 @@ import numpy as np
 from .... import chance
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
-from ....codecs.feedback import Plain
+from ....codecs.feedback import StatelessEncoder
 from ....layout import Layout
 from ....vectors import Frames, Gradient, Vector
 from .prefetching import Foreseen, Pupil
@@ -29,9 +29,9 @@ class Expected:
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
         draws = chance.stream(chance.expected_gradient(layout.size))
-        dice = chance.stream(chance.expected_codec(layout.size))
-        encoder = codec.start(EncoderContext(layout, dice))
-        for _ in range(1 if isinstance(encoder, Plain) else _STEADY):
+        rng = chance.stream(chance.expected_codec(layout.size))
+        encoder = codec.start(EncoderContext(layout, rng))
+        for _ in range(1 if isinstance(encoder, StatelessEncoder) else _STEADY):
             gradient = draws.standard_normal(layout.size, np.float32)
             self._frames = tuple(map(bytes, encoder.encode(gradient)))
         self._gradient = codec.decode(self._frames, layout)
