@@ -96,7 +96,9 @@ class Rounds(Generic[A]):
         """So many of the live, and those that were given up and drawn on the way to them."""
         self._drawn: set[str] = set()
         self._awaited: set[str] = set()
-        order = chance.stream(chance.clients(self._seed, self.releases)).permutation(len(self._members))
+        order = chance.stream(chance.clients(self._seed, self.releases)).permutation(
+            len(self._members)
+        )
         for index in order.tolist():
             if len(self._awaited) == self._clients:
                 return
