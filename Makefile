@@ -32,7 +32,7 @@ check: $(INSTALLED) ## format, lint, types and the quick tests: a minute, no Doc
 	$(BIN)/pytest -n auto -m "$(FAST)"
 
 compose: engine $(INSTALLED) data images ## the smallest world by hand, from docker-compose.yml
-	@$(BIN)/python -m emulator.runtimes.docker.compose_file scenarios/smallest.yaml build/compose
+	@$(BIN)/emulate compose scenarios/smallest.yaml build/compose
 	@if docker compose version >/dev/null 2>&1; then compose="docker compose"; \
 	elif command -v docker-compose >/dev/null; then compose=docker-compose; \
 	else echo "make: Compose is missing: as root, apt-get install docker-compose"; exit 1; fi; \
@@ -40,10 +40,10 @@ compose: engine $(INSTALLED) data images ## the smallest world by hand, from doc
 	@$(BIN)/emulate logs build/compose | grep -E ' (accuracy|stop)'
 
 images: engine $(INSTALLED) base ## the image that every device runs from
-	@$(BIN)/python -m emulator.runtimes.docker.images.node_image
+	@$(BIN)/emulate images
 
 data: $(INSTALLED) ## MNIST, Fashion-MNIST, the digits and the sentences
-	@$(BIN)/python -m emulator.datasets
+	@$(BIN)/emulate data
 
 bench: engine $(INSTALLED) data images ## updates a second, plain and encrypted, beside their upper bounds
 	$(BIN)/python tests/bench.py
@@ -53,8 +53,7 @@ table-residual: ## AdaComp by residuals against dense training, two models (docs
 table-pulls: ## 20 homes, whole models down to them or only what changed (docs/pulls.md)
 # Played in virtual time, on all cores; interrupted, they go on where they were.
 table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
-	$(BIN)/emulate study $*
-	$(BIN)/python -m analysis.studies runs/studies/$*
+	$(BIN)/emulate study $* --docs docs
 
 clean: ## remove what builds and tests left in this folder; runs/, .venv/ and downloads stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -1,1 +1,71 @@
-"""Emulate edge devices that train together over real, shaped, failing networks."""
+"""Distributed training on emulated edge devices, behind shaped links that fail.
+
+    from emulator import load, read_run, run
+
+    scenario = load("scenarios/quickstart.yaml", ["stop.updates=500"])
+    folder = run(scenario, on="virtual")
+    print(read_run(folder).summary["final_accuracy"])
+
+The functions import their parts when they are called: a device's container holds this package
+without pydantic and pandas.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from .scenario import Scenario
+
+__all__ = ["Scenario", "load", "read_run", "run"]
+
+
+def load(path: str | Path, overrides: Sequence[str] = ()) -> "Scenario":
+    """Read the scenario file at `path`, and apply each `PATH=VALUE` of `overrides` to it.
+
+    Raises ScenarioError; its message names every mistake with file, line and place.
+    """
+    from .scenario import load as read
+
+    return read(path, overrides)
+
+
+def run(
+    scenario: "Scenario",
+    *,
+    on: Literal["docker", "virtual"] = "docker",
+    runs: str | Path = "runs",
+    progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Play `scenario` in containers or in virtual time, and return the run's folder below `runs`.
+
+    `progress` is called with each step of starting and ending. The folder's `summary.json` holds
+    the outcome; a run that failed on the way returns as well. Raises EmulatorError if the run
+    cannot start: data, an engine or the image is missing, or this host cannot carry the scenario.
+    Ctrl-C ends the run with the outcome `canceled`.
+    """
+    from .cli.run import player
+    from .runs.cancel import canceling
+    from .runs.conductor import ProgressView
+
+    with canceling():
+        folder, _ = player(on)(scenario, Path(runs), ProgressView(progress))
+    return Path(folder)
+
+
+def read_run(folder: str | Path) -> Any:
+    """Return the `analysis.Run` of a run's folder: scenario, manifest, summary, frames of records.
+
+    Raises `analysis.RunError` if the folder holds no run, or a damaged file.
+    """
+    from .cli.analysis_package import analysis
+
+    return analysis().read(folder)
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Scenario":
+        from .scenario import Scenario
+
+        return Scenario
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

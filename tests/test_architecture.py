@@ -45,7 +45,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
     "yaml": {"scenario"},
     "rich": {"cli"},
-    "click": {"cli", "datasets/__main__.py", "runtimes/docker/compose_file.py"},
+    "click": {"cli"},
     "analysis": {"cli"},
     "pandas": set(),
     "matplotlib": set(),

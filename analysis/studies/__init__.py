@@ -1,4 +1,4 @@
-"""Tables and figures of studies: `python -m analysis.studies FOLDER` writes them into `docs/`.
+"""Tables and figures of studies: `emulate study NAME --docs docs` writes them into `docs/`.
 
 A study's module has `tables(study)`, Markdown for its page, and may have `figure(study, path)`.
 """

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from .analysis_package import analysis
 from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .pages import drawable, ended, runs_readable, short
 
@@ -58,7 +59,7 @@ def compare(
 
 
 def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:
-    from analysis import compare as comparing
+    comparing = analysis("compare")
 
     with runs_readable():
         compared = [comparing.read(folder) for folder in folders]

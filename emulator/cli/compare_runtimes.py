@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .analysis_package import analysis
 from .options import ON
 from .output import enduring
 from .pages import drawable, runs_readable, short
@@ -107,8 +108,7 @@ def _warn(before: float, after: float) -> None:
 def _tell(
     folders: dict[str, Path], speed: dict[str, float], out: Path | None, *, as_json: bool
 ) -> None:
-    from analysis import agreement, compare, read
-
+    agreement, compare, read = analysis("agreement"), analysis("compare"), analysis().read
     with runs_readable():
         docker, virtual = read(folders["docker"]), read(folders["virtual"])
         table = agreement.agreement(docker, virtual)

@@ -10,7 +10,10 @@ from .calibrate import calibrate
 from .check import check
 from .clean import clean
 from .compare import compare
+from .compose import compose
+from .data import data
 from .doctor import doctor
+from .images import images
 from .list import list_
 from .logs import logs
 from .node import node
@@ -26,7 +29,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Commands(click.Group):
-    """Lists its commands in the order in which one comes to need them."""
+    """A group that lists its commands in the order in which people come to need them."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)
@@ -35,35 +38,26 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
 def commands() -> None:
-    """What happens to this training when it runs on devices behind real networks that fail?
+    """Train on emulated edge devices that sit behind real, shaped networks and fail.
 
-    A scenario (YAML) says what devices there are, behind which links, what they learn and what
-    goes wrong. `emulate run` plays it in containers; what happened is a folder under runs/.
+    A scenario (YAML) names the devices, their links, the model and data to train on, and the
+    faults. `emulate run` plays it in Docker containers, or in virtual time without Docker. A run is
+    a folder under runs/ with a log of everything that happened.
 
     \b
-    emulate doctor                            what this machine has, and what it lacks
-    emulate check scenarios/quickstart.yaml   what would be played, and does it fit here?
+    emulate doctor                            look for what this machine lacks
+    emulate check scenarios/quickstart.yaml   show what would be played, and whether it fits here
     emulate run scenarios/quickstart.yaml     play it
-    emulate report quickstart                 its latest run as a page with figures
+    emulate report quickstart                 draw its latest run as a page with figures
     """
 
 
 for command in (
-    doctor,
-    calibrate,
-    check,
-    run,
-    sweep,
-    list_,
-    logs,
-    stop,
-    clean,
-    report,
-    compare,
-    schema,
-    algorithms,
-    study,
-    node,
+    *(doctor, data, images, calibrate),
+    *(check, run, sweep, study),
+    *(list_, logs, stop, clean),
+    *(report, compare),
+    *(algorithms, schema, compose, node),
 ):
     commands.add_command(command)
 

@@ -5,7 +5,7 @@ import click
 from ..errors import HostError
 
 
-@click.command(short_help="What every container runs; not for you to type.")
+@click.command(hidden=True, short_help="What every container runs; not for you to type.")
 def node() -> None:
     """Be a node, as /etc/emulate/node.json says: what every container runs.
 

@@ -9,15 +9,14 @@ import click
 from ..errors import EmulatorError, HostError
 from ..runs.folder import conductor, find
 from ..runs.results import recover
+from .analysis_package import analysis
 
 
 def page(folder: Path, *, to_stderr: bool = False) -> None:
     """Draw a run's report, and say where it is."""
-    from analysis.report import report as draw
-
     try:
         with runs_readable():
-            drawn = draw(folder)
+            drawn = analysis("report").report(folder)
     except OSError as error:
         raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
     click.echo(f"{'report':<12} {short(drawn)}", err=to_stderr)
@@ -31,11 +30,9 @@ def short(path: Path) -> Path:
 @contextmanager
 def runs_readable() -> Iterator[None]:
     """Say in our words what the analysis, which knows nothing of us, cannot read."""
-    from analysis import RunError
-
     try:
         yield
-    except RunError as error:
+    except analysis().RunError as error:
         raise EmulatorError(str(error)) from error
 
 

@@ -7,6 +7,8 @@ import click
 
 from ..machine.host import Host
 from ..runs.cancel import Canceled, canceling
+from .analysis_package import analysis
+from .pages import runs_readable
 
 
 @click.command(short_help="Play a paper's comparison in virtual time, on all cores.")
@@ -23,7 +25,13 @@ from ..runs.cancel import Canceled, canceling
     metavar="N",
     help="Runs to play side by side; as many as this host has cores if not given.",
 )
-def study(name: str, out: Path | None, cores: int | None) -> None:
+@click.option(
+    "--docs",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Then put the study's tables into FOLDER/NAME.md, and its figure beside that page.",
+)
+def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> None:
     """Play a study: every learning rate once, then each entry at its best with all seeds.
 
     Finished runs are not played again: the same command goes on where it was.
@@ -52,3 +60,7 @@ def study(name: str, out: Path | None, cores: int | None) -> None:
     except Canceled:
         print(f"emulate: interrupted: the same command goes on in {out}", file=sys.stderr)
         sys.exit(130)
+    if docs:
+        with runs_readable():
+            for made in analysis("studies.publish").publish(out, docs):
+                click.echo(made)

@@ -1,4 +1,4 @@
-"""Data sets, and how they are split over devices. Fetch them: `python -m emulator.datasets`."""
+"""Data sets, and how they are split over devices. Fetch them: `emulate data`."""
 
 from .catalog import DATASETS, SENTENCES, Description, find
 from .store import Dataset, load

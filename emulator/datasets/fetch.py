@@ -78,7 +78,7 @@ def _first(
     raise DataError(
         f"no source has {description.name}:\n" + "\n".join(refusals) + "\n"
         f"Bring {', '.join(origin.files)} (gzipped or not) into a folder, and run"
-        f" `python -m emulator.datasets --from FOLDER {description.name}`."
+        f" `emulate data --from FOLDER {description.name}`."
     )
 
 

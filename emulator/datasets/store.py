@@ -71,7 +71,7 @@ def _path(name: str, part: str) -> Path:
 
 def _part(description: Description, part: str) -> Bytes:
     path = _path(description.name, part)
-    mend = f"run `make data` (or `python -m emulator.datasets {description.name}`)"
+    mend = f"run `make data` (or `emulate data {description.name}`)"
     try:
         array: Bytes = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except FileNotFoundError as error:

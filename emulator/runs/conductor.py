@@ -1,7 +1,7 @@
 """The conductor: plays a scenario on any runtime, and the protocols of runtimes and views."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..core.survivors import Survivors
@@ -25,6 +25,23 @@ class RunView(Protocol):
 
     def beat(self, now: float) -> None:
         """Show that the run's clock has reached `now`, in emulated seconds."""
+
+
+class ProgressView:
+    """A view that passes the steps of starting and ending on to a function, and drops the rest."""
+
+    def __init__(self, progress: Callable[[str], None] | None = None) -> None:
+        self._progress = progress
+
+    def progress(self, text: str) -> None:
+        if self._progress:
+            self._progress(text)
+
+    def record(self, record: Record) -> None:
+        pass
+
+    def beat(self, now: float) -> None:
+        pass
 
 
 class Runtime(Protocol):

@@ -20,7 +20,9 @@ def test_the_commands_at_a_glance(emulate: Emulate) -> None:
     told = emulate("--help")
     assert told.code == 0
     listed = told.out.partition("Commands:\n")[2].splitlines()
-    assert sorted(line.split()[0] for line in listed) == NAMES
+    shown = [name for name in NAMES if not commands.commands[name].hidden]
+    assert sorted(line.split()[0] for line in listed) == shown
+    assert set(NAMES) - set(shown) == {"node"}
     assert not any("..." in line for line in listed)
     assert all(len(line) <= 80 and line.endswith((".", "?")) for line in listed)
     assert emulate("-h").out == told.out

@@ -100,7 +100,7 @@ def test_what_is_here_is_not_fetched_again(tiny: Description) -> None:
 
 
 def test_missing_data_is_said_with_its_remedy(tiny: Description) -> None:
-    with pytest.raises(DataError, match=r"tiny is not here: run `make data` \(or `python -m emu"):
+    with pytest.raises(DataError, match=r"tiny is not here: run `make data` \(or `emulate d"):
         datasets.load("tiny")
 
 
@@ -117,7 +117,7 @@ def test_damage_is_found_and_mended(tiny: Description, damage, said: str) -> Non
     fetch.fetch("tiny", lambda line: None)
     path = store.folder("tiny") / "test-labels.npy"
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.raises(DataError, match=f"test-labels.npy.*{said}.*emulator.datasets tiny"):
+    with pytest.raises(DataError, match=f"test-labels.npy.*{said}.*emulate data tiny"):
         datasets.load("tiny")
     fetch.fetch("tiny", lambda line: None)
     assert np.array_equal(datasets.load("tiny").test.labels, ARRAYS["test-labels"])

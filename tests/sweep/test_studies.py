@@ -11,9 +11,9 @@ import pytest
 
 from analysis import RunError
 from analysis.studies import MODULES
-from analysis.studies.__main__ import main
 from analysis.studies.folder import open_study
 from analysis.studies.markdown import BEGIN, END, replace
+from analysis.studies.publish import publish
 from emulator.sweep import Finished, Point, Quiet
 from emulator.sweep.studies import STUDIES, Entry, Study, play
 from tests.fakes.handmade_run import update, written
@@ -267,23 +267,18 @@ def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:
     assert page.read_text() == "no marks"
 
 
-def test_the_command_writes_page_and_figure(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_study_is_published_as_page_and_figure(tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     page = docs / "adacomp.md"
     page.write_text(f"{BEGIN.format(command='make table-adacomp')}\n{END}\n")
     entries = {("w", "ASGD", "0.1"): [training(BETTER, 100, 0)]}
     folder = folder_of(tmp_path / "study", "adacomp", entries)
-    assert main([str(folder), "--docs", str(docs)]) == 0
+    assert publish(folder, docs) == [page, docs / "adacomp.png"]
     assert "| w: ASGD |" in page.read_text()
     assert (docs / "adacomp.png").read_bytes().startswith(b"\x89PNG")
-    assert capsys.readouterr().out.splitlines() == [str(page), str(docs / "adacomp.png")]
 
 
-def test_a_folder_without_a_finished_study_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main([str(tmp_path)]) == 1
-    assert "no finished study" in capsys.readouterr().err
+def test_a_folder_without_a_finished_study_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="no finished study"):
+        publish(tmp_path, tmp_path)

@@ -1,24 +1,18 @@
-"""Lays down what `docker-compose.yml` mounts: the smallest world, for looking at it by hand.
+"""The folder that `docker-compose.yml` mounts: a small world, to be looked at by hand.
 
-    python -m emulator.runtimes.docker.compose_file scenarios/smallest.yaml build/compose
-
-Nothing conducts such a world: no fault is played, and the server ends it by itself. The
-folder reads like a run's: `emulate logs build/compose`.
+Nothing conducts such a world: no fault is played, and the server ends it by itself. The folder
+reads like a run's: `emulate logs build/compose`.
 """
 
 import shutil
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from ...core.server import GATHERING
-from ...errors import EmulatorError, HostError
+from ...errors import HostError
 from ...learners.export import exported
 from ...runs.data_split import deal
 from ...runs.folder import RunFolder
-from ...scenario import Scenario, dump, load, timeline
+from ...scenario import Scenario, dump, timeline
 from ...world.roles import SERVER
 from .client import connect
 from .images import node_image
@@ -56,23 +50,3 @@ def lay_down(scenario: Scenario, path: Path) -> None:
         (path / "scenario.yaml").write_text(dump(scenario))
     except OSError as error:
         raise HostError(f"cannot write {path}: {error.strerror}") from error
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("folder", type=click.Path(path_type=Path))
-def _command(file: Path, folder: Path) -> None:
-    """Lay down in FOLDER what docker-compose.yml mounts to play the scenario FILE."""
-    lay_down(load(file), folder)
-    click.echo(f"compose: {folder} holds what docker-compose.yml mounts")
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    try:
-        _command(arguments)
-    except EmulatorError as error:
-        sys.exit(f"compose: {error}")
-
-
-if __name__ == "__main__":
-    main()

@@ -5,18 +5,15 @@ that was built last, for Compose and for a package that is installed away from i
 """
 
 import contextlib
-import sys
-import time
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 
-import docker
 from docker import DockerClient
-from docker.errors import APIError, DockerException, ImageNotFound
+from docker.errors import APIError, ImageNotFound
 
-from ....errors import EmulatorError, HostError
+from ....errors import HostError
 from . import libraries
 from .build import build
 
@@ -124,19 +121,3 @@ def _labels(package: Path) -> dict[str, str]:
 def _context(package: Path) -> dict[str, Path]:
     modules = {f"emulator/{file.relative_to(package)}": file for file in package.rglob("*.py")}
     return modules | {"Dockerfile": _recipe(package) / "Dockerfile"}
-
-
-def main() -> None:
-    started = time.monotonic()
-    try:
-        client = docker.from_env()
-        done = "built" if provide(client) else "up to date"
-    except DockerException as error:
-        sys.exit(f"images: the Docker engine does not answer as expected: {error}")
-    except EmulatorError as error:
-        sys.exit(f"images: {error}")
-    print(f"images: {name()} {done} ({time.monotonic() - started:.1f} s)")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,23 @@
+"""`emulate images`: build the image that every container runs from."""
+
+import time
+
+import click
+
+
+@click.command(short_help="Build the image that every container runs from.")
+def images() -> None:
+    """Build the node image from this checkout's code, unless the Docker engine has it already.
+
+    The image stands on `emulate/base`, which `make images` makes first.
+
+    \b
+    emulate images
+    """
+    from ..runtimes.docker.client import connect, refusals
+    from ..runtimes.docker.images.node_image import name, provide
+
+    started, client = time.monotonic(), connect()
+    with refusals("building the image"):
+        done = "built" if provide(client) else "up to date"
+    click.echo(f"images: {name()} {done} ({time.monotonic() - started:.1f} s)")

@@ -1,0 +1,79 @@
+"""The names that `import emulator` offers, and what a wheel puts into site-packages."""
+
+import json
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import emulator
+from tests.fakes.virtual_world import SCENARIO, digits
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_the_public_names_are_there() -> None:
+    assert emulator.__all__ == sorted(emulator.__all__)
+    assert set(emulator.__all__) == {"Scenario", "load", "read_run", "run"}
+    assert all(callable(getattr(emulator, name)) for name in emulator.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'rnu'"):
+        emulator.rnu  # noqa: B018
+
+
+_LOADED = "import json, sys, emulator; print(json.dumps(sorted(sys.modules)))"
+
+
+def test_importing_the_package_imports_no_library() -> None:
+    done = subprocess.run([sys.executable, "-c", _LOADED], capture_output=True, text=True, cwd=ROOT)
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert {"numpy", "pydantic", "click", "pandas", "msgspec"} & loaded == set()
+
+
+def test_a_scenario_is_loaded_played_and_read(tmp_path: Path) -> None:
+    file = tmp_path / "world.yaml"
+    file.write_text(SCENARIO)
+    scenario = emulator.load(file, ["stop.updates=20"])
+    assert isinstance(scenario, emulator.Scenario)
+    steps: list[str] = []
+    with digits():
+        folder = emulator.run(scenario, on="virtual", runs=tmp_path / "runs", progress=steps.append)
+    run = emulator.read_run(folder)
+    assert run.summary["outcome"] == "success"
+    assert len(run.records("update")) == 20
+    assert steps[0] == "data"
+
+
+@pytest.mark.slow
+def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
+    """`analysis` is anybody's name in site-packages, so the wheel keeps ours within `emulator`."""
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
+    wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*wheel, str(ROOT)], check=True, capture_output=True)
+    (built,) = tmp_path.glob("*.whl")
+    site = tmp_path / "site"
+    with zipfile.ZipFile(built) as archive:
+        archive.extractall(site)
+    names = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
+    assert names == {"emulator"}
+    assert (site / "emulator" / "profiles" / "links").is_dir()
+    made = "from tests.fakes.synthetic_run import main; main()"
+    subprocess.run([sys.executable, "-c", made, str(tmp_path / "run")], check=True, cwd=ROOT)
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); from emulator.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, "report", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "run" / "report.html").is_file()
+
+
+def test_the_wheel_is_built_by_a_backend_that_the_tests_have() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["build-system"]["requires"] == ["hatchling"]
+    dev = project["project"]["optional-dependencies"]["dev"]
+    assert any(line.startswith("hatchling") for line in dev)
