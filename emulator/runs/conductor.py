@@ -27,11 +27,14 @@ class RunView(Protocol):
         """Show that the run's clock has reached `now`, in emulated seconds."""
 
 
-class ProgressView:
+class ProgressView(RunView):
     """A view that passes the steps of starting and ending on to a function, and drops the rest."""
 
     def __init__(self, progress: Callable[[str], None] | None = None) -> None:
         self._progress = progress
+
+    def take_timeline(self, timeline: Sequence[Timed]) -> None:
+        pass
 
     def progress(self, text: str) -> None:
         if self._progress:
