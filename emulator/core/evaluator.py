@@ -1,21 +1,29 @@
-"""The evaluator's story: pull the model now and then, and measure it on the test set.
+"""The evaluator's coroutine: pull the model now and then, and measure it on the test set.
 
-The papers' Supervisor (Hardy et al., 2017): a peer of its own, so measuring never holds up
-the server, and on no shaped link, so it never waits behind an update.
+The evaluator is the papers' Supervisor (Hardy et al., 2017). It is a node of its own, so measuring
+never holds up the server; no link of it is shaped, so it never waits behind an update.
 """
 
-from .messages import Pull, Score
-from .worker import Await, Evaluate, Over, Story, Tell, hello, settled, tickets
+from collections.abc import Generator
+from typing import Any
+
+from .messages import ModelReply, Pull, Score
+from .worker import Await, Begun, Evaluate, Over, Tell, hello, settled, tickets
 
 
-def evaluator(node: str, incarnation: int, parameters: int, patience: float) -> Story[None]:
-    """Score each version that the server has kept to be measured, until the server says bye."""
+def evaluator(
+    node: str, incarnation: int, parameters: int, timeout: float
+) -> Generator[Tell | Await | Begun | Evaluate, Any, None]:
+    """Score each version that the server has kept to be measured, until the server says bye.
+
+    The model has `parameters` parameters; the server has `timeout` seconds to answer.
+    """
     after = 0
     try:
-        yield from hello(node, incarnation, patience)
+        yield from hello(node, incarnation, timeout)
         for ticket in tickets(incarnation):
             yield Tell(Pull(node, ticket, after))
-            while not settled(model := (yield Await(patience)), ticket, parameters):
+            while not settled(model := (yield Await(timeout)), ticket, parameters, ModelReply):
                 pass
             if model is not None:
                 accuracy, loss = yield Evaluate(model.theta)

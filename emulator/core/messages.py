@@ -42,6 +42,11 @@ class ModelReply:
     version: int
     theta: Vector
 
+    @property
+    def size(self) -> int:
+        """Number of parameters."""
+        return self.theta.size
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Patch:

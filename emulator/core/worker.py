@@ -1,62 +1,100 @@
-"""A worker's story: fetch the model, compute a gradient, push it, again.
+"""A worker's coroutine: pull the model, compute a gradient, push it, again.
 
-No socket and no clock. The story yields a wish and is sent back what came of it, so a
-container and the simulator tell the very same one.
+The coroutine has no socket and no clock. It yields commands and is sent their results, so the same
+coroutine runs in containers and in virtual time.
 """
 
 from collections.abc import Generator
 from itertools import count
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
-from ..codecs.base import Encoder
-from ..vectors import NotFinite, Vector
-from .messages import Begin, Bye, Diverged, Hello, Message, ModelReply, Pull, Update
+from ..vectors import Frames, NotFinite, Vector
+from .messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Update
+
+
+class PulledModel(Protocol):
+    """The answer to a pull, in the form in which a runtime hands it to its nodes.
+
+    A container hands over the `ModelReply` that came through its socket. Virtual time hands over a
+    reply that holds a gradient handle in place of the model. The worker reads the fields below,
+    and passes the whole reply to `Compute`.
+    """
+
+    @property
+    def ticket(self) -> int:
+        """The ticket of the `Pull` that is answered."""
+
+    @property
+    def version(self) -> int:
+        """The model's version: the number of updates applied to it."""
+
+    @property
+    def size(self) -> int:
+        """Number of parameters of the model."""
+
+
+ReplyT = TypeVar("ReplyT", bound=PulledModel)
+GradientT = TypeVar("GradientT")
+GradientT_contra = TypeVar("GradientT_contra", contravariant=True)
+
+
+class GradientEncoder(Protocol[GradientT_contra]):
+    """Turns a gradient, in the form in which `Computed` holds it, into frames."""
+
+    def encode(self, gradient: GradientT_contra, /) -> Frames:
+        """Return the frames that travel; raise NotFinite if the gradient is not finite."""
 
 
 class Tell(NamedTuple):
-    """Send `message` to the server and go on. Nothing comes back."""
+    """Command: send `message` to the server. No result."""
 
-    message: Message
+    message: Request
 
 
 class Await(NamedTuple):
-    """Wait for the server's next message; None if it is time to ask again.
+    """Command: wait for the server's next message, which is the result.
 
-    That is after `patience` seconds on one connection, or as soon as a connection has replaced the
-    one on which the question or its answer was lost.
+    The result is None, and the node asks again, after `timeout` seconds on one connection, or as
+    soon as a new connection has replaced the one that lost the question or its answer.
     """
 
-    patience: float
+    timeout: float
 
 
 class Begun(NamedTuple):
-    """Know that the run's time counts from `zero` on the server's clock. Nothing comes back."""
+    """Command: note that the run's time counts from `zero` on the server's clock. No result."""
 
     zero: float
 
 
-class Compute(NamedTuple):
-    """Find the gradient at `theta` on the next mini-batch; a `Computed` comes back."""
+class Compute(NamedTuple, Generic[ReplyT]):
+    """Command: compute the gradient of the next mini-batch at the model of `reply`.
 
-    theta: Vector
+    The result is a `Computed`.
+    """
+
+    reply: ReplyT
 
 
-class Computed(NamedTuple):
-    gradient: Vector
+class Computed(NamedTuple, Generic[GradientT]):
+    """Result of `Compute`."""
+
+    gradient: GradientT
+    """The gradient, in the form in which the worker's encoder takes it."""
     loss: float
     seconds: float
-    """How long it took."""
+    """Duration of the computation."""
 
 
 class Evaluate(NamedTuple):
-    """Measure the model on the test set; `(accuracy, loss)` comes back."""
+    """Command: measure the model on the test set. The result is `(accuracy, loss)`."""
 
     theta: Vector
 
 
-T = TypeVar("T")
-Wish: TypeAlias = Tell | Await | Begun | Compute | Evaluate
-Story: TypeAlias = Generator[Wish, Any, T]
+Command: TypeAlias = Tell | Await | Begun | Compute[ReplyT] | Evaluate
+NodeCoroutine: TypeAlias = Generator[Command[ReplyT], Any, None]
+"""A worker's or an evaluator's whole life on one incarnation of a node."""
 
 
 class Over(Exception):
@@ -64,62 +102,84 @@ class Over(Exception):
 
 
 def worker(
-    node: str, incarnation: int, encoder: Encoder, parameters: int, patience: float
-) -> Story[None]:
-    """Train a model of so many parameters until the server says bye.
+    node: str,
+    incarnation: int,
+    encoder: GradientEncoder[Any],
+    parameters: int,
+    timeout: float,
+    kind: type[ReplyT],
+) -> NodeCoroutine[ReplyT]:
+    """Train a model of `parameters` parameters until the server says bye.
 
-    `patience` is how long an answer may take, in seconds.
+    The server has `timeout` seconds to answer. `kind` is the class of the replies that hold models;
+    `encoder` takes the gradients that come back from `Compute`.
     """
     try:
-        yield from hello(node, incarnation, patience)
+        yield from hello(node, incarnation, timeout)
         for ticket in tickets(incarnation):
             yield Tell(Pull(node, ticket))
-            # no story of its own: where a million devices wait, that would be a third of the memory
-            while not settled(model := (yield Await(patience)), ticket, parameters):
+            # in this generator: in one of its own, a million waiting devices need half as much more
+            while not settled(model := (yield Await(timeout)), ticket, parameters, kind):
                 pass
             if model is not None:
                 yield Tell((yield from _work(node, model, encoder)))
-                del model  # or each device that waits for the next one would hold on to it
+                del model  # or each device that waits for the next model would keep this one alive
     except Over:
         return
 
 
-def _work(node: str, model: ModelReply, encoder: Encoder) -> Story[Message]:
-    computed: Computed = yield Compute(model.theta)
+def _work(
+    node: str, reply: ReplyT, encoder: GradientEncoder[GradientT]
+) -> Generator[Compute[ReplyT], Computed[GradientT], Update | Diverged]:
+    """Compute and encode one gradient; return the message that pushes it."""
+    computed = yield Compute(reply)
     try:
         frames = encoder.encode(computed.gradient)
     except NotFinite:
-        return Diverged(node, model.version)
-    return Update(node, model.version, computed.loss, computed.seconds, frames)
+        return Diverged(node, reply.version)
+    return Update(node, reply.version, computed.loss, computed.seconds, frames)
 
 
 def tickets(incarnation: int) -> "count[int]":
-    """Numbers that no earlier incarnation has used, so an answer to it cannot pass for ours."""
+    """Return ticket numbers of which no other incarnation uses any, in ascending order.
+
+    So the answer to an earlier incarnation cannot be mistaken for an answer to this one.
+    """
     return count(incarnation << 32)
 
 
-def hello(node: str, incarnation: int, patience: float) -> Story[None]:
-    """Say hello until the run begins; the server gathers its members first, so it may take long."""
+def hello(
+    node: str, incarnation: int, timeout: float
+) -> Generator[Tell | Await | Begun, Any, None]:
+    """Say hello until the run begins. The server gathers its members first, so it may take long."""
     while True:
         yield Tell(Hello(node, incarnation))
-        while (answer := _unless_over((yield Await(patience)))) is not None:
-            if isinstance(answer, Begin):  # else it is meant for an earlier incarnation
+        while (answer := _unless_over((yield Await(timeout)))) is not None:
+            if isinstance(answer, Begin):  # anything else is meant for an earlier incarnation
                 yield Begun(answer.zero)
                 return
 
 
-def settled(answer: Message | None, ticket: int, parameters: int) -> bool:
-    """Whether a pull is done with: by the model, or by None, as nothing came in time.
+def settled(
+    answer: Message | PulledModel | None,
+    ticket: int,
+    parameters: int,
+    kind: type[PulledModel],
+) -> bool:
+    """Return whether the pull with `ticket` needs no more waiting: a model came, or None in time.
 
-    What answers an earlier question does not count; nor what has not the model's size: it would
-    be computed on.
+    Answers to earlier pulls are skipped. So are models that do not have `parameters` parameters: a
+    gradient would be computed on them. Raise Over if the server says bye.
     """
-    if isinstance(answer, ModelReply):
-        return answer.ticket == ticket and answer.theta.size == parameters
+    if isinstance(answer, kind):
+        return answer.ticket == ticket and answer.size == parameters
     return _unless_over(answer) is None
 
 
-def _unless_over(answer: Message | None) -> Message | None:
+AnswerT = TypeVar("AnswerT")
+
+
+def _unless_over(answer: AnswerT) -> AnswerT:
     if isinstance(answer, Bye):
         raise Over
     return answer

@@ -30,6 +30,7 @@ def main() -> None:
 def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     """Be a worker until the server says bye."""
     from .. import chance, codecs, pulls
+    from ..core.messages import ModelReply
     from ..core.worker import worker
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
@@ -51,7 +52,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     encoder = codecs.encoder(codecs.make(part.codec), place, part.error_feedback)
     patience = part.connection.patience
     pull = pulls.make(part.pull)
-    story = worker(node.name, incarnation, encoder, layout.size, patience)
+    story = worker(node.name, incarnation, encoder, layout.size, patience, ModelReply)
     with _connect(part.connection) as peer:
         drive.tell(
             story,

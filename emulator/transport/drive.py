@@ -9,12 +9,13 @@ from typing import Any, Protocol, TypeAlias
 
 from ..core.messages import Message, ModelReply, Patch, Pull
 from ..core.server import ParameterServer, Replies
-from ..core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
+from ..core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..units import Seconds
+from ..vectors import Vector
 from .peer import Peer
 from .router import Router
 
@@ -82,7 +83,7 @@ class Inbox:
 
 
 def tell(
-    story: Story[None],
+    story: NodeCoroutine[ModelReply],
     peer: Peer,
     *,
     hold: Held | None = None,
@@ -113,9 +114,9 @@ def tell(
                         outcome = _held(outcome, holder)
                 case Begun(zero):
                     begun(zero)
-                case Compute(theta) if learner:
+                case Compute(reply) if learner:
                     strike()
-                    outcome = _compute(learner, theta)
+                    outcome = _compute(learner, reply.theta)
                 case Evaluate(theta) if evaluator:
                     outcome = evaluator.evaluate(theta)
                 case _:
@@ -137,7 +138,7 @@ def _held(came: ModelReply | Patch, holder: HeldModel) -> ModelReply | None:
     return ModelReply(came.ticket, came.version, theta)
 
 
-def _compute(learner: Learner, theta: Any) -> Computed:
+def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:
     began = time.monotonic()
     gradient, loss = learner.gradient(theta)
     return Computed(gradient, loss, time.monotonic() - began)

@@ -26,7 +26,7 @@ ENCODERS = {
 
 
 def story(incarnation=0, encoder=ENCODERS["dense"]):
-    return worker("farm-1", incarnation, encoder, LAYOUT.size, PATIENCE)
+    return worker("farm-1", incarnation, encoder, LAYOUT.size, PATIENCE, ModelReply)
 
 
 def begun(incarnation=0, encoder=ENCODERS["dense"]):
@@ -47,7 +47,7 @@ def test_one_round():
     assert isinstance(pull, Pull) and pull.node == "farm-1"
     assert told.send(None) == Await(PATIENCE)
     wish = told.send(model(pull.ticket))
-    assert isinstance(wish, Compute) and (wish.theta == 1).all()
+    assert isinstance(wish, Compute) and (wish.reply.theta == 1).all()
     push = told.send(Computed(np.arange(4, dtype=np.float32), 0.5, 0.01)).message
     assert isinstance(push, Update)
     assert (push.node, push.version, push.loss, push.compute) == ("farm-1", 3, 0.5, 0.01)
@@ -113,7 +113,7 @@ def test_a_hundred_thousand_mutated_messages_do_no_harm():
         wish = told.send(message)
         if isinstance(wish, Compute):
             computed += 1
-            assert wish.theta.shape == (4,)
+            assert wish.reply.theta.shape == (4,)
             told.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
             pull = told.send(None).message
             wish = told.send(None)

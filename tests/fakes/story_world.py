@@ -18,7 +18,7 @@ from emulator.codecs import AnyCodec, Dense, EncoderContext, encoder
 from emulator.core.messages import Message, ModelReply, Update
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
-from emulator.core.worker import Await, Compute, Computed, Story, Tell, worker
+from emulator.core.worker import Await, Compute, Computed, NodeCoroutine, Tell, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learners.batches import Batches
@@ -59,7 +59,7 @@ class Observer(Protocol):
 
 @dataclass
 class Device:
-    story: Story[None]
+    story: NodeCoroutine[ModelReply]
     inbox: deque[Message] = field(default_factory=deque)
     outbox: deque[Message] = field(default_factory=deque)
     work: Vector | None = None
@@ -116,7 +116,7 @@ class Fleet:
     def boot(self, node: str, incarnation: int) -> None:
         place = EncoderContext(LAYOUT, stream(f"codec/{node}/{incarnation}"))
         coder = encoder(self.codec, place, False)
-        self.devices[node] = Device(worker(node, incarnation, coder, SIZE, 1e9))
+        self.devices[node] = Device(worker(node, incarnation, coder, SIZE, 1e9, ModelReply))
         self._live(node, None)
 
     def kill(self, node: str) -> None:
@@ -191,8 +191,8 @@ class Fleet:
                     case Await():
                         device.waits = True
                         return
-                    case Compute(theta):
-                        device.work = theta
+                    case Compute(reply):
+                        device.work = reply.theta
                         return
         except StopIteration:
             pass

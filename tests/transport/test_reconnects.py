@@ -15,7 +15,7 @@ import pytest
 
 from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Begin, Hello, Pull
+from emulator.core.messages import Begin, Hello, ModelReply, Pull
 from emulator.core.parameters import Parameters
 from emulator.core.server import ParameterServer, Stop
 from emulator.core.worker import worker
@@ -178,7 +178,7 @@ def test_training_goes_on_at_once_after_each_cut() -> None:
         now=time.monotonic(),
     )
     place = EncoderContext(line.layout, np.random.default_rng(0))
-    story = worker("a", 0, encoder(codec, place, error_feedback=True), 1000, PATIENCE)
+    story = worker("a", 0, encoder(codec, place, error_feedback=True), 1000, PATIENCE, ModelReply)
 
     with wired(guests) as (router, wire):
         working = threading.Thread(target=work, args=(story, wire, secrets["a"]))

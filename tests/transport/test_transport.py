@@ -183,7 +183,7 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
 
     def work(name):
         place = EncoderContext(line.layout, np.random.default_rng(0))
-        story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0)
+        story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0, ModelReply)
         with peer(router, secrets[1][name]) as member:
             holder = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
             drive.tell(story, member, learner=Line(name), holder=holder)

@@ -80,7 +80,7 @@ class DeviceFaults:
         else:
             end = fault.end(device.name).verb
             self._clock.at(self._clock.now + lasts, self._end, device, end, kind)
-        return device.story is None
+        return device.coroutine is None
 
     def _end(self, device: VirtualDevice, verb: Verb, kind: str) -> None:
         self._obey(device, verb, kind, self._now())

@@ -8,7 +8,7 @@ from typing import Any
 
 from ... import models
 from ...calibration import calibrated
-from ...codecs.base import Codec, Encoder
+from ...codecs.base import Codec
 from ...core.parameters import Parameters, State
 from ...core.server import ParameterServer, Stop
 from ...datasets import DATASETS
@@ -24,8 +24,9 @@ from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
 from ...world.roles import EVALUATOR
-from .learning.prefetching import Learning, PrefetchedTraining, Reader, Unwrapped, tools
-from .learning.traffic_only import Expected, Nobody, Unchanged
+from .learning.gradient_handle import FleetLearning
+from .learning.prefetching import PredecodedCodec, PrefetchedTraining, tools
+from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
 from .virtual_runtime import VirtualRuntime
 
 PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
@@ -46,10 +47,10 @@ def play(
         view.progress("data")
     hands = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
-    learning, encoder, codec, state = _learners(resolved, hands, view, cores)
+    learning, codec, state = _learners(resolved, hands, view, cores)
     session = Session(resolved, planned, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
-        world = _World(session, learning, encoder, codec, state, RunLog(sink, view.record), view)
+        world = _World(session, learning, codec, state, RunLog(sink, view.record), view)
         with session.playing():
             world.play()
         world.finish()
@@ -74,13 +75,14 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
 
 def _learners(
     scenario: Scenario, hands: Hands | None, view: RunView, cores: int | None
-) -> tuple[Learning, Encoder, Codec, State]:
+) -> tuple[FleetLearning, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
     model = models.find(training.model)
     initial = model.initial(scenario.seed)
     if hands is None:
-        expected = Expected(training.codec, model.layout)
-        return Nobody(model.layout.size, _steps(scenario)), expected, expected, Unchanged(initial)
+        codec = ExpectedSizeCodec(training.codec, model.layout)
+        fleet = TrafficOnly(model.layout.size, codec.frames, _steps(scenario))
+        return fleet, codec, ConstantState(initial)
     graph = None
     if learner == "tensorflow":
         view.progress("graphs")
@@ -93,7 +95,7 @@ def _learners(
         training.modulation.start(model.layout),
         optimizer=training.optimizer,
     )
-    return PrefetchedTraining(scenario, hands, made), Unwrapped(), Reader(training.codec), state
+    return PrefetchedTraining(scenario, hands, made), PredecodedCodec(training.codec), state
 
 
 def _steps(scenario: Scenario) -> int:
@@ -121,8 +123,7 @@ class _World:
     def __init__(
         self,
         session: Session,
-        learning: Learning,
-        encoder: Encoder,
+        learning: FleetLearning,
         codec: Codec,
         state: State,
         log: RunLog,
@@ -130,7 +131,7 @@ class _World:
     ) -> None:
         self._session, self._log, self._view = session, log, view
         self._scenario, self._folder = session.scenario, session.folder
-        self._learning, self._encoder, self._codec, self._state = learning, encoder, codec, state
+        self._learning, self._codec, self._state = learning, codec, state
         self._layout = models.find(session.scenario.training.model).layout
         self._runtime: VirtualRuntime | None = None
 
@@ -148,7 +149,6 @@ class _World:
             self._scenario,
             server,
             self._learning,
-            self._encoder,
             self._log,
             self._view,
             self._chores(server),

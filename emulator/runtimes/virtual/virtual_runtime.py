@@ -4,14 +4,13 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from ... import chance
-from ...codecs.base import Encoder
 from ...core import wire
 from ...core.evaluator import evaluator
 from ...core.heartbeat import Heartbeat
-from ...core.messages import Message, ModelReply, Patch, Pull, Request, Update
+from ...core.messages import ModelReply, Patch, Pull, Request, Update
 from ...core.server import ParameterServer, Replies
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...core.worker import worker
@@ -31,9 +30,9 @@ from .clock.alarms import Alarms
 from .clock.heap import Heap
 from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
-from .device.virtual_device import VirtualDevice
+from .device.virtual_device import Incoming, VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
-from .learning.prefetching import Learning
+from .learning.gradient_handle import FleetLearning, HandleEncoder, PrefetchedReply
 from .links.network import acknowledgements, lay
 from .meter import TrafficMeter
 from .serving_time import Processor
@@ -60,14 +59,12 @@ class VirtualRuntime:
         self,
         scenario: Scenario,
         server: ParameterServer,
-        learning: Learning,
-        encoder: Encoder,
+        learning: FleetLearning,
         log: RunLog,
         view: RunView,
         chores: Sequence[VirtualChore] = (),
     ) -> None:
-        """The scenario's `virtual.step` and `virtual.boot` are laws by now; `encoder` is what the
-        stories encode their stand-ins with."""
+        """The scenario's `virtual.step` and `virtual.boot` are laws by now."""
         step, boot = scenario.virtual.step, scenario.virtual.boot
         if step is None or boot is None:
             raise TypeError("virtual.step and virtual.boot must be known")
@@ -78,7 +75,7 @@ class VirtualRuntime:
         self._boot_law: Law = boot
         self._processor = Processor(scenario.virtual.serve, scenario.seed)
         self._scenario, self.server, self._learning = scenario, server, learning
-        self._encoder, self._log, self._view = encoder, log, view
+        self._encoder, self._log, self._view = HandleEncoder(), log, view
         self._chores = chores
         self._size = server.layout.size
         self._encrypted = scenario.server.encrypt
@@ -99,7 +96,7 @@ class VirtualRuntime:
         self._channel = Channel(self.heap, timeout)
         powers = DevicePowers(self._channel, self._plan_boot)
         self._faults = DeviceFaults(powers, self.heap, lambda: self.now, self._log, self._lost)
-        self._patience = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
+        self._timeouts = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
         self._view.progress(f"{len(scenario.nodes)} devices")
         self._populate(scenario)
         self._arm()
@@ -165,7 +162,7 @@ class VirtualRuntime:
             for number in range(len(group.names)):
                 device = next(devices)
                 node = VirtualDevice(self, device.name, ways, number)
-                node.patience = self._patience[index]
+                node.timeout = self._timeouts[index]
                 if device.cpu is not None and device.cpu < 1:
                     node.quota, node.reception = Quota(device.cpu), received
                 node.hazards = device.hazards
@@ -186,8 +183,10 @@ class VirtualRuntime:
             return
         if node.hazards:
             node.hazard = Hazard(node.hazards, chance.hazard(self.seed, node.name, incarnation))
-        node.pupil = self._learning.pupil(node.name, incarnation)
-        node.begin(worker(node.name, incarnation, self._encoder, self._size, node.patience))
+        node.learner = self._learning.learner(node.name, incarnation)
+        node.begin(
+            worker(node.name, incarnation, self._encoder, self._size, node.timeout, PrefetchedReply)
+        )
 
     # -- messages --------------------------------------------------------------------------------
 
@@ -226,17 +225,18 @@ class VirtualRuntime:
                 self.heap.at(now, node.hear, 0, reply)  # it measures the model as it is now
             elif self._channel.out_of_reach(node):
                 self.server.unsent(name, reply, now)
-            elif node.pupil is not None:  # else there is nobody, which the server cannot know
+            elif node.learner is not None:  # else there is nobody, which the server cannot know
+                answer: Incoming = reply
                 if isinstance(reply, ModelReply | Patch):
                     # no step comes between an answer and its way, so it is of this very version
-                    foreseen: Any = node.pupil.foresee(self.server.pulled())
-                    reply = ModelReply(reply.ticket, reply.version, foreseen)
+                    handle = node.learner.prefetch(self.server.pulled())
+                    answer = PrefetchedReply(reply.ticket, reply.version, handle)
                 if free > now:
-                    self.heap.at(free, self._answer, node, node.incarnation, reply, size)
+                    self.heap.at(free, self._answer, node, node.incarnation, answer, size)
                 else:
-                    self._answer(node, node.incarnation, reply, size)
+                    self._answer(node, node.incarnation, answer, size)
 
-    def _answer(self, node: VirtualDevice, incarnation: int, reply: Message, size: int) -> None:
+    def _answer(self, node: VirtualDevice, incarnation: int, reply: Incoming, size: int) -> None:
         if incarnation == node.incarnation:
             node.links.down.send(node.number, size, node.hear, incarnation, reply, size)
 

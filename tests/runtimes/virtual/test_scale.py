@@ -137,16 +137,16 @@ def test_devices_share_what_they_pull(tmp_path: Path) -> None:
     distinct: set[int] = set()
     pulled: list[Any] = []
 
-    def foresee(self: Any, theta: Any) -> Any:
+    def prefetch(self: Any, theta: Any) -> Any:
         distinct.add(theta.__array_interface__["data"][0])
         pulled.append(theta)  # kept, so that no address comes twice
         return inner(self, theta)
 
     from emulator.runtimes.virtual.learning import prefetching
 
-    inner = prefetching._Pupil.foresee
+    inner = prefetching._Prefetcher.prefetch
     lockstep = "training.synchronization={kind: barrier}"
-    with patch.object(prefetching._Pupil, "foresee", foresee):
+    with patch.object(prefetching._Prefetcher, "prefetch", prefetch):
         played(tmp_path, 40, lockstep, "virtual.learner=numpy", "stop={updates: 123}")
     assert len(pulled) > 120
     assert len(distinct) == len(pulled) // 41

@@ -6,19 +6,24 @@ message holds nothing but its story.
 
 import math
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from .... import chance
-from ....core.messages import Message, ModelReply, Request
-from ....core.worker import Await, Begun, Compute, Computed, Evaluate, Story, Tell
+from ....core.messages import ModelReply, Reply, Request
+from ....core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
 from ....faults import Hazard
+from ....vectors import Vector
 from ....world.laws import Fixed, Law
 from ..clock.alarms import Alarms
 from ..clock.heap import Heap
-from ..learning.prefetching import Pupil
+from ..learning.gradient_handle import GradientHandle, PrefetchedReply, VirtualLearner
 from ..links.network import Ways
 from .cpu_quota import Quota
 from .receive_cost import Reception
+
+Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply]
+Incoming: TypeAlias = Reply | PrefetchedReply
+"""A worker is sent PrefetchedReplies in place of models, the evaluator models."""
 
 
 class Surroundings(Protocol):
@@ -38,7 +43,7 @@ class Surroundings(Protocol):
     def strike(self, node: "VirtualDevice") -> bool:
         """Let the node draw whether a fault ends this iteration; whether it is off now."""
 
-    def evaluate(self, theta: Any) -> tuple[float, float]: ...
+    def evaluate(self, theta: Vector) -> tuple[float, float]: ...
 
 
 class VirtualDevice:
@@ -46,22 +51,22 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "_world", "hazard", "hazards", "held", "inbox", "incarnation", "listed", "name"),
-        *("number", "patience", "pupil", "quota", "reception", "story", "until", "ways"),
+        *("coroutine", "learner", "number", "quota", "reception", "timeout", "until", "ways"),
     )
 
     def __init__(self, world: Surroundings, name: str, ways: Ways | None, number: int) -> None:
         """`number` is the device's own on its group's ways; who has none is beside the server."""
         self._world = world
         self.name, self.ways, self.number = name, ways, number
-        self.patience = math.inf
+        self.timeout = math.inf
         self.hazards: tuple[dict[str, Any], ...] = ()
         self.incarnation = 0
-        self.story: Story[None] | None = None
-        self.pupil: Pupil | None = None
+        self.coroutine: Coroutine | None = None
+        self.learner: VirtualLearner | None = None
         self.quota: Quota | None = None
         self.reception: Reception | None = None
         self.hazard: Hazard | None = None
-        self.inbox: list[Message] | None = None
+        self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when its patience ends; None: it does not wait
         self.listed = False
         self.held: int | None = None  # the version of the model that it holds
@@ -74,24 +79,24 @@ class VirtualDevice:
             raise TypeError(f"{self.name} is on no link")
         return self.ways
 
-    def begin(self, story: Story[None]) -> None:
-        self.story = story
+    def begin(self, coroutine: Coroutine) -> None:
+        self.coroutine = coroutine
         self._live(None)
 
     def die(self) -> None:
         """Nothing of it is left; what still comes for this incarnation comes to nobody."""
         self.incarnation += 1
-        if self.story is not None:
-            self.story.close()
+        if self.coroutine is not None:
+            self.coroutine.close()
         if self.quota is not None:
             self.quota.restart()
-        self.story = self.pupil = self.inbox = self.until = self.held = None
+        self.coroutine = self.learner = self.inbox = self.until = self.held = None
 
-    def hear(self, incarnation: int, message: Message, size: int = 0) -> None:
+    def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
         """A message of so many bytes has arrived, on a connection of that incarnation."""
-        if incarnation != self.incarnation or self.story is None:
+        if incarnation != self.incarnation or self.coroutine is None:
             return
-        if isinstance(message, ModelReply):
+        if isinstance(message, PrefetchedReply | ModelReply):
             self.held = message.version
             if self.quota and self.reception:
                 work, over = self.reception
@@ -125,36 +130,36 @@ class VirtualDevice:
 
     def _live(self, outcome: Any) -> None:
         """Tell the story on until it has to wait for something."""
-        story, world = self.story, self._world
-        if story is None:
+        coroutine, world = self.coroutine, self._world
+        if coroutine is None:
             return
         try:
             while True:
-                wish = story.send(outcome)
+                command = coroutine.send(outcome)
                 outcome = None
-                match wish:
+                match command:
                     case Tell(message):
-                        world.carry(self, message)  # type: ignore[arg-type]
-                    case Await(patience):
+                        world.carry(self, message)
+                    case Await(timeout):
                         if not self.inbox:
-                            self._wait(patience)
+                            self._wait(timeout)
                             return
                         outcome = self.inbox.pop(0)
-                    case Compute(theta):
+                    case Compute(reply):
                         if not world.strike(self):
-                            self._compute(theta)
+                            self._compute(reply.handle)
                         return
                     case Evaluate(theta):
                         outcome = world.evaluate(theta)
                     case Begun():
                         pass
         except StopIteration:
-            self.story = None
+            self.coroutine = None
 
-    def _wait(self, patience: float) -> None:
+    def _wait(self, timeout: float) -> None:
         world = self._world
-        if patience < math.inf:
-            world.alarms.set(self, world.heap.now + patience)
+        if timeout < math.inf:
+            world.alarms.set(self, world.heap.now + timeout)
         else:
             self.until = math.inf
 
@@ -168,11 +173,11 @@ class VirtualDevice:
             self.until = None
             self._live(None)
 
-    def _compute(self, foreseen: Any) -> None:
-        foreseen.begin()
-        heap, end = self._world.heap, self.done(self._world.step, foreseen.steps)
-        heap.at(end, self._computed, self.incarnation, foreseen, end - heap.now)
+    def _compute(self, handle: GradientHandle) -> None:
+        handle.begin()
+        heap, end = self._world.heap, self.done(self._world.step, handle.steps)
+        heap.at(end, self._computed, self.incarnation, handle, end - heap.now)
 
-    def _computed(self, incarnation: int, foreseen: Any, seconds: float) -> None:
+    def _computed(self, incarnation: int, handle: GradientHandle, seconds: float) -> None:
         if incarnation == self.incarnation:
-            self._live(Computed(foreseen, foreseen.loss(), seconds))
+            self._live(Computed(handle, handle.loss(), seconds))

@@ -6,10 +6,10 @@ virtual time is a stand-in that knows where the result will be. How many threads
 changes no bit of it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,61 +30,12 @@ from ....learners.numpy import NumpyEvaluator, NumpyLearner
 from ....runs.data_split import Hands
 from ....scenario import Scenario
 from ....vectors import Frames, Gradient, NotFinite, Vector
+from .gradient_handle import GradientHandle, VirtualLearner
 from .job_pool import Job, Pool
 
 
-class Foreseen(Protocol):
-    """A gradient to be: it stands for the model that it is of, and for itself."""
-
-    size: int
-    """Parameters of the model."""
-    steps: int
-    """Mini-batches that it takes."""
-
-    def begin(self) -> None:
-        """The device sets to work on it: from now on it is sure to be wanted."""
-
-    def loss(self) -> float: ...
-
-    def frames(self) -> Frames:
-        """As its encoder has them; raises what the encoder raised."""
-
-
-class Pupil(Protocol):
-    """What one incarnation of a device learns with."""
-
-    def foresee(self, theta: Vector) -> Foreseen:
-        """The gradient of its next batch at `theta`."""
-
-
-class Learning(Protocol):
-    """What a whole fleet learns with."""
-
-    scores: bool
-    """Whether there is anything to evaluate."""
-
-    @property
-    def examples(self) -> Mapping[str, int]:
-        """How many each device learns from, if it does."""
-
-    def pupil(self, device: str, incarnation: int) -> Pupil: ...
-
-    def evaluate(self, theta: Vector) -> tuple[float, float]:
-        """The accuracy and the mean loss over the test set."""
-
-    def close(self) -> None: ...
-
-
-class Unwrapped:
-    """An encoder of what is foreseen: the encoding itself is part of that."""
-
-    def encode(self, gradient: Any) -> Frames:
-        frames: Frames = gradient.frames()
-        return frames
-
-
 @dataclass(frozen=True)
-class Reader:
+class PredecodedCodec:
     """A codec for the server that need not decode what was decoded ahead."""
 
     codec: Codec
@@ -133,7 +84,7 @@ def tools(learner: str, layout: Layout, graph: Path | None) -> Callable[[], Tool
 
 
 class PrefetchedTraining:
-    """Learning for real: a Learning."""
+    """Trains for real: a FleetLearning."""
 
     scores = True
 
@@ -144,7 +95,7 @@ class PrefetchedTraining:
         self.examples = {device: len(part) for device, part in hands.parts.items()}
         self._pool = Pool(working)
 
-    def pupil(self, device: str, incarnation: int) -> Pupil:
+    def learner(self, device: str, incarnation: int) -> VirtualLearner:
         training = self._scenario.training
         part = Subset(self._hands.data.train, self._hands.parts[device])
         order = chance.batches(self._scenario.seed, device, incarnation)
@@ -156,7 +107,7 @@ class PrefetchedTraining:
             per_epoch(batches, training.local),
         )
         encoder = codecs.encoder(training.codec, place, training.error_feedback)
-        return _Pupil(
+        return _Prefetcher(
             self._pool, part, batches, encoder, training.codec, self._layout, training.local
         )
 
@@ -174,7 +125,7 @@ class PrefetchedTraining:
         self._pool.close()
 
 
-class _Pupil:
+class _Prefetcher:
     def __init__(
         self,
         pool: Pool[Tool],
@@ -189,7 +140,7 @@ class _Pupil:
         self._codec, self._layout = codec, layout
         self._batches = batches
 
-    def foresee(self, theta: Vector) -> Foreseen:
+    def prefetch(self, theta: Vector) -> GradientHandle:
         # drawn here and now: threads may come to it in any order
         drawn, part, encoder = draw(self._batches, self._local), self._part, self._encoder
         rate, steps = self._local.rate, len(drawn)

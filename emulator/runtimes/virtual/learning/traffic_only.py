@@ -14,13 +14,13 @@ from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.feedback import StatelessEncoder
 from ....layout import Layout
 from ....vectors import Frames, Gradient, Vector
-from .prefetching import Foreseen, Pupil
+from .gradient_handle import GradientHandle, VirtualLearner
 
 _STEADY = 10
 """Updates after which a codec's memory holds what it will hold."""
 
 
-class Expected:
+class ExpectedSizeCodec:
     """A codec, and an encoder, whose every update is as large as is to be expected.
 
     That is the codec's own encoding of one gradient of normal numbers, the same for all; by a codec
@@ -33,16 +33,16 @@ class Expected:
         encoder = codec.start(EncoderContext(layout, rng))
         for _ in range(1 if isinstance(encoder, StatelessEncoder) else _STEADY):
             gradient = draws.standard_normal(layout.size, np.float32)
-            self._frames = tuple(map(bytes, encoder.encode(gradient)))
-        self._gradient = codec.decode(self._frames, layout)
-        self._count = codec.count(self._frames)
+            self.frames: Frames = tuple(map(bytes, encoder.encode(gradient)))
+        self._gradient = codec.decode(self.frames, layout)
+        self._count = codec.count(self.frames)
         self.paper: Accounting | None = accounting(codec)
 
     def start(self, place: EncoderContext) -> Encoder:
         return self
 
     def encode(self, gradient: Vector) -> Frames:
-        return self._frames
+        return self.frames
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         return self._gradient
@@ -51,7 +51,7 @@ class Expected:
         return self._count
 
 
-class Unchanged:
+class ConstantState:
     """A State that counts updates and stays as it is."""
 
     oldest = 0
@@ -74,21 +74,21 @@ class Unchanged:
         pass
 
 
-class Nobody:
-    """A Learning in which nobody learns; one stand-in serves all."""
+class TrafficOnly:
+    """A FleetLearning that computes no gradient: every device sends the same frames."""
 
     scores = False
     examples: Mapping[str, int] = MappingProxyType({})
 
-    def __init__(self, size: int, steps: int = 1) -> None:
-        """Each spends the time of so many mini-batches between a model and its update."""
-        self._foreseen = _Nothing(size, steps)
+    def __init__(self, size: int, frames: Frames, steps: int = 1) -> None:
+        """Push `frames` after `steps` mini-batches; the model has `size` parameters."""
+        self._handle = _SameGradient(size, steps, frames)
 
-    def pupil(self, device: str, incarnation: int) -> Pupil:
+    def learner(self, device: str, incarnation: int) -> VirtualLearner:
         return self
 
-    def foresee(self, theta: Vector) -> Foreseen:
-        return self._foreseen
+    def prefetch(self, theta: Vector) -> GradientHandle:
+        return self._handle
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         raise RuntimeError("there is nothing to evaluate")
@@ -97,9 +97,11 @@ class Nobody:
         pass
 
 
-class _Nothing:
-    def __init__(self, size: int, steps: int) -> None:
-        self.size, self.steps = size, steps
+class _SameGradient:
+    """A GradientHandle on which nothing is computed."""
+
+    def __init__(self, size: int, steps: int, frames: Frames) -> None:
+        self.size, self.steps, self._frames = size, steps, frames
 
     def begin(self) -> None:
         pass
@@ -108,4 +110,4 @@ class _Nothing:
         return float("nan")
 
     def frames(self) -> Frames:
-        raise RuntimeError("its encoder does not look at it")
+        return self._frames

@@ -1,0 +1,77 @@
+"""Handles on gradients that background threads compute while virtual time goes on."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from ....vectors import Frames, Vector
+
+
+class GradientHandle(Protocol):
+    """One gradient that is being computed, or will be: of one device's next mini-batches."""
+
+    size: int
+    """Number of parameters of the model."""
+    steps: int
+    """Number of mini-batches that the gradient takes."""
+
+    def begin(self) -> None:
+        """Note that the device computes by now, so the gradient is sure to be pushed."""
+
+    def loss(self) -> float:
+        """Return the mean loss over the mini-batches; wait for it if necessary."""
+
+    def frames(self) -> Frames:
+        """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
+
+
+class PrefetchedReply(NamedTuple):
+    """The server's answer to a worker's pull in virtual time.
+
+    The batch is the device's next one, so the gradient is determined as soon as the server answers.
+    The reply carries a handle on that gradient through the network, and no model.
+    """
+
+    ticket: int
+    version: int
+    """Version of the model on which the gradient is computed."""
+    handle: GradientHandle
+
+    @property
+    def size(self) -> int:
+        """Number of parameters of the model."""
+        return self.handle.size
+
+
+class HandleEncoder:
+    """The encoder of a worker in virtual time: the background threads have encoded already."""
+
+    def encode(self, gradient: GradientHandle, /) -> Frames:
+        """Return the frames of the gradient; raise NotFinite if the gradient is not finite."""
+        return gradient.frames()
+
+
+class VirtualLearner(Protocol):
+    """Computes the gradients of one incarnation of a device."""
+
+    def prefetch(self, theta: Vector) -> GradientHandle:
+        """Begin to compute the gradient of the next mini-batches at the model `theta`."""
+
+
+class FleetLearning(Protocol):
+    """Computes the gradients of a whole fleet, and evaluates its model."""
+
+    scores: bool
+    """Whether there is a model to evaluate."""
+
+    @property
+    def examples(self) -> Mapping[str, int]:
+        """Number of training examples of each device; empty if the fleet does not train."""
+
+    def learner(self, device: str, incarnation: int) -> VirtualLearner:
+        """Return the learner of one incarnation of `device`."""
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        """Return the accuracy and the mean loss of the model `theta` over the test set."""
+
+    def close(self) -> None:
+        """End all background threads."""
