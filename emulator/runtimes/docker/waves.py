@@ -1,8 +1,9 @@
 """Starts containers side by side, each when `Gathering` admits it."""
 
-import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Self
 
 from ...log.tail import Tail
 from .gathering import Gathering
@@ -14,16 +15,24 @@ TOGETHER = 8
 class Waves:
     """A context in which the nodes of a run start; at its end no start is under way."""
 
-    def __init__(self, gathering: Gathering, start: Callable[[str], object], hellos: Tail) -> None:
-        """`start` starts the container of a node; `hellos` tells which have said hello."""
+    def __init__(self, gathering: Gathering, start: Callable[[str], float], hellos: Tail) -> None:
+        """`start` starts the container of a node and returns the monotonic time when it runs.
+
+        `hellos` holds a record for each node that has said hello.
+        """
         self._gathering, self._start, self._hellos = gathering, start, hellos
         self._starting: dict[Future[float], str] = {}
 
-    def __enter__(self) -> "Waves":
+    def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(TOGETHER)
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         self._pool.shutdown(cancel_futures=True)
 
     @property
@@ -32,21 +41,17 @@ class Waves:
         return not self._starting
 
     def roll(self) -> list[str]:
-        """Have the next nodes started; return those that have started since the last call.
+        """Start the nodes that are admitted; return those that have started since the last call.
 
         Raises what `start` raised.
         """
         for hello in self._hellos.read():
             self._gathering.greeted(hello["node"])
         for node in self._gathering.admitted():
-            self._starting[self._pool.submit(self._timed, node)] = node
-        return [self._started(done) for done in list(self._starting) if done.done()]
+            self._starting[self._pool.submit(self._start, node)] = node
+        return [self._started(start) for start in list(self._starting) if start.done()]
 
-    def _timed(self, node: str) -> float:
-        self._start(node)
-        return time.monotonic()
-
-    def _started(self, done: Future[float]) -> str:
-        node = self._starting.pop(done)
-        self._gathering.started(node, done.result())
+    def _started(self, start: Future[float]) -> str:
+        node = self._starting.pop(start)
+        self._gathering.started(node, start.result())
         return node

@@ -17,7 +17,8 @@ from emulator.machine import host
 from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
 from emulator.runs.folder import RunFolder, create
-from emulator.runtimes.docker import container_runtime, exits
+from emulator.runtimes.docker import exits
+from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
@@ -204,8 +205,8 @@ class Played:
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
         world = Prepared(scenario, folder, orders(text=SCENARIO), "image", folder.path)
-        self.runtime = container_runtime.DockerRuntime(client, folder, world, self.view, self.load)
-        self.runtime._lines = self.wires  # type: ignore[assignment]
+        wires: Any = self.wires
+        self.runtime = DockerRuntime(client, folder, world, self.view, self.load, wires)
         self.scenario, self.survivors = scenario, Survivors(2, [])
 
     def write(self, at: float, what: str, **facts: Any) -> None:
@@ -218,7 +219,7 @@ class Played:
 
     def hear(self, *news: Said | OutputEnded) -> None:
         self.wires.news.append(list(news))
-        self.runtime.wait(until=self.runtime._now() + 0.01)
+        self.runtime.wait(until=self.runtime._log.now + 0.01)
 
 
 @pytest.fixture
@@ -231,7 +232,7 @@ def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
 
     yield run
     for one in made:
-        one.runtime._logs.close()
+        one.runtime._node_logs.close()
         one.load.end()
 
 

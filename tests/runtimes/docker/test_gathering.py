@@ -17,7 +17,8 @@ from emulator.errors import DeploymentError
 from emulator.machine.host import Load
 from emulator.node.roll import FILE, Roll
 from emulator.runs.folder import create
-from emulator.runtimes.docker import container_runtime, gathering
+from emulator.runtimes.docker import gathering
+from emulator.runtimes.docker.container_runtime import DockerRuntime
 from emulator.runtimes.docker.gathering import Gathering
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.scenario import loads
@@ -144,10 +145,8 @@ class Fleet:
         client.networks = client.containers = SimpleNamespace(create=self.create)
         made = Prepared(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
         self.wires = Wires()
-        self.runtime = container_runtime.DockerRuntime(
-            client, self.folder, made, Onlooker(), Load()
-        )
-        self.runtime._lines = self.wires  # type: ignore[assignment]
+        wires: Any = self.wires
+        self.runtime = DockerRuntime(client, self.folder, made, Onlooker(), Load(), wires)
 
     def create(self, **options: Any) -> Any:
         node = options.get("hostname", "")
@@ -179,7 +178,7 @@ class Fleet:
         try:
             self.runtime.deploy(loads(SCENARIO), Survivors(9, []))
         finally:
-            self.runtime._logs.close()
+            self.runtime._node_logs.close()
 
 
 @pytest.fixture

@@ -1,0 +1,77 @@
+"""Creates the network of a run, and starts the containers on it."""
+
+import time
+from typing import Any
+
+from docker import DockerClient
+
+from ...runs.folder import RunFolder
+from ...scenario import Device
+from ...world.roles import EVALUATOR, SERVER
+from . import labels, owners, spec
+from .client import finished, refusals
+from .exits import Exits
+from .gathering import Gathering
+from .prepare import Prepared
+from .stdio import Stdio
+
+
+class Launcher:
+    """Starts the containers of one run, each with its standard input and output attached."""
+
+    def __init__(
+        self, client: DockerClient, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
+    ) -> None:
+        self._client, self._folder, self._world = client, folder, world
+        self._stdio, self._exits = stdio, exits
+        self._network = spec.name(folder.run, "wan")
+        self._devices = {device.name: device for device in world.scenario.nodes}
+        self._server: Any = None
+
+    def create_network(self) -> None:
+        with refusals("making the run's network"):
+            options = spec.network(self._network, self._labels(SERVER))
+            finished(self._client.networks.create, **options)
+
+    def start(self, node: str) -> float:
+        """Create and start the container of `node`; return the monotonic time when it runs.
+
+        Called from several threads at once, each with nodes of its own.
+        """
+        wanted = self._container(node)
+        with refusals(f"starting {node}"):
+            container = self._client.containers.create(**spec.container(wanted))
+            # attached before the start, so that no output is missed
+            self._stdio.open(self._client, node, str(container.id))
+            self._exits.started(wanted)
+            container.start()
+        if node == SERVER:
+            self._server = container
+        return time.monotonic()
+
+    def server_address(self) -> str:
+        """Return the address of the server, which must have started, on the run's network."""
+        with refusals("looking up the server's address"):
+            self._server.reload()
+        networks: dict[str, Any] = self._server.attrs["NetworkSettings"]["Networks"]
+        return str(networks[self._network]["IPAddress"])
+
+    def gathering(self) -> Gathering:
+        """Return the order in which all nodes but the server start, and how many at once.
+
+        The evaluator comes last: devices that boot would leave it no processor time.
+        """
+        with refusals("asking for the engine's cores"):
+            cores = self._client.info()["NCPU"]
+        shares = {name: device.cpu or 1.0 for name, device in self._devices.items()}
+        return Gathering({**shares, EVALUATOR: 0.0}, cores)
+
+    def _container(self, node: str) -> spec.Container:
+        device: Device | None = self._devices.get(node)
+        marks = self._labels("device", node) if device else self._labels(node)
+        return self._world.container(node, self._network, marks, device)
+
+    def _labels(self, role: str, device: str = "") -> dict[str, str]:
+        folder, name = self._folder, self._world.scenario.name
+        path, lock = str(folder.path), str(owners.place(folder.run))
+        return labels.labels(folder.run, name, path, lock, role, device)

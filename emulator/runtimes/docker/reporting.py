@@ -1,0 +1,89 @@
+"""Turns the output of containers, and their ends, into records of the run."""
+
+import time
+from typing import Any
+
+from ...core.survivors import Survivors
+from ...errors import DeploymentError
+from ...runs.conductor import RunView
+from ...world.roles import EVALUATOR, SERVER
+from .exits import Exit, Exits
+from .nodelogs import NodeLogs
+from .stdio import Said
+
+
+class Reports:
+    """What supervisors report, and how containers end, as records with emulated times."""
+
+    def __init__(self, exits: Exits, logs: NodeLogs, view: RunView, survivors: Survivors) -> None:
+        self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
+        self._zero: float | None = None
+        self._early: list[tuple[float, str, dict[str, Any]]] = []
+        """Reports from before the run's zero: monotonic time, node, facts."""
+
+    def begin(self, zero: float) -> None:
+        """Take the run's `zero`, a monotonic time, and record what was reported before it."""
+        self._zero = zero
+        for now, node, fact in self._early:
+            self._record(now, node, fact)
+        self._early.clear()
+
+    def hear(self, said: Said) -> None:
+        """Take a line of a container's output: a supervisor's report, or text for its log.
+
+        Raises DeploymentError if a supervisor could not set its node up.
+        """
+        fact = said.fact
+        if fact is None:
+            self._exits.said(said.node, said.text)
+            self._logs.write(said.node, said.text)
+        elif fact["what"] == "failed":
+            raise DeploymentError(fact["detail"])
+        elif fact["what"] == "lost":
+            self._survivors.lost(said.node)
+        elif fact["what"] != "ready":
+            self._report(said.node, fact.pop("now"), fact)
+
+    def ended(self, node: str) -> None:
+        """Take that the container of `node` has ended, though the run goes on.
+
+        Raises DeploymentError if the run cannot go on without `node`.
+        """
+        vital = node in (SERVER, EVALUATOR)
+        if not vital or node not in self._exits.last:  # else its supervisor has said why
+            self._exited(node, time.monotonic(), self._exits.container(node))
+        if vital:
+            raise DeploymentError(self._obituary(node))
+        self._survivors.lost(node)
+
+    def _report(self, node: str, now: float, fact: dict[str, Any]) -> None:
+        if fact["what"] == "exit":
+            self._exited(node, now, self._exits.part(node, fact["code"], fact["cause"]))
+        elif self._zero is None:
+            self._early.append((now, node, fact))
+        else:
+            self._record(now, node, fact)
+
+    def _exited(self, node: str, now: float, how: Exit) -> None:
+        """Record that `node` ended unasked; raise DeploymentError if the run has not begun."""
+        if self._zero is None:
+            raise DeploymentError(self._obituary(node))
+        self._record(now, node, {"what": "exit", **how._asdict()})
+
+    def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
+        """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
+        at = round(now - (self._zero or 0.0), 6)
+        what = "boot" if fact["what"] == "start" else fact["what"]
+        facts = {key: value for key, value in fact.items() if key != "what"}
+        if "planned" in facts and facts["planned"] is None:
+            facts["planned"] = at  # the device drew it itself
+        record = {"at": at, "what": what, "node": node, **facts}
+        self._logs.report(record)
+        self._view.record(record)
+        if what == "exit" and node not in (SERVER, EVALUATOR):
+            self._survivors.ended(node, at)
+        if what != "traffic":
+            self._logs.write(node, f"{at:.3f} {what} {facts}")
+
+    def _obituary(self, node: str) -> str:
+        return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"

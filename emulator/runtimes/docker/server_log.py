@@ -1,0 +1,53 @@
+"""The server's log, read while the server writes it: the run's zero, its clock and its end."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...log.tail import Tail
+from ...log.writing import Record
+from ...machine.host import Load
+
+
+class ServerLog:
+    """The records of the server, and what they say of the run's beginning and end."""
+
+    def __init__(self, path: Path, load: Load) -> None:
+        """`load` samples the host from the record `start` to the record `stop`."""
+        self._tail, self._load = Tail(path), load
+        self.zero: float | None = None
+        """Monotonic time of the run's zero; None before every node has said hello."""
+        self.stop: Record | None = None
+        """The last record, once the server has written it."""
+        self.given_up = ""
+        """Why this process ended the run, if no device was left; else empty."""
+
+    @property
+    def now(self) -> float:
+        """Seconds since the run's zero; 0 before."""
+        return time.monotonic() - self.zero if self.zero is not None else 0.0
+
+    @property
+    def stopped_early(self) -> str:
+        """Why the server gave up before the run began; empty if it did not."""
+        early = self.stop is not None and self.zero is None
+        return str(self.stop.get("detail", "no reason")) if early and self.stop else ""
+
+    def read(self) -> Iterator[Record]:
+        """Yield the records that the server has written since the last call."""
+        for record in self._tail.read():
+            if record["what"] == "start":
+                self.zero = record["zero"]
+                self._load.begin()
+            elif record["what"] == "stop":
+                record = self.stop = self._explained(record)
+                self._load.end()
+            yield record
+
+    def _explained(self, stop: Record) -> Record:
+        """Return the record `stop` with the reason why this process ended the run."""
+        if self.given_up and stop["reason"] == "canceled":
+            return {**stop, "reason": "failed", "detail": self.given_up}
+        # the server's own stop condition held before it was told to stop
+        self.given_up = ""
+        return stop
