@@ -317,3 +317,8 @@ print(library.TF_Version().decode())
     finally:
         client.close()
     assert said.decode().strip() == TENSORFLOW.version
+
+
+def test_a_missing_base_is_named_with_its_remedy(package: Path) -> None:
+    with pytest.raises(HostError, match=r"no image emulate/base:bookworm: `make images` builds"):
+        libraries.provide(Engine({}), package.parent / "images" / "node")

@@ -46,11 +46,19 @@ def provide(client: DockerClient, recipe: Path) -> str:
     try:
         client.images.get(name)
     except ImageNotFound:
+        _require_base(client)
         print(f"images: building {name} (once for each version of TensorFlow)", flush=True)
         with tempfile.TemporaryDirectory() as wheels:
             _download(recipe / _REQUIREMENTS, Path(wheels))
             build(client, name, _context(recipe, Path(wheels)), base=BASE)
     return name
+
+
+def _require_base(client: DockerClient) -> None:
+    try:
+        client.images.get(BASE)
+    except ImageNotFound as error:
+        raise HostError(f"the engine has no image {BASE}: `make images` builds it first") from error
 
 
 def _tensorflow() -> tuple[str, Distribution]:
