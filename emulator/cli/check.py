@@ -50,19 +50,19 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..core.server import GATHERING
     from ..machine.host import Host
     from ..runs.preflight import preflight
-    from ..scenario import demand, load, shortfalls, world
-    from ..scenario.deadlines import late
+    from ..scenario import demand, load, overview, shortfalls
+    from ..scenario.deadlines import late_groups
     from ..scenario.demand import HostCapacity as Capacity
-    from ..scenario.startup import slow_starts, startup
+    from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
 
     scenario, host = load(file, overrides), Host.here()
-    shown, wanted = world(scenario), demand(scenario)
+    shown, wanted = overview(scenario), demand(scenario)
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
     for found in short.values():
-        found += late(scenario, _step(scenario))
+        found += late_groups(scenario, _step(scenario))
     short["docker"] += slow_starts(scenario, GATHERING)
-    least = startup(scenario, host.cores)
+    least = startup_time(scenario, host.cores)
     refusals = {one: preflight(scenario, one, host).refusals for one in ON}
     ignored = {one: unkept(scenario, one) for one in ON}
     if as_json:

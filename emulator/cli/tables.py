@@ -12,7 +12,7 @@ from rich.text import Text
 from ..machine.host import Host
 from ..scenario import Scenario
 from ..scenario.demand import PORTS, Demand
-from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe
+from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe_side
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
@@ -123,7 +123,11 @@ def _chosen(value: Any) -> str:
 
 
 def _link(link: Link) -> str:
-    return f"up {describe(link.up)}, down {describe(link.down)}" if link.shaped else "unshaped"
+    return (
+        f"up {describe_side(link.up)}, down {describe_side(link.down)}"
+        if link.shaped
+        else "unshaped"
+    )
 
 
 def _together(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
@@ -148,8 +152,8 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
             row.profile or "-",
             "no quota" if row.cpu is None else str(Share(row.cpu)),
             str(Bytes(row.memory)),
-            describe(row.up),
-            describe(row.down),
+            describe_side(row.up),
+            describe_side(row.down),
             ", ".join(row.failures) or "-",
         )
     return made

@@ -18,7 +18,7 @@ from ..log.writing import Record
 from ..machine.host import Host
 from ..machine.installed import versions
 from ..scenario import Scenario, Timed, dump
-from ..scenario.timeline import lines
+from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, canceling
 from .folder import RunFolder
@@ -155,7 +155,7 @@ class Session:
         """
         folder = self.folder
         (folder.path / "scenario.yaml").write_text(dump(self.scenario))
-        folder.timeline.write_text(lines(self.timeline))
+        folder.timeline.write_text(to_jsonl(self.timeline))
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
 
     def _manifest(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:

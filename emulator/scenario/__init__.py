@@ -1,4 +1,4 @@
-"""A scenario file: what may be in it, what it comes to, and what it asks of the host."""
+"""The scenario: keys of the file, the resolved plan, and the demand for the host's resources."""
 
 from .demand import Demand, HostCapacity, Shortfall, demand, shortfalls
 from .devices import Device, DeviceProfile, FailureProfile, Group
@@ -11,7 +11,7 @@ from .model import (
     TrainingSection,
     Virtual,
 )
-from .overview import Overview, world
+from .overview import Overview, overview
 from .reading.dump import dump
 from .reading.json_schema import schema
 from .reading.load import load, loads
@@ -40,8 +40,8 @@ __all__ = [
     "dump",
     "load",
     "loads",
+    "overview",
     "schema",
     "shortfalls",
     "timeline",
-    "world",
 ]

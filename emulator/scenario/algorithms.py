@@ -1,4 +1,4 @@
-"""The papers' algorithms by name: what each is made of."""
+"""The papers' algorithms by name, with codec, modulation and synchronization."""
 
 from dataclasses import dataclass
 
@@ -34,29 +34,31 @@ from ..units import Fraction
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A codec at the workers, a modulation and a synchronization at the server."""
+    """An algorithm: a codec at the workers, a modulation and a synchronization at the server."""
 
     about: str
+    """One phrase for `emulate algorithms` and `emulate schema`."""
     paper: str
+    """Authors, year and, where there is one, the arXiv number."""
     codec: AnyCodec
     modulation: AnyModulation = Constant()
     synchronization: AnySynchronization = Asynchronous()
     error_feedback: bool = False
     optimizer: AnyOptimizer | None = None
-    """None: the paper's idea goes with any, so it is the scenario's to say."""
+    """The optimizer that the paper prescribes; None leaves the choice to the scenario."""
 
 
-_ONE = TopK(keep=Fraction(0.01))
+_TOP_PERCENT = TopK(keep=Fraction(0.01))
 
 ALGORITHMS: dict[str, Algorithm] = {
     # whole gradients
     "asgd": Algorithm(
-        about="asynchronous SGD: whole gradients, applied as they come",
+        about="asynchronous SGD: the server applies each whole gradient when it arrives",
         paper="Dean et al., 2012",
         codec=Dense(),
     ),
     "ada-sgd": Algorithm(
-        about="asynchronous SGD whose step shrinks with the staleness of the gradient",
+        about="asynchronous SGD: each step is divided by the staleness of its gradient",
         paper="Zhang et al., 2016 (arXiv 1511.05950)",
         codec=Dense(),
         modulation=Staleness(),
@@ -68,122 +70,122 @@ ALGORITHMS: dict[str, Algorithm] = {
         synchronization=Barrier(),
     ),
     "ssp": Algorithm(
-        about="asynchronous SGD in which nobody is far ahead of the slowest",
+        about="asynchronous SGD in which no device gets far ahead of the slowest one",
         paper="Ho et al., 2013",
         codec=Dense(),
         synchronization=Bounded(),
     ),
     "softsync": Algorithm(
-        about="each step is the mean of as many gradients as there are devices, whoever sent them",
+        about="each step is the mean of the next n gradients of any devices, n being their number",
         paper="Zhang et al., 2016 (arXiv 1511.05950)",
         codec=Dense(),
         modulation=Staleness(),
         synchronization=Softsync(),
     ),
     "fedavg": Algorithm(
-        about="rounds: a tenth of the devices trains for an epoch, and their models are averaged",
+        about="rounds: a tenth of the devices train for an epoch; the server averages the models",
         paper="McMahan et al., 2017 (arXiv 1602.05629)",
         codec=Dense(),
         synchronization=FedAvg(),
     ),
     "local-sgd": Algorithm(
-        about="rounds: every device makes ten steps of its own, and their models are averaged",
+        about="rounds: every device makes ten local steps; the server averages the models",
         paper="Stich, 2019 (arXiv 1805.09767)",
         codec=Dense(),
         synchronization=LocalSGD(),
     ),
-    # some entries of each, applied as they come
+    # a few entries of each gradient, applied when they arrive
     "comp-asgd": Algorithm(
         about="asynchronous SGD that sends the largest 1 % of each variable's gradient",
         paper="Shokri & Shmatikov, 2015",
-        codec=_ONE,
+        codec=_TOP_PERCENT,
     ),
     "adacomp": Algorithm(
-        about="the largest 1 %, each step shrunk by the staleness of its own parameter",
+        about="the largest 1 % of each variable, each entry divided by its parameter's staleness",
         paper="Hardy, Le Merrer & Sericola, 2017 (arXiv 1702.04683)",
-        codec=_ONE,
+        codec=_TOP_PERCENT,
         modulation=PerParameter(),
     ),
     "adacomp-ef": Algorithm(
-        about="as adacomp, and what is not sent is added to the next gradient",
+        about="adacomp with error feedback: entries not sent are added to the next gradient",
         paper="Hardy, Le Merrer & Sericola, 2017, with Stich et al., 2018",
-        codec=_ONE,
+        codec=_TOP_PERCENT,
         modulation=PerParameter(),
         error_feedback=True,
     ),
     "topk-ef": Algorithm(
-        about="the largest 1 %, and what is not sent is added to the next gradient",
+        about="the largest 1 % of each variable; entries not sent are added to the next gradient",
         paper="Aji & Heafield, 2017 (arXiv 1704.05021)",
-        codec=_ONE,
+        codec=_TOP_PERCENT,
         error_feedback=True,
     ),
-    # some entries of each, in step
+    # a few entries of each gradient, in steps that all devices make together
     "adacomp-residual": Algorithm(
-        about="each bin of 50 or 500 entries decides how many it sends, as signs of one scale",
+        about="each bin of 50 or 500 entries picks how many to send, as signs times one scale",
         paper="Chen et al., 2018 (arXiv 1712.02679)",
         codec=AdaCompResidual(),
         synchronization=Barrier(),
     ),
     "dgc": Algorithm(
-        about="the largest 0.1 % of what momentum has gathered, after a warm-up",
+        about="the largest 0.1 % of the gradients gathered with momentum, after a warm-up",
         paper="Lin et al., 2018 (arXiv 1712.01887)",
         codec=DGC(),
         synchronization=Barrier(),
     ),
     "dryden": Algorithm(
-        about="the largest 1 % of the positive and of the negative entries, as their means",
+        about="the largest 1 % of the positive and of the negative entries, each side as its mean",
         paper="Dryden et al., 2016",
         codec=Dryden(keep=Fraction(0.01)),
         synchronization=Barrier(),
     ),
     "strom": Algorithm(
-        about="a step of fixed size wherever that much has come together",
+        about="a step of fixed size for each entry whose gathered gradient exceeds that size",
         paper="Strom, 2015",
         codec=Strom(threshold=0.01),
         synchronization=Barrier(),
     ),
     "threshold-ef": Algorithm(
-        about="every entry of at least a fixed size; what is below is added to the next gradient",
+        about="the entries of at least a fixed size; the others are added to the next gradient",
         paper="Dutta et al., 2020 (arXiv 1911.08250)",
         codec=Threshold(threshold=0.01),
         synchronization=Barrier(),
         error_feedback=True,
     ),
     "randomk-ef": Algorithm(
-        about="1 % by lot, and what is not sent is added to the next gradient",
+        about="a random 1 % of the entries; the others are added to the next gradient",
         paper="Stich et al., 2018 (arXiv 1809.07599)",
         codec=RandomK(keep=Fraction(0.01), unbiased=False),
         synchronization=Barrier(),
         error_feedback=True,
     ),
-    # a few bits of every entry
+    # a few bits for every entry
     "onebit": Algorithm(
-        about="one bit an entry and two numbers a column, with error feedback",
+        about="one bit for each entry and two numbers for each column, with error feedback",
         paper="Seide et al., 2014",
         codec=OneBit(),
         synchronization=Barrier(),
     ),
     "qsgd": Algorithm(
-        about="a few levels, drawn so that nothing is lost on average",
+        about="each entry rounded at random to a few levels, without bias",
         paper="Alistarh et al., 2017 (arXiv 1610.02132)",
         codec=QSGD(levels=4),
         synchronization=Barrier(),
     ),
     "terngrad": Algorithm(
-        about="three levels, drawn so that nothing is lost on average",
+        about="each entry clipped, then rounded at random to -S, 0 or S, without bias",
         paper="Wen et al., 2017 (arXiv 1705.07878)",
         codec=TernGrad(),
         synchronization=Barrier(),
     ),
     "signsgd": Algorithm(
-        about="one bit an entry, and the model goes where most of them point",
+        about="one bit for each entry; the server takes the majority of the signs",
         paper="Bernstein et al., 2018 (arXiv 1802.04434)",
         codec=SignSGD(),
         synchronization=Barrier(),
         optimizer=Sign(),
     ),
     "ef-signsgd": Algorithm(
-        about="one bit an entry and a scale for each variable, with error feedback",
+        about="one bit for each entry and one scale for each variable, with error feedback",
         paper="Karimireddy et al., 2019 (arXiv 1901.09847)",
         codec=EFSignSGD(),
         synchronization=Barrier(),
@@ -198,7 +200,7 @@ def name_of(
     error_feedback: bool,
     optimizer: AnyOptimizer | None = None,
 ) -> str | None:
-    """The name of the algorithm with exactly these parts, if it has one."""
+    """Return the name of the algorithm that has exactly the given parts, or None."""
     parts = (codec, modulation, synchronization, error_feedback)
     for name, known in ALGORITHMS.items():
         if known.optimizer not in (None, optimizer):

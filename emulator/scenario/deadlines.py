@@ -1,7 +1,7 @@
-"""Whether devices can finish a round of local training before it ends.
+"""Warnings for devices that cannot finish a round of local training before the round ends.
 
-A round (`fedavg`, `local-sgd`) ends after its `patience`. The update of a device that needs longer
-is refused, unless nobody else sent one either.
+A round (`fedavg`, `local-sgd`) ends after its `patience`. The server refuses the update of a device
+that needs longer, unless no other device sent an update either.
 """
 
 from dataclasses import dataclass
@@ -19,16 +19,17 @@ from .model import Scenario
 
 @dataclass(frozen=True)
 class StepTime:
-    """The mean time of a mini-batch on a whole core, in seconds, and where it is from."""
+    """The mean time of a mini-batch on a whole core."""
 
     seconds: float
     source: str
+    """Where `seconds` comes from, for example `virtual.step` or a calibration."""
 
 
-def late(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
-    """Return a warning for each group whose devices need longer than a round lasts.
+def late_groups(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
+    """Return a warning for every group of devices that need longer than a round of `scenario`.
 
-    `step` None: no step is known, which is a warning of its own.
+    `step` None means that no step time is known: the only warning says so.
     """
     rounds = scenario.training.synchronization
     if not isinstance(rounds, FedAvg | LocalSGD):
@@ -52,15 +53,17 @@ def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds
     return (
         f"rounds: {group.name}: {_work(scenario)} take about {_about(compute)} ({step.source}), "
         f"their messages {_about(carried)}, longer than patience {patience}: updates come too late "
-        "and are refused, but for rounds in which nobody is in time: make patience longer, or "
+        "and are refused, except in rounds in which no device is in time: make patience longer, or "
         "let a device do less between two rounds"
     )
 
 
 def _carried(scenario: Scenario, group: Group) -> float:
-    """Return the seconds that a device's own link takes for a model and an update, at least.
+    """Return a lower bound, in seconds, on the time that a model and an update take on the link of
+    one device of `group`.
 
-    A message whose size depends on the values counts as nothing.
+    A message counts 0 bytes where its size depends on the gradient's values (sparse updates,
+    delta pulls).
     """
     training, model = scenario.training, 4 * models.find(scenario.training.model).layout.size
     pull = group.link.down.transfer(model if training.pull == Whole() else 0)
@@ -68,7 +71,7 @@ def _carried(scenario: Scenario, group: Group) -> float:
 
 
 def _batches(scenario: Scenario) -> int:
-    """Return the mini-batches of a round, of a device that has as many examples as the mean."""
+    """Return the number of mini-batches in a round of a device with a mean share of examples."""
     training = scenario.training
     examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
     return training.local.batches(examples, training.batch_size)

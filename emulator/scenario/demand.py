@@ -1,4 +1,4 @@
-"""What a world asks of the host that is to carry it, and where the host falls short."""
+"""The demand of a scenario for cores, memory and ports, and the host's shortfalls against it."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -8,28 +8,29 @@ from ..units import Bytes
 from .model import Scenario
 
 WORKER = 100 << 20
-"""Bytes that a worker's container takes at most, shim and all: with the 421,642 parameters of
-`mnist-cnn`, 20 of them were measured at 83.5 MB each. TensorFlow's libraries come on top once
-for all of them, in the page cache. A limit above this is a limit, not a wish: it does not count."""
+"""Bytes that a worker's container takes at most, its shim included: 20 workers with the 421,642
+parameters of `mnist-cnn` were measured at 83.5 MB each. TensorFlow's libraries are not included:
+all workers share them in the page cache. A device's memory limit above `WORKER` adds no demand."""
 
 SERVER = 264 << 20
 """Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
-the evaluator (`core/evaluations.py`). What the modulation remembers comes on top."""
+the evaluator (`core/evaluations.py`). The modulation's memory comes on top."""
 
 EVALUATOR = 400 << 20
-"""Bytes for the evaluator: a worker's, the test set, and a large batch's activations."""
+"""Bytes for the evaluator: a worker's, the test set, and the activations of a large batch."""
 
 SHARED = 800 << 20
 """Bytes of page cache that TensorFlow's two libraries fill, once for the whole host."""
 
 COPIES = 16
-"""Models that the server may hold at once beside those of the devices: the model, two moments of an
-optimizer, what a step is worked out in, and what the evaluator is sent."""
+"""Vectors of the model's size that the server may hold at once for itself: the model, two moments
+of an optimizer, the scratch space of a step, and the snapshots for the evaluator."""
 
 COPIES_A_DEVICE = 4
-"""Models that the server may hold for each device: one on its way there, one push on its way here,
-and of devices that wait for each other the push as it came and as it was decoded. Of 40 devices
-with dense pushes of `mnist-mlp` 2.0 were measured, asynchronous, and 1.5 at a barrier."""
+"""Vectors of the model's size that the server may hold for each device: a model on its way to the
+device, a push on its way to the server, and, for devices that wait for each other, the push as
+received and as decoded. With 40 devices and dense pushes of `mnist-mlp`, the server was measured to
+hold 2.0 for each device when asynchronous, and 1.5 at a barrier."""
 
 PORTS = 1000
 """Containers on one network: a Linux bridge has 1,023 ports, and a few go to the engine."""
@@ -37,55 +38,56 @@ PORTS = 1000
 
 @dataclass(frozen=True)
 class HostCapacity:
-    """What there is to share out."""
+    """The cores and the memory of the host."""
 
     cores: float
     memory: int
-    """Bytes that are available now, not those installed."""
+    """Bytes available at the moment, not bytes installed."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """What all the containers of a run want together."""
+    """The sum of cores, memory and ports that the containers of a run need."""
 
     cores: float
-    """The sum of the devices' quotas."""
+    """Sum of the devices' CPU quotas."""
     unlimited: int
-    """Devices without a quota: they share what the others leave."""
+    """Number of devices without a quota: they share the cores that the others leave."""
     memory: int
-    """Bytes that they are expected to take: see `WORKER` and the others."""
+    """Expected bytes of all containers, from `WORKER`, `SERVER`, `EVALUATOR` and `SHARED`."""
     server: int
-    """Bytes of `memory` that are the parameter server's."""
+    """Bytes of `memory` for the parameter server."""
     server_limit: int
-    """Bytes that the parameter server's container may take."""
+    """Memory limit of the parameter server's container, in bytes."""
     evaluator_limit: int
-    """Bytes that the evaluator's container may take."""
+    """Memory limit of the evaluator's container, in bytes."""
     limits: int
-    """Bytes that the devices may take: the sum of their limits."""
+    """Sum of the devices' memory limits, in bytes."""
     largest: int
-    """Bytes that the device with the highest limit may take."""
+    """Highest memory limit of a device, in bytes."""
     ports: int
-    """Ports on the network's bridge, one a container."""
+    """Ports on the network's bridge, one for each container."""
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the fields as JSON types."""
         return asdict(self)
 
 
 @dataclass(frozen=True)
 class Shortfall:
-    """One thing that the host has too little of."""
+    """A resource of which the host has too little for a scenario, in words."""
 
     severity: Literal["error", "warning"]
-    """An error: the run must not start. A warning: its results will be distorted."""
+    """`error`: the run must not start. `warning`: the results will be distorted."""
     text: str
+    """One line: the resource, the need, the host's share, and the remedy."""
 
     @property
     def fatal(self) -> bool:
         return self.severity == "error"
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the fields as JSON types."""
         return asdict(self)
 
     def __str__(self) -> str:
@@ -93,6 +95,7 @@ class Shortfall:
 
 
 def demand(scenario: Scenario) -> Demand:
+    """Return the cores, memory and ports that the containers of `scenario` need."""
     devices = scenario.nodes
     limits = [device.memory for device in devices]
     layout = models.find(scenario.training.model).layout
@@ -104,7 +107,8 @@ def demand(scenario: Scenario) -> Demand:
         memory=sum(min(limit, WORKER) for limit in limits) + server + EVALUATOR + SHARED,
         server=server,
         server_limit=_whole(server + model * (COPIES + COPIES_A_DEVICE * len(devices))),
-        # the first container that reads TensorFlow's libraries is charged for their pages
+        # the kernel charges the pages of TensorFlow's libraries to the first container that reads
+        # them, which may be the evaluator
         evaluator_limit=_whole(EVALUATOR + SHARED + model * COPIES),
         limits=sum(limits),
         largest=max(limits),
@@ -113,49 +117,49 @@ def demand(scenario: Scenario) -> Demand:
 
 
 def shortfalls(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    """Where the host has less than the world wants; errors first."""
+    """Return the shortfalls of `host` against `demand`, errors first."""
     return [*_errors(demand, host), *_warnings(demand, host)]
 
 
 def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    found = []
+    texts = []
     if demand.largest > host.memory:
-        found.append(
+        texts.append(
             f"memory: one device may take {_memory(demand.largest)}, more than the "
             f"{_memory(host.memory)} that this host has available: lower its profile's memory"
         )
     if demand.memory > host.memory:
-        found.append(
+        texts.append(
             f"memory: the run needs about {_memory(demand.memory)}, this host has "
             f"{_memory(host.memory)} available: use fewer devices or a larger host"
         )
     if demand.ports > PORTS:
-        found.append(
-            f"network: {demand.ports:,} containers want a port each, one bridge carries "
+        texts.append(
+            f"network: {demand.ports:,} containers need a port each, one bridge carries "
             f"{PORTS:,}: use fewer devices"
         )
-    return [Shortfall("error", text) for text in found]
+    return [Shortfall("error", text) for text in texts]
 
 
 def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
-    found = []
+    texts = []
     if demand.cores > host.cores:
-        found.append(
-            f"cpu: the devices' quotas add up to {demand.cores:g} cores, this host has "
-            f"{host.cores:g}: {demand.cores / host.cores:.1f} times more than there is, so devices "
-            "will be slower than their profiles say: lower the shares or use fewer devices"
+        texts.append(
+            f"cpu: the devices' quotas add up to {demand.cores:g} cores, "
+            f"{demand.cores / host.cores:.1f} times the {host.cores:g} cores of this host, so "
+            "devices will be slower than their profiles say: lower the shares or use fewer devices"
         )
     if demand.limits > host.memory >= demand.memory:
-        found.append(
+        texts.append(
             f"memory: the devices' limits add up to {_memory(demand.limits)}, this host has "
-            f"{_memory(host.memory)} available: enough for what workers are known to take, not "
+            f"{_memory(host.memory)} available: enough for workers of the measured size, not "
             "for devices that fill their limits"
         )
-    return [Shortfall("warning", text) for text in found]
+    return [Shortfall("warning", text) for text in texts]
 
 
 def _whole(size: int) -> int:
-    """Round bytes up to whole MiB."""
+    """Round `size` bytes up to whole MiB."""
     return -(-size // (1 << 20)) << 20
 
 

@@ -1,4 +1,4 @@
-"""Who takes part: groups of devices alike, what they are made of, and how they fail."""
+"""Devices of a scenario: groups of equal devices, their hardware profiles and failure profiles."""
 
 import re
 from dataclasses import dataclass
@@ -13,26 +13,26 @@ from ..world.roles import EVALUATOR, SERVER
 from .fields import AnyLaw, Kinds, NotEmpty, Profiled
 
 MEMORY = Bytes(256 << 20)
-"""The memory limit of a device whose profile names none."""
+"""Memory limit of a device without a `memory` in its profile."""
 
 LEAST_MEMORY = Bytes(128 << 20)
-"""A worker keeps up to 100 MiB for itself: with less than this it would not even start."""
+"""Smallest memory limit: a worker needs up to 100 MiB, and one with less than this cannot start."""
 
 LEAST_SHARE = Share(0.01)
-"""The kernel hands out processor time in slices: less than a hundredth of a core is none."""
+"""Smallest CPU share: the kernel hands out processor time in slices of about 1 % of a core."""
 
-MOST = 1_000_000
-"""Devices of one group."""
+MOST_DEVICES = 1_000_000
+"""Largest `count` of a group."""
 
 RESERVED = (SERVER, EVALUATOR)
-"""Names of nodes that every run has beside its devices."""
+"""Names of the nodes that every run has beside its devices; no device may take one."""
 
 _NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 _LONGEST = 40
 
 
 class Section(BaseModel):
-    """A part of a scenario: it cannot change, and a key that it does not know is an error."""
+    """A mapping of the scenario file: immutable, and strict about unknown keys and types."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
@@ -43,19 +43,21 @@ def _device_name(name: str) -> str:
     if not _NAME.fullmatch(name):
         raise ValueError(f"{name!r}: a name is of a-z, 0-9 and inner hyphens, as farm-3")
     if name in RESERVED:
-        raise ValueError(f"{name!r} is the name of another role: choose another one")
+        raise ValueError(f"{name!r} is the name of another role: choose another name")
     return name
 
 
 class DeviceProfile(Section):
-    """What a device's hardware can do, relative to this host."""
+    """Hardware of a device, relative to this host: a share of a core and a memory limit."""
 
     name: str | None = None
-    """What the device is, as `raspberry-pi-4`; a profile's file gives it its own name."""
+    """Name of the hardware, for example `raspberry-pi-4`. A profile read from a file bears the
+    file's name."""
     cpu: Share | None = None
-    """The share of one core of this host that it may use, as 20%; without it, no quota."""
+    """CPU quota of the device as a share of one core of this host, for example `20%`. Without
+    `cpu` the device has no quota."""
     memory: Bytes = MEMORY
-    """The most memory that its processes may take."""
+    """Memory limit of the device's processes, for example `512MiB`."""
 
     @model_validator(mode="after")
     def _can_run(self) -> "DeviceProfile":
@@ -73,38 +75,44 @@ AnyRecurring = Annotated[
 
 
 class FailureProfile(Section):
-    """How a kind of device fails, again and again."""
+    """Failure profile: faults that strike a device again and again, at random times."""
 
     name: str
-    """What names its dice, so that its failures are drawn alike wherever it stands."""
-    faults: Annotated[tuple[AnyRecurring, ...], NotEmpty("say what happens to the device")]
-    """What happens, as `{kind: crash, every: {exponential: 10min}, lasts: 1min}`."""
+    """Name of the profile. The random numbers of its faults depend on the seed, the device's name
+    and this name, wherever the profile stands in the file."""
+    faults: Annotated[tuple[AnyRecurring, ...], NotEmpty("name at least one fault")]
+    """Recurring faults of the profile, for example
+    `{kind: crash, every: {exponential: 10min}, lasts: 1min}`."""
 
 
-def _told_apart(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, ...]:
+def _distinct(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, ...]:
     names = [profile.name for profile in failures]
     twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:  # the name is that of the dice: both would fail at the same moments
+    if twice is not None:  # the name is part of the random stream's: both would draw the same times
         raise ValueError(f"two failure profiles are named {twice!r}")
     return failures
 
 
 class Group(Section):
-    """One device, or `count` of them that are alike."""
+    """Group of devices: one device, or `count` equal devices."""
 
     name: Annotated[str, AfterValidator(_device_name)]
-    """The device's name; with `count`, its devices are name-0, name-1, …"""
-    count: Annotated[int, Field(ge=1, le=MOST)] | None = None
-    """How many; without it, one that bears the name itself."""
-    profile: Annotated[DeviceProfile, Profiled("a device profile")] | None = None
-    """The hardware; without it, a core of the host itself."""
-    link: Annotated[Link, Profiled("a link preset")] = Field(default_factory=Link)
-    """The access link; without it, or a side of it, unshaped."""
+    """Name of the group, and of its device if the group has no `count`. With `count` the devices
+    are named `NAME-0`, `NAME-1`, …"""
+    count: Annotated[int, Field(ge=1, le=MOST_DEVICES)] | None = None
+    """Number of devices in the group, named `NAME-0`, `NAME-1`, … Without `count` the group is one
+    device called `NAME`."""
+    profile: Annotated[DeviceProfile, Profiled("device profile")] | None = None
+    """Hardware profile of each device: its CPU quota and memory limit. Without `profile` a device
+    has no CPU quota."""
+    link: Annotated[Link, Profiled("link preset")] = Field(default_factory=Link)
+    """Access link of each device. Without `link`, or without one of its sides, traffic is
+    unshaped."""
     failures: Annotated[
-        tuple[Annotated[FailureProfile, Profiled("a failure profile")], ...],
-        AfterValidator(_told_apart),
+        tuple[Annotated[FailureProfile, Profiled("failure profile")], ...],
+        AfterValidator(_distinct),
     ] = ()
-    """How each of them fails by itself."""
+    """Failure profiles of each device: every device draws its own failures."""
 
     @model_validator(mode="after")
     def _names_fit(self) -> "Group":
@@ -115,37 +123,38 @@ class Group(Section):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of its devices."""
-        return names(self.name, self.count)
+        """Names of the group's devices, in order."""
+        return device_names(self.name, self.count)
 
 
-def names(name: str, count: int | None) -> tuple[str, ...]:
-    """The devices that a group of this name has."""
+def device_names(name: str, count: int | None) -> tuple[str, ...]:
+    """Return the names of the devices of a group with `name` and `count`, in order."""
     return (name,) if count is None else tuple(f"{name}-{index}" for index in range(count))
 
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """One device of the world, its group's description resolved."""
+    """A device with the resolved settings of its group."""
 
     name: str
     group: str
     profile: str | None
     cpu: float | None
-    """Cores of this host that it may use, 0.2 being a fifth of one; None: no quota."""
+    """CPU quota in cores of this host, 0.2 being a fifth of a core; None means no quota."""
     memory: int
-    """Bytes that its processes may take at most."""
+    """Memory limit of the device's processes, in bytes."""
     link: Link
     failures: tuple[FailureProfile, ...]
     hazards: tuple[dict[str, Any], ...]
-    """The faults that it must draw itself, as `faults.Hazard` takes them."""
+    """Faults that the device draws for each iteration, as `faults.Hazard` takes them."""
 
 
 def expand(group: Group) -> tuple[Device, ...]:
-    """The group's devices, in order."""
+    """Return the devices of `group`, in order."""
     profile = group.profile or DeviceProfile()
     cpu = None if profile.cpu is None else float(profile.cpu)
-    drawn = (fault.hazard() for profile in group.failures for fault in profile.faults)
-    hazards = tuple(one for one in drawn if one is not None)
-    alike = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards
-    return tuple(Device(name, group.name, *alike) for name in group.names)
+    drawn = (fault.hazard() for failure in group.failures for fault in failure.faults)
+    hazards = tuple(hazard for hazard in drawn if hazard is not None)
+    # one tuple for the whole group: its devices share these objects, a million of them too
+    common = profile.name, cpu, int(profile.memory), group.link, group.failures, hazards
+    return tuple(Device(name, group.name, *common) for name in group.names)

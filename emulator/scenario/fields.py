@@ -1,7 +1,7 @@
-"""How the fields of a scenario may be written, told to pydantic once for reading and schema.
+"""Annotations for a scenario's fields, from which pydantic makes the reader and the JSON schema.
 
-Each is an annotation: `codec: Annotated[AnyCodec, Kinds()]` reads `{kind: topk, keep: 1%}`
-into a `TopK`, and puts both spellings of a kind into the JSON schema.
+For example `codec: Annotated[AnyCodec, Kinds()]` reads `{kind: topk, keep: 1%}` into a `TopK`, and
+puts both spellings of a kind, the word and the mapping, into the JSON schema.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,18 @@ from pydantic_core import core_schema
 
 from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
-from .reading.wording import choice
+from .reading.wording import not_among
 
 _BARE = "a word"
+"""Tag of the union's member that reads a value without a `kind` or a law's name."""
 
 
 class Kinds:
-    """One of several dataclasses, told apart by `kind`; a bare word is `{kind: word}`."""
+    """Reads one of several dataclasses, chosen by `kind`; a bare word means `{kind: word}`.
+
+    Without `classes` the members of the annotated union are taken. With `bare` False a word alone
+    is an error.
+    """
 
     def __init__(self, classes: Iterable[type] = (), *, bare: bool = True) -> None:
         self._classes = tuple(classes)
@@ -36,8 +41,8 @@ class Kinds:
         return core_schema.tagged_union_schema(choices, self._tag)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        choices = {kind: one for kind, one in schema["choices"].items() if kind != _BARE}
-        spelled_out = {"oneOf": [handler(choice) for choice in choices.values()]}
+        members = [member for kind, member in schema["choices"].items() if kind != _BARE]
+        spelled_out = {"oneOf": [handler(member) for member in members]}
         if not self._bare:
             return spelled_out
         return {"anyOf": [{"enum": self._words}, spelled_out]}
@@ -50,7 +55,7 @@ class Kinds:
 
 def _named(word: str, classes: dict[str, Any]) -> Any:
     if word not in classes:
-        raise ValueError(choice(word, classes))
+        raise ValueError(not_among(word, classes))
     if needs := _needs(classes[word]):
         parts = ", ".join([f"kind: {word}", *(f"{name}: …" for name in needs)])
         raise ValueError(f"{word!r} needs more than its name: write {{{parts}}}")
@@ -58,12 +63,14 @@ def _named(word: str, classes: dict[str, Any]) -> Any:
 
 
 def _needs(cls: Any) -> list[str]:
-    """The fields without a default."""
-    return [one.name for one in fields(cls) if one.default is one.default_factory is MISSING]
+    """Return the names of the fields of `cls` without a default."""
+    return [
+        field.name for field in fields(cls) if field.default is field.default_factory is MISSING
+    ]
 
 
 class Laws:
-    """A law of durations, told apart by its name; a time alone is the fixed law."""
+    """Reads a law of durations, chosen by its name; a time alone means the fixed law."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         choices = {name: handler.generate_schema(law) for name, law in LAWS.items()}
@@ -73,7 +80,7 @@ class Laws:
         return core_schema.tagged_union_schema(choices, _law)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        laws = [handler(one) for name, one in schema["choices"].items() if name != _BARE]
+        laws = [handler(law) for name, law in schema["choices"].items() if name != _BARE]
         return {"anyOf": [Seconds.__get_pydantic_json_schema__(None, None), *laws]}
 
 
@@ -84,7 +91,7 @@ def _law(value: Any) -> Any:
 
 
 class Name:
-    """One of these names, each with a word about what it is."""
+    """Reads one of the names in `known`, a table of names and their descriptions."""
 
     def __init__(self, known: dict[str, str]) -> None:
         self._known = known
@@ -93,19 +100,21 @@ class Name:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {"oneOf": [{"const": name, "description": a} for name, a in self._known.items()]}
+        return {
+            "oneOf": [{"const": name, "description": about} for name, about in self._known.items()]
+        }
 
     def _check(self, name: str) -> str:
         if name not in self._known:
-            raise ValueError(choice(name, self._known))
+            raise ValueError(not_among(name, self._known))
         return name
 
 
 class NotEmpty:
-    """A list of at least one; `why` says what it is for."""
+    """Refuses an empty list; `remedy` is the second half of the message."""
 
-    def __init__(self, why: str) -> None:
-        self._why = why
+    def __init__(self, remedy: str) -> None:
+        self._remedy = remedy
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         return core_schema.no_info_after_validator_function(self._check, handler(source))
@@ -115,27 +124,29 @@ class NotEmpty:
 
     def _check(self, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if not value:
-            raise ValueError(f"is empty: {self._why}")
+            raise ValueError(f"is empty: {self._remedy}")
         return value
 
 
 class Profiled:
-    """The value itself, or the name of a profile that holds it, or the path of one.
+    """Allows a profile's name or path in the JSON schema, in place of the mapping itself.
 
-    Names are looked up before pydantic sees the data, so this only widens the JSON schema.
+    `profile` is the kind of profile in words. `reading/profiles.py` puts the file's contents into
+    the document before pydantic sees the data, so the reader needs no change.
     """
 
-    def __init__(self, what: str) -> None:
-        self._what = what
+    def __init__(self, profile: str) -> None:
+        self._profile = profile
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        named = {"type": "string", "description": f"{self._what} by name, or the path of its file"}
+        about = f"Name of a {self._profile}, or the path of its file."
+        named = {"type": "string", "description": about}
         return {"anyOf": [named, handler(schema)]}
 
 
 def _positive(time: Seconds) -> Seconds:
     if not time > 0:
-        raise ValueError(f"{time}: it must be above zero")
+        raise ValueError(f"{time} is not above zero")
     return time
 
 

@@ -1,8 +1,7 @@
-"""A scenario: who trains what with whom, over which links, and what goes wrong meanwhile.
+"""The scenario file's format: training, devices, links and faults of an experiment.
 
-These classes are the file's format: their fields are its keys, their docstrings its
-description in the JSON schema. Read a file with `load`, which also checks what takes more
-than one key to see.
+Each class is a mapping of the file and each field a key; the docstrings are the descriptions in
+the JSON schema. Read a file with `load`: it also makes the checks that need more than one key.
 """
 
 import re
@@ -32,40 +31,42 @@ _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 def _examples(data: Description) -> str:
-    return f"{data.sizes['train']:,} {data.task}, to learn from"
+    return f"{data.sizes['train']:,} training examples: {data.task}"
 
 
 class TrainingSection(Section):
-    """What is learnt, from what, and by which algorithm."""
+    """Training: the data set, the model, and the algorithm with its parts."""
 
     dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
-    """The images or texts to learn from."""
+    """Data set to learn from: images or texts."""
     model: Annotated[
         str, Name({name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()})
     ]
-    """The network to train."""
+    """Neural network to train. Its input must fit the data set."""
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
-    """How the training set is dealt out to the devices."""
+    """Data split: the way in which the training set is divided among the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
-    """Examples in a mini-batch."""
+    """Number of examples in a mini-batch."""
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
-    """The step at the server, before modulation."""
+    """Learning rate of the server's steps, before modulation divides it."""
     optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
-    """What the server makes of the mean gradient of a step."""
+    """Optimizer of the server: the rule by which a mean gradient changes the model."""
     codec: Annotated[AnyCodec, Kinds()]
-    """How gradients are compressed; or give `algorithm`, which stands for it and the rest."""
+    """Codec that compresses the gradients. Give either `codec` or `algorithm`, which stands for a
+    codec, a modulation, a synchronization and error feedback."""
     modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
-    """What the step of a stale gradient is divided by."""
+    """Modulation of stale gradients: the number by which the server divides their step."""
     synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
-    """Who waits for whom."""
+    """Synchronization of the devices: the rule by which a device waits for the others."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
-    """What of the model travels to a device."""
+    """Pull coding: the whole model, or only the parameters that changed, for each pull."""
     error_feedback: bool = False
-    """Whether a device adds what it did not send to its next gradient."""
+    """Error feedback: with `true`, a device adds the entries that the codec did not send to its
+    next gradient."""
 
     @property
     def algorithm(self) -> str | None:
-        """The name of the algorithm that has exactly these parts, if one has."""
+        """Name of the paper's algorithm with exactly the section's parts, or None."""
         return name_of(
             self.codec,
             self.modulation,
@@ -76,86 +77,98 @@ class TrainingSection(Section):
 
     @property
     def described(self) -> str:
-        """The algorithm's name, or its parts in a few words."""
+        """The algorithm's name, or the kinds of its parts; then any unusual optimizer."""
         parts = (self.codec, self.modulation, self.synchronization)
         feedback = ["error feedback"] if self.error_feedback else []
-        named = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
-        known = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
-        said = known or self.optimizer == SGD()
-        return ", ".join([*named, *([] if said else [self.optimizer.kind])])
+        words = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
+        implied = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
+        if not implied and self.optimizer != SGD():
+            words.append(self.optimizer.kind)
+        return ", ".join(words)
 
     @property
     def local(self) -> LocalTraining:
-        """How far a device trains between a model and its update."""
+        """Local training of a device between a pull and its push."""
         return local_training(self.synchronization, self.learning_rate)
 
 
 class EvaluateSection(Section):
-    """When the model is measured on the test set."""
+    """Measurements of the model's accuracy and loss on the test set."""
 
     every: Annotated[int, Field(ge=1)] = 200
-    """Updates between two measurements."""
+    """Number of updates between two measurements."""
 
 
 class StopSection(Section):
-    """When the run ends: at whichever comes first. At least one is needed."""
+    """Stop conditions: the first condition to be met ends the run. At least one is required."""
 
     updates: Annotated[int, Field(ge=1)] | None = None
-    """After so many updates."""
+    """Stop after this number of updates, for example `3000`."""
     accuracy: Fraction | None = None
-    """Once a measurement on the test set reaches it."""
+    """Stop when the test accuracy reaches this share, for example `97%`."""
     time: Duration | None = None
-    """After so much time, counted from when every device has said hello."""
+    """Stop after this time, for example `10min`. The time starts when every device has said
+    hello to the server."""
 
     @model_validator(mode="after")
     def _some(self) -> "StopSection":
         if self.updates is None and self.accuracy is None and self.time is None:
-            raise ValueError("is empty: say when, by updates, accuracy or time")
+            raise ValueError("is empty: give updates, accuracy or time")
         return self
 
 
 class Checkpoint(Section):
-    """How often the server saves its model, so that it is not lost in a crash."""
+    """Checkpoints: copies of the model on disk, so that the model survives a server crash."""
 
     every: Duration
-    """Time between two checkpoints."""
+    """Time between two checkpoints, for example `30s`."""
 
 
 class ServerSection(Section):
-    """The parameter server."""
+    """Parameter server: link, checkpoints and encryption."""
 
-    link: Annotated[Link, Profiled("a link preset")] = Field(default_factory=Link)
-    """Its access link, shared by all devices."""
+    link: Annotated[Link, Profiled("link preset")] = Field(default_factory=Link)
+    """Access link of the server; the traffic of all devices shares it. Without `link` the server's
+    traffic is unshaped."""
     checkpoint: Checkpoint | None = None
-    """Without it, none are made."""
+    """Checkpoints of the model on disk. Without `checkpoint` the server saves none during the
+    run."""
     encrypt: bool = False
-    """Whether traffic is encrypted (CURVE); it costs some 3 ms of a core for each exchange."""
+    """Encryption: with `true`, ZeroMQ's CURVE encrypts all traffic, which costs about 3 ms of a
+    core for each exchange of a push and a pull."""
 
 
 class Virtual(Section):
-    """What virtual time assumes where containers would show; containers need none of it."""
+    """Assumptions of virtual time: computing times, and the model of TCP. Containers measure
+    real times instead and ignore this section."""
 
     learner: Literal["tensorflow", "numpy", "none"] = "tensorflow"
-    """Who finds the gradients: TensorFlow; NumPy, for perceptrons; or nobody, so that only traffic
-    is played, of the sizes to be expected from the codec."""
+    """Learner that computes the gradients in virtual time: `tensorflow` for every model, `numpy`
+    for perceptrons, `none` to play only traffic, with the message sizes that the codec is
+    expected to make."""
     step: AnyLaw | None = None
-    """Time from a model to its update on a whole core; without it, as calibrated on this host."""
+    """Computing time from a model to its update, on a whole core of the host. Without `step` the
+    time comes from the calibration of this host."""
     boot: AnyLaw | None = None
-    """Time that a worker takes to start on a whole core; without it, as calibrated on this host."""
+    """Start-up time of a worker, on a whole core of the host. Without `boot` the time comes from
+    the calibration of this host."""
     serve: AnyLaw | None = None
-    """Time that an update takes the server, which has one core, until it answers again; without it,
-    as calibrated on this host, or none at all where `step` is given."""
+    """Time for which an update occupies the server, which has one core. Without `serve` the time
+    comes from the calibration of this host, or is zero if `step` is given."""
     tcp: bool = True
-    """Whether links behave as TCP does: slow start, loss, back-off after a cut; or ideally."""
+    """TCP on the links of virtual time: with `true`, slow start, loss and back-off after a cut;
+    with `false`, ideal links."""
 
     @property
     def open(self) -> bool:
-        """Whether something must be calibrated."""
+        """Whether the scenario leaves a time to calibration."""
         return self.step is None or self.boot is None
 
     def filled(self, *, step: Law, boot: Law, serve: Law) -> Self:
-        """With these laws in place of those that it leaves open."""
-        serves = serve if self.step is None else None  # a given step is perhaps of no host at all
+        """Return a copy with the calibrated `step`, `boot` and `serve` in place of missing ones."""
+        # a step given in the file may be of another host: a server time measured on this one would
+        # not fit
+        serves = serve if self.step is None else None
         laws = {"step": self.step or step, "boot": self.boot or boot, "serve": self.serve or serves}
         return self.model_copy(update=laws)
 
@@ -167,46 +180,50 @@ AnyAimed = Annotated[
 
 def _ascending(targets: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
     if not all(targets):
-        raise ValueError("0%: a target is above zero, as every model reaches that")
+        raise ValueError("0%: a target must be above zero, as every model reaches zero")
     return tuple(sorted(set(targets)))
 
 
 def _folder_name(name: str) -> str:
     if not _FOLDER.fullmatch(name):
         raise ValueError(
-            f"{name!r} must serve as a folder's name: up to 64 letters, digits, '.', '_' and '-', "
+            f"{name!r} is no name for a folder: write up to 64 letters, digits, '.', '_' and '-', "
             "a letter or digit first"
         )
     return name
 
 
 class Scenario(Section):
-    """An experiment: a world of devices, and a model that they train together."""
+    """Scenario: an experiment in which devices train a model together, over shaped links, while
+    faults strike."""
 
     name: Annotated[str, AfterValidator(_folder_name)]
-    """What its runs are filed under."""
+    """Name of the scenario. Its runs are kept in the folder `runs/NAME`."""
     seed: int = 0
-    """All randomness comes from it: the same seed makes the same world."""
+    """Seed of all random numbers: the same scenario with the same seed has the same data split,
+    initial model and schedule of faults."""
     training: TrainingSection
-    """What is learnt, and how."""
+    """Training: the data set, the model, and the algorithm with its parts."""
     evaluate: EvaluateSection = Field(default_factory=EvaluateSection)
-    """When the model is measured."""
+    """Measurements of the model's accuracy and loss on the test set."""
     stop: StopSection
-    """When the run ends."""
+    """Stop conditions: the first condition to be met ends the run."""
     targets: Annotated[
         tuple[Fraction, ...], NotEmpty("name at least one accuracy"), AfterValidator(_ascending)
     ] = Field(default_factory=lambda: (Fraction(0.9), Fraction(0.95), Fraction(0.97)))
-    """Test accuracies for which the summary and the tables tell what it took to reach them."""
+    """Target accuracies on the test set. The summary and the tables give the time, updates and
+    bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
-    """The parameter server."""
+    """Parameter server: link, checkpoints and encryption."""
     virtual: Virtual = Field(default_factory=Virtual)
-    """What virtual time assumes."""
+    """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
-    """Who trains: one entry for each device or group of devices alike."""
+    """Devices that train: one entry for each device or group of equal devices."""
     faults: tuple[AnyAimed, ...] = ()
-    """What strikes whom and when, beside the devices' own failures."""
+    """Faults aimed at named devices at given times, in addition to the devices' own failure
+    profiles."""
 
     @cached_property
     def nodes(self) -> tuple[Device, ...]:
-        """The devices, one by one, in the file's order."""
+        """Devices of all groups, in the file's order."""
         return tuple(device for group in self.devices for device in expand(group))

@@ -1,4 +1,4 @@
-"""The resolved world in base units: what `emulate check` prints in words, or as JSON."""
+"""The overview of a resolved scenario in base units, which `emulate check` prints."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -7,19 +7,19 @@ from typing import Any
 from ..world.link import Link, Side
 from .devices import Device
 from .model import Scenario, TrainingSection
-from .timeline import Struck, outages
+from .timeline import Outage, outages
 
 
 @dataclass(frozen=True)
 class DeviceRow:
-    """One device, its quantities in base units."""
+    """A device in the overview, its quantities in base units."""
 
     name: str
     profile: str | None
     cpu: float | None
-    """Cores of this host; None: no quota."""
+    """CPU quota in cores of this host; None means no quota."""
     memory: int
-    """Bytes."""
+    """Memory limit in bytes."""
     up: Side
     down: Side
     failures: tuple[str, ...]
@@ -28,7 +28,7 @@ class DeviceRow:
 
 @dataclass(frozen=True)
 class FaultRow:
-    """One planned failure, in seconds from the start; `until` is None if it is for good."""
+    """A planned fault of `node`, in emulated seconds; `until` is None for a permanent fault."""
 
     at: float
     until: float | None
@@ -38,17 +38,17 @@ class FaultRow:
 
 @dataclass(frozen=True)
 class HazardRow:
-    """A failure that the device draws by iteration, so that no time can be given."""
+    """A fault without a planned time, because a device draws it for every iteration."""
 
     node: str
     fault: str
     per_iteration: float
-    """The chance that an iteration ends in it."""
+    """Probability, from 0 to 1, that an iteration ends with the fault."""
 
 
 @dataclass(frozen=True)
 class Overview:
-    """All that a scenario comes to."""
+    """The plan of a scenario: training, devices, links and faults, in base units."""
 
     name: str
     seed: int
@@ -59,17 +59,21 @@ class Overview:
     hazards: tuple[HazardRow, ...]
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it: bytes, seconds, bits a second, cores, and shares of 1."""
-        return {**asdict(self), "algorithm": self.training.described, "training": _plain(self)}
+        """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
+        training = _plain(self.training)
+        return {**asdict(self), "algorithm": self.training.described, "training": training}
 
 
-def _plain(world: Overview) -> dict[str, Any]:
-    """Return what is trained and how, each chosen kind with all its parameters."""
-    parts = {name: getattr(world.training, name) for name in TrainingSection.model_fields}
-    return {name: asdict(one) if hasattr(one, "kind") else one for name, one in parts.items()}
+def _plain(training: TrainingSection) -> dict[str, Any]:
+    """Return the keys of `training` as JSON types, plugins with their parameters."""
+    values = {name: getattr(training, name) for name in TrainingSection.model_fields}
+    return {
+        name: asdict(value) if hasattr(value, "kind") else value for name, value in values.items()
+    }
 
 
-def world(scenario: Scenario) -> Overview:
+def overview(scenario: Scenario) -> Overview:
+    """Return the overview of `scenario`, with devices and planned faults in order."""
     return Overview(
         name=scenario.name,
         seed=scenario.seed,
@@ -81,8 +85,8 @@ def world(scenario: Scenario) -> Overview:
     )
 
 
-def describe(side: Side) -> str:
-    """A side of a link in one line, as `1mbit 25ms ±3ms 0.1% loss`; `unshaped` if it is."""
+def describe_side(side: Side) -> str:
+    """Return `side` in words, for example `1mbit 25ms ±3ms 0.1% loss`, or `unshaped`."""
     parts = [
         "" if side.rate is None else str(side.rate),
         str(side.delay) if side.delay else "",
@@ -105,12 +109,13 @@ def _device(device: Device) -> DeviceRow:
     )
 
 
-def _fault(struck: Struck) -> FaultRow:
-    until = None if struck.end == math.inf else struck.end
-    return FaultRow(struck.begin, until, struck.node, struck.fault.kind)
+def _fault(outage: Outage) -> FaultRow:
+    until = None if outage.end == math.inf else outage.end
+    return FaultRow(outage.begin, until, outage.node, outage.fault.kind)
 
 
 def _hazards(device: Device) -> tuple[HazardRow, ...]:
     return tuple(
-        HazardRow(device.name, one["kind"], float(one["per_iteration"])) for one in device.hazards
+        HazardRow(device.name, hazard["kind"], float(hazard["per_iteration"]))
+        for hazard in device.hazards
     )

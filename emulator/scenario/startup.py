@@ -1,4 +1,4 @@
-"""How long the containers of a run take to start, until all have said hello.
+"""The start-up time of a run's containers, until every device has said hello to the server.
 
 Measured with `tests/benchmarks/startup.py` on two cores of an AMD EPYC that had other work besides,
 with Docker 20.10, `mnist-cnn` and up to 60 devices: 0.71 to 1.09 s of CPU for a boot, 0.35 to 0.5 s
@@ -12,37 +12,39 @@ from .demand import Shortfall
 from .model import Scenario
 
 ENGINE = 0.4
-"""CPU seconds that Docker takes to create and to start a container."""
+"""CPU seconds that Docker takes to create and start a container."""
 
 BOOT = 0.9
-"""CPU seconds, of a device's own quota, from its container's start to its hello."""
+"""CPU seconds of a worker from its container's start to its hello; the device's quota pays them."""
 
-OTHERS = 2
-"""Containers beside the devices: the server and the evaluator."""
+NOT_DEVICES = 2
+"""Number of containers beside the devices: the server and the evaluator."""
 
 
-def startup(scenario: Scenario, cores: float) -> float:
-    """Return the seconds from the first container's start to the last hello, at least."""
-    containers = len(scenario.nodes) + OTHERS
+def startup_time(scenario: Scenario, cores: float) -> float:
+    """Return a lower bound, in seconds, on the time from the first container's start to the last
+    hello on a host with `cores` cores.
+    """
+    containers = len(scenario.nodes) + NOT_DEVICES
     return max(containers * (ENGINE + BOOT) / cores, _slowest(scenario))
 
 
-def slow_starts(scenario: Scenario, patience: float) -> list[Shortfall]:
-    """Return a warning if a device may not say hello within `patience` seconds of its start.
+def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:
+    """Return a warning if a device may fail to say hello within `timeout` seconds of its start.
 
-    Half of that is enough for a warning: what else the host does makes every start longer.
+    The warning comes at half of `timeout` already: other work on the host makes each start longer.
     """
-    if _slowest(scenario) <= patience / 2:
+    if _slowest(scenario) <= timeout / 2:
         return []
-    slow = [device for device in scenario.nodes if BOOT / _share(device.cpu) > patience / 2]
-    enough = Share(math.ceil(100 * BOOT / (patience / 2)) / 100)
+    slow = [device for device in scenario.nodes if BOOT / _share(device.cpu) > timeout / 2]
+    enough = Share(math.ceil(100 * BOOT / (timeout / 2)) / 100)
     names = slow[0].name + (f" and {len(slow) - 1} more" if len(slow) > 1 else "")
     return [
         Shortfall(
             "warning",
             f"cpu: {names}: with {Share(_share(slow[0].cpu))} of a core a device takes about "
             f"{_slowest(scenario):.0f} s to say hello, and the run fails if it has not within "
-            f"{patience:.0f} s: give it {enough} or more, or play the scenario in virtual time",
+            f"{timeout:.0f} s: give it {enough} or more, or play the scenario in virtual time",
         )
     ]
 
@@ -52,5 +54,5 @@ def _slowest(scenario: Scenario) -> float:
 
 
 def _share(cpu: float | None) -> float:
-    """Return the cores that a boot can use: it has one thread."""
+    """Return the cores for a boot under the quota `cpu`: at most 1, as a boot has one thread."""
     return 1.0 if cpu is None else min(1.0, cpu)

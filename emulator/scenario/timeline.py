@@ -1,9 +1,9 @@
-"""What will be done to the world and when, known before the run begins.
+"""The timeline: the schedule of a run's faults, compiled before the run begins.
 
-Everything a file can date is here: aimed faults, and recurring ones drawn from the seed.
-Faults of one kind that overlap on a node are one: killed twice, it is down until the later
-end. Kinds do not know of each other: a device that boots while it is cut off is still cut off,
-which is for the runtime to see to.
+It holds the aimed faults, and the recurring faults drawn from the seed. Faults of one kind that
+overlap on a node are merged: a device killed twice is down until the later end. Faults of different
+kinds stay apart: a device that boots while a partition lasts is still cut off, and the runtime
+takes care of that.
 """
 
 import json
@@ -23,21 +23,24 @@ from .devices import Device
 from .model import Scenario
 
 HORIZON = 24 * 3600.0
-"""Seconds for which recurring faults are drawn when `stop.time` sets no end."""
+"""Emulated seconds for which recurring faults are drawn when a scenario has no `stop.time`."""
 
 _ORDER = {verb: number for number, verb in enumerate(get_args(Verb))}
 
 
 @dataclass(frozen=True)
 class Timed:
-    """An action and its time, in emulated seconds since every device said hello."""
+    """An action with its time, in emulated seconds since every device said hello."""
 
     at: float
     action: Action
 
 
-class Struck(NamedTuple):
-    """One node, under one kind of fault, from when to when; `end` is infinite for good."""
+class Outage(NamedTuple):
+    """A fault of a node from `begin` to `end`, in emulated seconds.
+
+    `end` is infinite for a permanent fault.
+    """
 
     node: str
     fault: Scheduled
@@ -46,92 +49,104 @@ class Struck(NamedTuple):
 
 
 def timeline(scenario: Scenario) -> list[Timed]:
-    """The schedule, in order; the same for the same scenario, whatever else has been drawn.
+    """Return the actions of all dated faults of `scenario`, in order.
 
-    Raises ScenarioError if a profile makes a device fail beyond all measure.
+    The result depends on the scenario and its seed only. Raises ScenarioError if a failure profile
+    makes a device fail more than 10,000 times.
     """
-    order = {device.name: number for number, device in enumerate(scenario.nodes)}
-    timed = list(chain.from_iterable(map(_actions, outages(scenario))))
-    timed = [one for one in timed if one.at < horizon(scenario)]
-    return sorted(timed, key=lambda one: (one.at, order[one.action.node], _ORDER[one.action.verb]))
-
-
-def outages(scenario: Scenario) -> list[Struck]:
-    """When each node is struck by what, in the order of beginnings, overlaps joined."""
-    struck: dict[tuple[str, str], list[Struck]] = defaultdict(list)
-    for one in chain(_aimed(scenario), _recurring(scenario)):
-        struck[one.node, one.fault.kind].append(one)
-    order = {device.name: number for number, device in enumerate(scenario.nodes)}
-    joined = chain.from_iterable(map(_joined, struck.values()))
-    within = [one for one in joined if one.begin < horizon(scenario)]
-    return sorted(within, key=lambda one: (one.begin, order[one.node], one.fault.kind))
-
-
-def horizon(scenario: Scenario) -> float:
-    """Seconds after which nothing is planned any more."""
-    return HORIZON if scenario.stop.time is None else float(scenario.stop.time)
-
-
-def lines(timed: Iterable[Timed]) -> str:
-    """As `timeline.jsonl` has it, one action a line."""
-    return "".join(
-        json.dumps(
-            {
-                "at": one.at,
-                "verb": one.action.verb,
-                "node": one.action.node,
-                "fault": one.action.fault,
-            }
-        )
-        + "\n"
-        for one in timed
+    end, order = horizon(scenario), _positions(scenario)
+    actions = chain.from_iterable(map(_actions, outages(scenario)))
+    within = (timed for timed in actions if timed.at < end)
+    return sorted(
+        within,
+        key=lambda timed: (timed.at, order[timed.action.node], _ORDER[timed.action.verb]),
     )
 
 
-def _aimed(scenario: Scenario) -> Iterator[Struck]:
+def outages(scenario: Scenario) -> list[Outage]:
+    """Return the dated faults of `scenario`, ordered by their begin, overlaps merged."""
+    by_kind: dict[tuple[str, str], list[Outage]] = defaultdict(list)
+    for outage in chain(_aimed(scenario), _recurring(scenario)):
+        by_kind[outage.node, outage.fault.kind].append(outage)
+    end, order = horizon(scenario), _positions(scenario)
+    merged = chain.from_iterable(map(_merged, by_kind.values()))
+    within = [outage for outage in merged if outage.begin < end]
+    return sorted(within, key=lambda outage: (outage.begin, order[outage.node], outage.fault.kind))
+
+
+def horizon(scenario: Scenario) -> float:
+    """Return the emulated second at which the plan ends: `stop.time`, or else `HORIZON`."""
+    return HORIZON if scenario.stop.time is None else float(scenario.stop.time)
+
+
+def to_jsonl(schedule: Iterable[Timed]) -> str:
+    """Return `schedule` as the text of `timeline.jsonl`, with an action on every line."""
+    return "".join(
+        json.dumps(
+            {
+                "at": timed.at,
+                "verb": timed.action.verb,
+                "node": timed.action.node,
+                "fault": timed.action.fault,
+            }
+        )
+        + "\n"
+        for timed in schedule
+    )
+
+
+def _positions(scenario: Scenario) -> dict[str, int]:
+    """Return the position of each device in the file, by name."""
+    return {device.name: position for position, device in enumerate(scenario.nodes)}
+
+
+def _aimed(scenario: Scenario) -> Iterator[Outage]:
     members = {group.name: group.names for group in scenario.devices}
     for fault in scenario.faults:
         for name in fault.nodes:
             for node in members.get(name, (name,)):
-                yield _struck(node, fault, fault.interval())
+                yield _outage(node, fault, fault.interval())
 
 
-def _recurring(scenario: Scenario) -> Iterator[Struck]:
+def _recurring(scenario: Scenario) -> Iterator[Outage]:
     for device in scenario.nodes:
         yield from _drawn(scenario, device)
 
 
-def _drawn(scenario: Scenario, device: Device) -> Iterator[Struck]:
+def _drawn(scenario: Scenario, device: Device) -> Iterator[Outage]:
     for profile in device.failures:
         for index, fault in enumerate(profile.faults):
-            # named by what it is for, so that no other device or profile shifts its draws
+            # the stream bears the names of the device and the profile, so that adding another
+            # device or profile does not shift its draws
             rng = Random(chance.faults(scenario.seed, device.name, profile.name, index))
             try:
                 for interval in fault.intervals(rng, horizon(scenario)):
-                    yield _struck(device.name, fault, interval)
+                    yield _outage(device.name, fault, interval)
             except ValueError as error:
                 raise ScenarioError(
                     f"{device.name}: failures: {profile.name}: faults[{index}]: {error}"
                 ) from error
 
 
-def _struck(node: str, fault: Scheduled, interval: Interval) -> Struck:
-    # to the microsecond: a schedule is read by people, and compared by byte
-    return Struck(node, fault, round(interval.begin, 6), round(interval.end, 6))
+def _outage(node: str, fault: Scheduled, interval: Interval) -> Outage:
+    # to the microsecond: people read the schedule, and tests compare its bytes
+    return Outage(node, fault, round(interval.begin, 6), round(interval.end, 6))
 
 
-def _joined(struck: Sequence[Struck]) -> list[Struck]:
-    """The same times under the fault, in the fewest intervals; all of one node and kind."""
-    joined: list[Struck] = []
-    for one in sorted(struck, key=lambda one: (one.begin, one.end)):
-        if joined and one.begin <= joined[-1].end:
-            last = joined.pop()
-            one = last._replace(end=max(last.end, one.end))
-        joined.append(one)
-    return joined
+def _merged(outages: Sequence[Outage]) -> list[Outage]:
+    """Return the union of `outages`, which share node and kind, as the fewest intervals."""
+    merged: list[Outage] = []
+    for outage in sorted(outages, key=lambda outage: (outage.begin, outage.end)):
+        # sorted by begin, so only the last interval can overlap the next one
+        if merged and outage.begin <= merged[-1].end:
+            last = merged.pop()
+            outage = last._replace(end=max(last.end, outage.end))
+        merged.append(outage)
+    return merged
 
 
-def _actions(struck: Struck) -> Iterator[Timed]:
-    yield Timed(struck.begin, struck.fault.begin(struck.node))
-    if struck.end < math.inf:
-        yield Timed(struck.end, struck.fault.end(struck.node))
+def _actions(outage: Outage) -> Iterator[Timed]:
+    """Yield the action at the begin of `outage`, and the action at the end of a temporary fault."""
+    yield Timed(outage.begin, outage.fault.begin(outage.node))
+    if outage.end < math.inf:
+        yield Timed(outage.end, outage.fault.end(outage.node))

@@ -1,31 +1,30 @@
-"""How long things may take on the links of a scenario before something must be wrong."""
-
-from collections.abc import Iterable
+"""Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
 from ..world.link import Link
 from .model import Scenario
 
-LEAST_PATIENCE = 30.0
-"""Seconds that any answer may take, however fast the links."""
+LEAST_TIMEOUT = 30.0
+"""Smallest time-out of an answer in seconds, however fast the links are."""
 
 
-def patience(scenario: Scenario, link: Link, model: int) -> float:
-    """Long enough for a model of so many bytes to come when everyone wants one; then the
-    question is lost."""
-    return max(LEAST_PATIENCE, 4 * exchange(scenario, link, model))
+def answer_timeout(scenario: Scenario, link: Link, model: int) -> float:
+    """Return the seconds after which a device on `link` gives up waiting for an answer.
+
+    The time is four times that of an exchange in which all devices ask for a model of `model`
+    bytes at once: a later answer must have been lost.
+    """
+    return max(LEAST_TIMEOUT, 4 * exchange_time(scenario, link, model))
 
 
-def slowest(scenario: Scenario, model: int) -> float:
-    """The longest exchange of any device, in seconds."""
-    return max(exchange(scenario, link, model) for link in _links(scenario))
+def slowest_exchange(scenario: Scenario, model: int) -> float:
+    """Return the longest `exchange_time` of any device, in seconds; `model` is in bytes."""
+    return max(exchange_time(scenario, group.link, model) for group in scenario.devices)
 
 
-def exchange(scenario: Scenario, link: Link, model: int) -> float:
-    """Seconds for a dense update up and a model down, all devices sharing the server's link."""
+def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
+    """Return the seconds for a dense update up `link` and a model down, of `model` bytes each,
+    while all devices share the server's link.
+    """
     server, everyone = scenario.server.link, len(scenario.nodes) * model
     own = link.up.transfer(model) + link.down.transfer(model)
     return own + server.up.transfer(everyone) + server.down.transfer(everyone)
-
-
-def _links(scenario: Scenario) -> Iterable[Link]:
-    return (group.link for group in scenario.devices)

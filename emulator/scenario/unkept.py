@@ -1,9 +1,8 @@
-"""Keys of a scenario that a runtime does not keep, each with the reason: a table, and what of it
-applies to a scenario.
+"""The keys of a scenario that a runtime ignores, with the reasons.
 
-Every key of the file stands in `KEYS`; a test finds a key that does not. A key below `codec`,
-`synchronization` or another family of plugins is kept by both runtimes: both make the plugin from
-the same dataclass.
+Every key of the file stands in `KEYS`; a test finds a missing key. Both runtimes keep all keys of
+codecs, synchronizations and the other families of plugins: both make a plugin from the same
+dataclass.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from .model import Scenario
 from .reading.document import Address, place
 
 SHOWN = 3
-"""Places of a key that a line names, at most."""
+"""Largest number of places of a key that one line names."""
 
 
 def _always(scenario: Scenario, value: Any) -> bool:
@@ -27,27 +26,27 @@ def _always(scenario: Scenario, value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Unkept:
-    """Why one runtime does not keep a key."""
+    """A rule by which a runtime ignores a key."""
 
     on: str
-    """The runtime, as `emulate run --on` names it."""
+    """Runtime, as `emulate run --on` names it."""
     why: str
-    """A clause that follows the key's name and a colon."""
+    """Reason, as a clause that follows the key's name and a colon."""
     when: Callable[[Scenario, Any], bool] = _always
-    """Whether that is so for this scenario and this value of the key."""
+    """Returns whether the rule holds for a scenario and a value of the key."""
 
 
-def _nobody_learns(scenario: Scenario, value: Any) -> bool:
+def _only_traffic(scenario: Scenario, value: Any) -> bool:
     return scenario.virtual.learner == "none"
 
 
 KEPT: tuple[Unkept, ...] = ()
 
-_REAL = Unkept("docker", "containers train for real and take what time that takes")
+_REAL = Unkept("docker", "containers train for real, so their times are measured, not assumed")
 _TRAFFIC = Unkept(
     "virtual",
     "with `virtual.learner: none` nothing is learnt or measured, only traffic is played",
-    _nobody_learns,
+    _only_traffic,
 )
 
 KEYS: dict[str, tuple[Unkept, ...]] = {
@@ -75,7 +74,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
             "virtual",
             "with `virtual.learner: none` all updates hold the same entries, so a patch is no "
             "larger for a device that is far behind",
-            lambda scenario, value: _nobody_learns(scenario, value) and value.kind == "delta",
+            lambda scenario, value: _only_traffic(scenario, value) and value.kind == "delta",
         ),
     ),
     "TrainingSection.error_feedback": (_TRAFFIC,),
@@ -88,8 +87,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "ServerSection.encrypt": (
         Unkept(
             "virtual",
-            "virtual time counts the bytes that encryption adds, and not the time of the server's "
-            "and the devices' cores",
+            "virtual time counts the bytes that encryption adds, but not the computing time that "
+            "encryption takes on the server and the devices",
         ),
     ),
     "Checkpoint.every": KEPT,
@@ -116,7 +115,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.loss": (
         Unkept(
             "virtual",
-            "with `virtual.tcp: false` nothing is lost, and a link loses no rate by it",
+            "with `virtual.tcp: false` nothing is lost, so the loss does not lower a link's rate",
             lambda scenario, value: not scenario.virtual.tcp,
         ),
     ),
@@ -128,21 +127,21 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         ),
     ),
 }
-"""For each key, by the class that holds it, the runtimes that do not keep it. A key of a section
-stands for all that is inside it where the section's class is not in the table."""
+"""For each key, named by its class and field, the rules by which runtimes ignore it. A key whose
+value's class is not in the table stands for everything inside that value."""
 
 
 @dataclass(frozen=True)
 class Ignored:
-    """Keys that a scenario sets and a runtime does not keep, all for one reason."""
+    """Keys of a scenario that a runtime ignores for the same reason."""
 
     on: str
     keys: tuple[str, ...]
-    """As `devices[1].link.up.setup`."""
+    """Places of the keys, for example `devices[1].link.up.setup`."""
     why: str
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return the keys and the reason as JSON types."""
         return {"keys": list(self.keys), "why": self.why}
 
     def __str__(self) -> str:
@@ -151,17 +150,21 @@ class Ignored:
 
 
 def unkept(scenario: Scenario, on: str) -> list[Ignored]:
-    """Return what the runtime `on` does not keep of the keys that differ from their defaults."""
-    found: dict[str, list[str]] = {}
+    """Return the keys of `scenario` that differ from their defaults and that the runtime `on`
+    ignores, grouped by reason.
+    """
+    by_reason: dict[str, list[str]] = {}
     for address, key, value in _set(scenario, ()):
         for rule in KEYS.get(key, KEPT):
             if rule.on == on and rule.when(scenario, value):
-                found.setdefault(rule.why, []).append(place(address))
-    return [Ignored(on, tuple(keys), why) for why, keys in found.items()]
+                by_reason.setdefault(rule.why, []).append(place(address))
+    return [Ignored(on, tuple(keys), why) for why, keys in by_reason.items()]
 
 
 def _set(section: Any, at: Address) -> Iterator[tuple[Address, str, Any]]:
-    """Yield address, name in `KEYS` and value of each key that is not as it is by default."""
+    """Yield the address, the name in `KEYS` and the value of every key with a value other than its
+    default, in `section` at the address `at` and in the sections inside.
+    """
     for name, default in _defaults(section):
         value, here = getattr(section, name), (*at, name)
         if value == default:
@@ -174,12 +177,12 @@ def _set(section: Any, at: Address) -> Iterator[tuple[Address, str, Any]]:
 
 
 def _defaults(section: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each field of a section and its default; MISSING if it must be written."""
+    """Yield every field of `section` with its default, or with MISSING for a required key."""
     if isinstance(section, BaseModel):
         for name, field in type(section).model_fields.items():
             required = field.is_required()
             yield name, MISSING if required else field.get_default(call_default_factory=True)
     elif is_dataclass(section):
-        for one in fields(section):
-            made = one.default_factory() if one.default_factory is not MISSING else one.default
-            yield one.name, made
+        for part in fields(section):
+            factory = part.default_factory
+            yield part.name, part.default if factory is MISSING else factory()

@@ -186,7 +186,7 @@ def test_data_that_is_missing(emulate: Emulate, tmp_path: Path) -> None:
         ("devices[0].profile={cpu: 99900%}", 1, "devices[0].profile.cpu: 99900% is more than"),
         ("server.link={up: {rate: 40bit}}", 2, "server.link.up.rate: 40bit is not from 100bit to"),
         ("devices[1].link={down: {rate: 100gbit}}", 2, "devices[1].link.down.rate: 100gbit is not"),
-        ("devices[0].count=1001", 2, "network: 1,004 containers want a port each"),
+        ("devices[0].count=1001", 2, "network: 1,004 containers need a port each"),
     ],
 )
 def test_what_containers_refuse(

@@ -28,7 +28,7 @@ def said(*words: str) -> str:
 def test_a_line_the_paper_and_what_it_stands_for() -> None:
     lines = said("signsgd", "adacomp").splitlines()
     assert lines[0] == (
-        "signsgd  one bit an entry, and the model goes where most of them point "
+        "signsgd  one bit for each entry; the server takes the majority of the signs "
         "(Bernstein et al., 2018 (arXiv 1802.04434))"
     )
     assert lines[1:7] == [

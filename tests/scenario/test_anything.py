@@ -22,9 +22,9 @@ from tests.fakes.small_scenario import SCENARIOS, WRITTEN, addresses
         (None, "cannot be read: No such file or directory"),
         (b"", "a scenario is a mapping"),
         (b"- 1", "a scenario is a mapping"),
-        (b"name: \xff", "is not text in UTF-8"),
+        (b"name: \xff", "is not UTF-8 text"),
         (b"[" * 1500, "is nested too deeply"),
-        (b'name: "\\ud800"', "has characters that are no text"),
+        (b'name: "\\ud800"', "has characters that are not valid in text"),
         (b"a: 1\n---\nb: 2", "expected a single document in the stream, but found another"),
     ],
 )
@@ -91,7 +91,7 @@ def test_aliases_that_multiply_are_refused_at_once(tmp_path: Path) -> None:
     assert time.process_time() - began < 1
     assert str(error.value) == (
         f"{file}:7: a5: aliases repeat more than 50,000 values: write fewer, and "
-        "`count` for devices that are alike"
+        "`count` for equal devices"
     )
 
 

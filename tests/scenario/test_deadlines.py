@@ -9,7 +9,7 @@ from emulator import calibration
 from emulator.calibration import store
 from emulator.codecs import Dense
 from emulator.scenario import loads
-from emulator.scenario.deadlines import StepTime, late
+from emulator.scenario.deadlines import StepTime, late_groups
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
 from tests.fakes.made_up_calibration import FOUND, kept
@@ -28,7 +28,7 @@ devices:
 
 
 def warnings(*overrides: str, step: float = 0.03) -> list[str]:
-    found = late(loads(PIS, overrides), StepTime(step, "virtual.step"))
+    found = late_groups(loads(PIS, overrides), StepTime(step, "virtual.step"))
     assert not any(one.fatal for one in found)
     return [one.text for one in found]
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from emulator.scenario import Demand, HostCapacity, demand, load, shortfalls, world
+from emulator.scenario import Demand, HostCapacity, demand, load, overview, shortfalls
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
@@ -71,8 +71,13 @@ WANTED = Demand(
     [
         (WANTED, replace(ROOMY, memory=2 << 30), "error", "needs about 3GiB, this host has 2GiB"),
         (replace(WANTED, largest=1 << 40), ROOMY, "error", "one device may take 1024GiB"),
-        (replace(WANTED, ports=1001), ROOMY, "error", "1,001 containers want a port each"),
-        (replace(WANTED, cores=5), replace(ROOMY, cores=2), "warning", "2.5 times more than there"),
+        (replace(WANTED, ports=1001), ROOMY, "error", "1,001 containers need a port each"),
+        (
+            replace(WANTED, cores=5),
+            replace(ROOMY, cores=2),
+            "warning",
+            "2.5 times the 2 cores of this host",
+        ),
         (replace(WANTED, limits=1 << 40), ROOMY, "warning", "limits add up to 1024GiB"),
     ],
 )
@@ -88,7 +93,7 @@ def test_a_shortfall_says_what_there_is_too_little_of(
 
 def test_the_world_is_a_table_that_json_can_hold() -> None:
     scenario = load(FLAKY, ["devices[1].failures=[flaky-home, overheating-pi]"])
-    shown = world(scenario)
+    shown = overview(scenario)
     rows = {row.name: row for row in shown.devices}
     assert rows["adsl-0"].up == Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001))
     assert (rows["fiber-0"].cpu, rows["fiber-0"].memory) == (0.4, 512 << 20)
@@ -96,5 +101,5 @@ def test_the_world_is_a_table_that_json_can_hold() -> None:
     assert len(shown.faults) == len(outages(scenario)) > 2
     assert {row.node for row in shown.hazards} == {"adsl-0", "adsl-1", "adsl-2", "adsl-3"}
     assert shown.hazards[0].per_iteration == 0.001
-    assert (world(small()).devices[0].cpu, world(small()).devices[0].up) == (None, Side())
+    assert (overview(small()).devices[0].cpu, overview(small()).devices[0].up) == (None, Side())
     assert json.loads(json.dumps(shown.plain()))["faults"][0]["at"] == 60

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 
 from emulator.errors import ScenarioError
 from emulator.scenario import dump, load, loads, schema, timeline
-from emulator.scenario.timeline import lines
+from emulator.scenario.timeline import to_jsonl
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.json_schema import accepts
 from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS
@@ -27,7 +27,7 @@ def test_every_scenario_here_loads_and_survives_the_way_to_a_run_folder(
     again = load(copied)
     assert again == scenario
     assert again.nodes == scenario.nodes
-    assert lines(timeline(again)) == lines(timeline(scenario))
+    assert to_jsonl(timeline(again)) == to_jsonl(timeline(scenario))
     assert dump(again) == dump(scenario)
     assert yaml.safe_load(dump(scenario)) == yaml.safe_load(copied.read_text())
 

@@ -8,10 +8,10 @@ from tests.fakes.small_scenario import SMALL, mistakes
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("name: small", "", "scenario:1: name: is missing: what its runs are filed under."),
+        ("name: small", "", "scenario:1: name: is missing: name of the scenario"),
         ("name: small", "nmae: small", "scenario:1: nmae: no such key (did you mean 'name'?)"),
-        ("name: small", "name: a/b", "scenario:1: name: 'a/b' must serve as a folder's name"),
-        ("name: small", "name: ..", "name: '..' must serve as a folder's name"),
+        ("name: small", "name: a/b", "scenario:1: name: 'a/b' is no name for a folder"),
+        ("name: small", "name: ..", "name: '..' is no name for a folder"),
         ("name: small", "name: 7", "name: 7 is not text"),
         ("name: small", "name: small\nseed: 1.5", "scenario:2: seed: 1.5 is not a whole number"),
         ("name: small", "name: small\nseed: true", "seed: true is not a whole number"),
@@ -27,13 +27,13 @@ from tests.fakes.small_scenario import SMALL, mistakes
         ),
         ("name: small", "name: small\n\tx: 1", "scenario:2: this is not YAML: a tab where YAML"),
         ("name: small", "name: !x small", "scenario:1: name: the tag !x has no meaning here"),
-        ("name: small", "name: &x [*x]", "name[0]: an anchor that holds itself has no end"),
+        ("name: small", "name: &x [*x]", "name[0]: an alias inside its own anchor has no end"),
         (
             "name: small",
             "name: small\ntargets: []",
             "targets: is empty: name at least one accuracy",
         ),
-        ("name: small", "name: small\ntargets: [0%]", "targets: 0%: a target is above zero"),
+        ("name: small", "name: small\ntargets: [0%]", "targets: 0%: a target must be above zero"),
         ("name: small", "name: small\ntargets: [0.5]", "targets[0]: 0.5 has no unit"),
         (
             "name: small",
@@ -51,7 +51,7 @@ from tests.fakes.small_scenario import SMALL, mistakes
             "codec: {kind: topk, keep: 1%, values: f61}",
             "training.codec.values: 'f61' is not f32 or f16 or bf16 or int8 or ternary",
         ),
-        ("dataset: digits", "", "training.dataset: is missing: the images or texts to"),
+        ("dataset: digits", "", "training.dataset: is missing: data set to learn from"),
         (
             "dataset: digits",
             "dataset: digts",
@@ -72,12 +72,12 @@ from tests.fakes.small_scenario import SMALL, mistakes
         (
             "dataset: digits",
             "dataset: sentences\n  split: shards",
-            "training.split: 'shards' goes by an example's class, and those of 'sentences' have",
+            "training.split: 'shards' needs classes, and the examples of 'sentences' have",
         ),
         (
             "dataset: digits",
             "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
-            "training.split: 'dirichlet' goes by an example's class",
+            "training.split: 'dirichlet' needs classes",
         ),
         (
             "algorithm: asgd",
@@ -97,7 +97,7 @@ from tests.fakes.small_scenario import SMALL, mistakes
         (
             "asgd",
             "signsgd\n  optimizer: adam",
-            "training.optimizer: 'signsgd' says it already",
+            "training.optimizer: 'signsgd' sets this key too",
         ),
         (
             "asgd",
@@ -117,8 +117,8 @@ from tests.fakes.small_scenario import SMALL, mistakes
         (
             "algorithm: asgd",
             "codec: dense\n  synchronization: {kind: softsync, splits: 4}",
-            "training.synchronization.splits: 4 steps want a gradient each, there are 3 devices: "
-            "write 3 or less",
+            "training.synchronization.splits: 4 steps need a gradient each, and there are 3 "
+            "devices: write 3 or less",
         ),
         ("model: digits-mlp", "model: 3", "scenario:4: training.model: 3 is not text"),
         (
@@ -128,8 +128,8 @@ from tests.fakes.small_scenario import SMALL, mistakes
         ),
         ("asgd", "asgdd", "training.algorithm: 'asgdd' is not asgd or ada-sgd"),
         ("asgd", "[1]", "training.algorithm: a list is not asgd or"),
-        ("asgd", "asgd\n  codec: dense", "scenario:6: training.codec: 'asgd' says it already"),
-        ("asgd", "asgd\n  modulation: constant", "training.modulation: 'asgd' says it already"),
+        ("asgd", "asgd\n  codec: dense", "scenario:6: training.codec: 'asgd' sets this key too"),
+        ("asgd", "asgd\n  modulation: constant", "training.modulation: 'asgd' sets this key too"),
         ("asgd", "asgd\n  batch_size: 0", "training.batch_size: 0 is not at least 1"),
         ("asgd", "asgd\n  batch_size: '8'", "training.batch_size: '8' is not a whole number"),
         ("asgd", "asgd\n  batch_size:", "batch_size: is empty: it must be a whole number"),
@@ -161,12 +161,12 @@ from tests.fakes.small_scenario import SMALL, mistakes
             "codec.keep: 1 has no unit: write it in %",
         ),
         ("algorithm: asgd", "codec: {kind: topk, keep: 0%}", "training.codec: keep is 0%"),
-        ("stop: {updates: 10}", "", "stop: is missing: when the run ends"),
-        ("{updates: 10}", "{}", "scenario:6: stop: is empty: say when"),
+        ("stop: {updates: 10}", "", "stop: is missing: stop conditions:"),
+        ("{updates: 10}", "{}", "scenario:6: stop: is empty: give updates, accuracy or time"),
         ("{updates: 10}", "{updates: 0}", "stop.updates: 0 is not at least 1"),
         ("{updates: 10}", "{accuracy: 97}", "stop.accuracy: 97 has no unit"),
         ("{updates: 10}", "{accuracy: 970%}", "stop.accuracy: '970%' is more than 100%"),
-        ("{updates: 10}", "{time: 0s}", "stop.time: 0s: it must be above zero"),
+        ("{updates: 10}", "{time: 0s}", "stop.time: 0s is not above zero"),
         ("{updates: 10}", "{time: 5m}", "stop.time: '5m': write 5min"),
         ("stop:", "evaluate: {every: 0}\nstop:", "scenario:6: evaluate.every: 0 is not at least 1"),
         ("stop:", "server: {encrypt: yes}\nstop:", "server.encrypt: 'yes' is not true or false"),
@@ -176,7 +176,7 @@ from tests.fakes.small_scenario import SMALL, mistakes
             "'fioss' is no link preset (did you mean 'fios'?)",
         ),
         ("stop:", "server: {checkpoint: 30s}\nstop:", "server.checkpoint: '30s' is not a mapping"),
-        ("name: one", "count: 1", "scenario:8: devices[0].name: is missing: the device's name"),
+        ("name: one", "count: 1", "scenario:8: devices[0].name: is missing: name of the group"),
         (
             "name: one",
             "name: One",
@@ -241,7 +241,7 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
             "{kind: crash, nodes: [server], at: 1s}",
             "'server' is no device: faults strike devices only",
         ),
-        ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: say which devices"),
+        ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: name the devices"),
         ("{kind: crash, nodes: one, at: 1s}", "faults[0].nodes: 'one' is not a list"),
         (
             "{kind: crahs, nodes: [one], at: 1s}",

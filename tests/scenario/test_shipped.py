@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.scenario import demand, dump, load, loads, timeline, world
+from emulator.scenario import demand, dump, load, loads, overview, timeline
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(file for file in SCENARIOS.rglob("*.yaml") if "profiles" not in file.parts)
@@ -30,7 +30,7 @@ def test_it_says_what_it_is_called(file: Path) -> None:
 @BY_FILE
 def test_its_world_can_be_told(file: Path) -> None:
     scenario = load(file)
-    assert len(world(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - 2
+    assert len(overview(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - 2
 
 
 @BY_FILE

@@ -7,7 +7,7 @@ import pytest
 from emulator.core.server import GATHERING
 from emulator.scenario import loads
 from emulator.scenario.model import Scenario
-from emulator.scenario.startup import slow_starts, startup
+from emulator.scenario.startup import slow_starts, startup_time
 from tests.fakes.typed_commands import Emulate, data, emulate, scenario
 
 __all__ = ["data", "emulate"]
@@ -23,15 +23,15 @@ def fleet(*devices: str) -> Scenario:
 
 def test_many_containers_share_the_cores() -> None:
     hundred = fleet("{name: home, count: 98}")
-    assert startup(hundred, cores=2) == pytest.approx(100 * 1.3 / 2)
-    assert startup(hundred, cores=8) == pytest.approx(100 * 1.3 / 8)
+    assert startup_time(hundred, cores=2) == pytest.approx(100 * 1.3 / 2)
+    assert startup_time(hundred, cores=8) == pytest.approx(100 * 1.3 / 8)
 
 
 def test_nobody_begins_before_the_slowest_device() -> None:
     slow = fleet("{name: home, count: 2}", "{name: far, profile: {cpu: 2%}}")
-    assert startup(slow, cores=2) == pytest.approx(45.0)
+    assert startup_time(slow, cores=2) == pytest.approx(45.0)
     quick = fleet("{name: home, profile: {cpu: 400%}}")
-    assert startup(quick, cores=64) == pytest.approx(0.9)  # it boots on one of its cores
+    assert startup_time(quick, cores=64) == pytest.approx(0.9)  # it boots on one of its cores
 
 
 def test_a_device_that_may_not_begin_in_time_is_warned_of() -> None:

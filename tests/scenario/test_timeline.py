@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, load, loads, timeline
-from emulator.scenario.timeline import Timed, lines
+from emulator.scenario.timeline import Timed, to_jsonl
 from emulator.world.verbs import Action
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
@@ -98,8 +98,8 @@ def test_another_device_or_profile_changes_nobody_elses_failures() -> None:
 
 def test_the_seed_decides_and_devices_differ() -> None:
     first, again, other = (load(FLAKY, [f"seed={seed}", "faults=[]"]) for seed in (1, 1, 2))
-    assert lines(timeline(first)) == lines(timeline(again))
-    assert lines(timeline(first)) != lines(timeline(other))
+    assert to_jsonl(timeline(first)) == to_jsonl(timeline(again))
+    assert to_jsonl(timeline(first)) != to_jsonl(timeline(other))
     times = [{timed.at for timed in recurring(first, name)} for name in ("adsl-0", "adsl-1")]
     assert not times[0] & times[1]
 
@@ -107,7 +107,7 @@ def test_the_seed_decides_and_devices_differ() -> None:
 def test_a_timeline_is_these_very_bytes() -> None:
     """Golden: a change here changes what every seed means."""
     scenario = load(FLAKY, ["stop.time=110s"])
-    assert lines(timeline(scenario)) == (
+    assert to_jsonl(timeline(scenario)) == (
         '{"at": 60.0, "verb": "sever", "node": "adsl-0", "fault": "partition"}\n'
         '{"at": 60.0, "verb": "sever", "node": "adsl-1", "fault": "partition"}\n'
         '{"at": 80.0, "verb": "mend", "node": "adsl-0", "fault": "partition"}\n'

@@ -17,7 +17,7 @@ from ...node.config import (
     WorkerRole,
 )
 from ...scenario import Device, Scenario
-from ...scenario.timeouts import patience, slowest
+from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.secrets import AllowList, Secret
@@ -117,13 +117,13 @@ class Orders:
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
-            patience=patience(self.scenario, link, self.model_bytes),
+            patience=answer_timeout(self.scenario, link, self.model_bytes),
             hold=self._held(self.scenario.server.link.up, link.down),
         )
 
     def heartbeat(self) -> Heartbeat:
         """One for all: a frame as large as the model must pass on the slowest link in time."""
-        return Heartbeat.fit(slowest(self.scenario, self.model_bytes))
+        return Heartbeat.fit(slowest_exchange(self.scenario, self.model_bytes))
 
     def _holds(self) -> dict[str, Delay]:
         towards = self.scenario.server.link.down

@@ -20,7 +20,7 @@ from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
-from ...scenario.timeouts import patience, slowest
+from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...vectors import Vector
 from ...world.laws import Law
 from ...world.roles import EVALUATOR
@@ -92,11 +92,13 @@ class VirtualRuntime:
 
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
-        timeout = Heartbeat.fit(slowest(scenario, 4 * self._size)).timeout
+        timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * self._size)).timeout
         self._channel = Channel(self.heap, timeout)
         powers = DevicePowers(self._channel, self._plan_boot)
         self._faults = DeviceFaults(powers, self.heap, lambda: self.now, self._log, self._lost)
-        self._timeouts = [patience(scenario, g.link, 4 * self._size) for g in scenario.devices]
+        self._timeouts = [
+            answer_timeout(scenario, group.link, 4 * self._size) for group in scenario.devices
+        ]
         self._view.progress(f"{len(scenario.nodes)} devices")
         self._populate(scenario)
         self._arm()

@@ -1,6 +1,7 @@
-"""An algorithm's name stands for a codec, a modulation, a synchronization and error feedback.
+"""Replacement of `training.algorithm` by the keys for which an algorithm's name stands.
 
-Where the paper has an optimizer of its own, it stands for that too.
+These are codec, modulation, synchronization and error feedback, and the optimizer if the
+algorithm's paper prescribes one.
 """
 
 from typing import Any
@@ -8,26 +9,30 @@ from typing import Any
 from ..algorithms import ALGORITHMS
 from .document import Address, Document
 from .dump import plain
-from .wording import choice
+from .wording import not_among
 
 _PARTS = ("codec", "modulation", "synchronization", "error_feedback", "optimizer")
 
 
 def meaning(name: str) -> dict[str, Any]:
-    """The keys that the algorithm stands for, as a file would have them."""
+    """Return the keys and plain values for which the algorithm `name` stands."""
     parts = {part: getattr(ALGORITHMS[name], part) for part in _PARTS}
     return {part: plain(value) for part, value in parts.items() if value is not None}
 
 
 def flow(value: Any) -> str:
-    """As YAML has it on one line."""
+    """Return `value` as YAML on a single line."""
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {flow(one)}" for key, one in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def spell_out(document: Document) -> None:
-    """Put what the algorithm stands for in its place; complain unless it is the only word on it."""
+    """Replace `training.algorithm` of `document` by the algorithm's parts.
+
+    Records a mistake if the name is unknown, if the file gives one of the keys too, or if the file
+    has neither `algorithm` nor `codec`.
+    """
     training = document.at(("training",))
     if not isinstance(training, dict):
         return
@@ -43,7 +48,10 @@ def spell_out(document: Document) -> None:
 
 
 def spell_out_towards(document: Document, address: Address) -> None:
-    """Do it early, if a part of the algorithm stands in the way to the address."""
+    """Replace `training.algorithm` early if `address`, of an override, lies inside a part of it.
+
+    An override of `training.codec.keep`, for example, needs the codec of the algorithm in place.
+    """
     training = document.at(("training",))
     if len(address) < 3 or address[0] != "training" or not isinstance(training, dict):
         return
@@ -57,14 +65,14 @@ def spell_out_towards(document: Document, address: Address) -> None:
 
 def _replace(document: Document, training: dict[str, Any], name: Any) -> None:
     if not isinstance(name, str) or name not in ALGORITHMS:
-        document.complain(("training", "algorithm"), choice(name, ALGORITHMS))
-        if "codec" not in training:  # which is no second mistake
+        document.complain(("training", "algorithm"), not_among(name, ALGORITHMS))
+        if "codec" not in training:  # a missing codec is not a second mistake
             document.broken.add(("training", "codec"))
         return
     parts = meaning(name)
     for part in parts:
         if part in training:
             whole = ", ".join(f"{key}: {flow(value)}" for key, value in parts.items())
-            message = f"{name!r} says it already: write one or the other, as it stands for {whole}"
+            message = f"{name!r} sets this key too: remove one of the two; {name!r} means {whole}"
             document.complain(("training", part), message)
     training |= {part: value for part, value in parts.items() if part not in training}

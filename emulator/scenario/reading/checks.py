@@ -1,6 +1,7 @@
-"""What takes more than one key to see: names taken twice, faults that hit nobody, misfits.
+"""Checks across several keys: repeated names, faults without a target, parts that do not fit.
 
-They look at the plain data, so they find their mistakes beside those of single values.
+The checks read the plain data and ignore values that cannot be read, so their mistakes are reported
+together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...did_you_mean import suggestion
 from ...models import MODELS
-from ..devices import MOST, RESERVED, names
+from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
 from .document import Document
 
@@ -23,6 +24,7 @@ _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
 def check(document: Document) -> None:
+    """Add to `document` the mistakes of all checks in this module."""
     _model_fits(document)
     _split_fits(document)
     _feedback_fits(document)
@@ -40,7 +42,7 @@ def _model_fits(document: Document) -> None:
         return
     has, takes = DATASETS[dataset].task, MODELS[model].task
     if has != takes:
-        fitting = [name for name, one in MODELS.items() if one.task == has]
+        fitting = [name for name, known in MODELS.items() if known.task == has]
         document.complain(
             ("training", "model"),
             f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
@@ -55,77 +57,79 @@ def _split_fits(document: Document) -> None:
     if DATASETS[dataset].task.answers and kind in _BY_CLASS:
         document.complain(
             ("training", "split"),
-            f"{kind!r} goes by an example's class, and those of {dataset!r} have none: use iid",
+            f"{kind!r} needs classes, and the examples of {dataset!r} have none: use iid",
         )
 
 
 def _feedback_fits(document: Document) -> None:
-    """Error feedback goes around a codec that has none of its own."""
+    """Check that the codec under error feedback has no error feedback of its own."""
     if document.at(("training", "error_feedback")) is not True:
         return
     try:
         codec: AnyCodec = _CODEC.validate_python(document.at(("training", "codec")))
     except ValidationError:
-        return  # which is told where the codec is read
+        return  # pydantic reports an unreadable codec
     if reason := refusal(codec):
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
-    """Index, name and devices of each group whose name and count can be read."""
+    """Yield index, name and device names of each group with a readable name and count."""
     groups = document.at(("devices",))
     for index in range(len(groups) if isinstance(groups, list) else 0):
         name = document.at(("devices", index, "name"))
         count = document.at(("devices", index, "count"))
         if not isinstance(name, str):
             continue
-        whole = isinstance(count, int) and not isinstance(count, bool) and 0 < count <= MOST
-        yield index, name, names(name, count if whole else None)
+        whole = isinstance(count, int) and not isinstance(count, bool)
+        valid = whole and 0 < count <= MOST_DEVICES
+        yield index, name, device_names(name, count if valid else None)
 
 
 def _one_name_each(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
     owner: dict[str, int] = {}
     for index, name, devices in groups:
-        taken = next((one for one in (name, *devices) if one in owner), None)
+        taken = next((used for used in (name, *devices) if used in owner), None)
         if taken is not None:
             document.complain(
                 ("devices", index, "name"),
-                f"{taken!r} is the name of devices[{owner[taken]}] too: a name is for one",
+                f"{taken!r} is the name of devices[{owner[taken]}] too: choose another name",
             )
-        for one in (name, *devices):
-            owner.setdefault(one, index)
+        for used in (name, *devices):
+            owner.setdefault(used, index)
 
 
 def _steps_have_gradients(
     document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
 ) -> None:
-    """Softsync's n is at most λ; which is not known where devices are misspelt."""
+    """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
     splits = document.at(("training", "synchronization", "splits"))
     devices = sum(len(devices) for _, _, devices in groups)
-    if any(one.mark.address[:1] == ("devices",) for one in document.mistakes):
+    # with a mistake in the devices their number is unknown
+    if any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes):
         return
     if isinstance(splits, int) and splits > devices:
         document.complain(
             ("training", "synchronization", "splits"),
-            f"{splits} steps want a gradient each, there are {devices} devices: "
+            f"{splits} steps need a gradient each, and there are {devices} devices: "
             f"write {devices} or less",
         )
 
 
 def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
-    known = list(dict.fromkeys(one for _, name, devices in groups for one in (name, *devices)))
+    known = list(dict.fromkeys(node for _, name, devices in groups for node in (name, *devices)))
     faults = document.at(("faults",))
     for number in range(len(faults) if isinstance(faults, list) else 0):
         address = ("faults", number, "nodes")
         nodes = document.at(address)
         if nodes == []:
-            document.complain(address, "is empty: say which devices it strikes")
-        for place, node in enumerate(nodes if isinstance(nodes, list) else ()):
+            document.complain(address, "is empty: name the devices that the fault strikes")
+        for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
             if isinstance(node, str) and node not in known:
-                document.complain((*address, place), _nobody(node, known))
+                document.complain((*address, index), _unknown(node, known))
 
 
-def _nobody(node: str, known: list[str]) -> str:
+def _unknown(node: str, known: list[str]) -> str:
     if node in RESERVED:
         return f"{node!r} is no device: faults strike devices only"
     some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")

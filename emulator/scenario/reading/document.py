@@ -1,4 +1,4 @@
-"""Plain data that still knows where each of its values was written, and what is wrong with it."""
+"""A document: plain data, with file and line of every value, and the mistakes in the data."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -9,22 +9,22 @@ Address: TypeAlias = tuple[Step, ...]
 
 
 def place(address: Iterable[Step]) -> str:
-    """`("devices", 1, "link")` as `devices[1].link`."""
+    """Return `address` as text, for example `devices[1].link` for `("devices", 1, "link")`."""
     text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in address)
     return text.removeprefix(".")
 
 
 class Mark(NamedTuple):
-    """Where a value was written."""
+    """The file, line and address at which a value is written."""
 
     file: str
     line: int | None
     address: Address
-    """Inside that file: a profile's values are not where the scenario has them."""
+    """Address inside `file`, which for a value from a profile differs from the scenario's."""
 
 
 class Mistake(NamedTuple):
-    """One thing to mend, and where."""
+    """A mistake in a scenario, with the place to mend."""
 
     mark: Mark
     message: str
@@ -35,21 +35,21 @@ class Mistake(NamedTuple):
         return ": ".join(filter(None, (where, place(address), self.message)))
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it."""
+        """Return file, line, place and message as JSON types."""
         file, line, address = self.mark
         return {"file": file, "line": line, "place": place(address), "message": self.message}
 
 
 @dataclass
 class Document:
-    """A value, a mark for each value inside it, and the mistakes found so far."""
+    """A value with marks for the values inside, and the mistakes reported so far."""
 
     data: Any
     marks: dict[Address, Mark]
     mistakes: list[Mistake] = field(default_factory=list)
     broken: set[Address] = field(default_factory=set)
-    """Where a mistake was found: what follows from it is not another one."""
-    _told: set[Mistake] = field(default_factory=set)
+    """Addresses with a mistake: no further mistake at or below them is reported."""
+    _reported: set[Mistake] = field(default_factory=set)
 
     def at(self, address: Address) -> Any:
         """Return the value at `address`; None where the document has no value."""
@@ -62,23 +62,30 @@ class Document:
         return value
 
     def mark(self, address: Address) -> Mark:
-        """The mark of the value, or of the nearest one that holds it."""
+        """Return the mark of the value at `address`, or of the innermost value around it that has
+        a mark, with the rest of `address` appended.
+        """
         ends = range(len(address), -1, -1)
         known = next(address[:end] for end in ends if address[:end] in self.marks)
         file, line, inside = self.marks[known]
         return Mark(file, line, inside + address[len(known) :])
 
     def complain(self, address: Address, message: str) -> None:
+        """Record a mistake in the value at `address`."""
         self.broken.add(address)
         self._add(Mistake(self.mark(address), message))
 
-    def doubts(self, address: Address) -> bool:
-        """Whether a mistake was found there, or in what holds it."""
+    def has_mistake(self, address: Address) -> bool:
+        """Return whether the value at `address`, or a value around it, has a mistake."""
         return any(address[:end] in self.broken for end in range(len(address) + 1))
 
     def graft(self, address: Address, other: "Document") -> None:
-        """Put `other` there, with its marks and mistakes; what holds the place must exist."""
-        if isinstance(self.at(address), dict | list):  # else no mark lies inside: spare the search
+        """Put the data, marks and mistakes of `other` at `address`.
+
+        The mapping or list that holds `address` must exist.
+        """
+        # a plain value has no marks inside, so the search through all marks is spared
+        if isinstance(self.at(address), dict | list):
             inside = [at for at in self.marks if at[: len(address)] == address]
             for at in inside:
                 del self.marks[at]
@@ -89,6 +96,7 @@ class Document:
         self.at(address[:-1])[address[-1]] = other.data
 
     def _add(self, mistake: Mistake) -> None:
-        if mistake not in self._told:  # one profile may serve many devices
-            self._told.add(mistake)
+        # many devices may name one profile, and its mistakes are reported once
+        if mistake not in self._reported:
+            self._reported.add(mistake)
             self.mistakes.append(mistake)

@@ -1,4 +1,4 @@
-"""A scenario back to YAML, as resolved: it names no other file and can be run again."""
+"""Writing a resolved scenario as YAML that needs no other file and can be run again."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -11,7 +11,7 @@ from .yaml_subset import CORE
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes a text that some reader of YAML, 1.1 or 1.2, would take for something else."""
+    """Quotes each text that a reader of YAML 1.1 or 1.2 would take for a number or another type."""
 
     def ignore_aliases(self, data: Any) -> bool:
         return True
@@ -22,7 +22,7 @@ for _tag, _pattern, _first in CORE:
 
 
 def dump(scenario: BaseModel) -> str:
-    """YAML from which `load` makes an equal scenario, without looking at any other file."""
+    """Return YAML from which `load` makes an equal scenario without reading any other file."""
     return yaml.dump(
         plain(scenario),
         Dumper=_Dumper,
@@ -34,7 +34,7 @@ def dump(scenario: BaseModel) -> str:
 
 
 def plain(value: Any) -> Any:
-    """As a file would have it: quantities with their units, what is absent left out."""
+    """Return `value` as plain data for a scenario file: quantities as text with units, no None."""
     if isinstance(value, Quantity):
         return str(value)
     if isinstance(value, BaseModel):
@@ -42,11 +42,12 @@ def plain(value: Any) -> Any:
     if is_dataclass(value):
         return _mapping(value, [field.name for field in fields(value)])
     if isinstance(value, tuple):
-        return [plain(one) for one in value]
+        return [plain(item) for item in value]
     return value
 
 
 def _mapping(value: Any, names: Any) -> dict[str, Any]:
-    # `kind` says what the others mean, so it comes first wherever the class has it
+    # `kind` comes first: the meaning of the other keys depends on it
     ordered = sorted(names, key=lambda name: name != "kind")
-    return {name: plain(one) for name in ordered if (one := getattr(value, name)) is not None}
+    values = {name: getattr(value, name) for name in ordered}
+    return {name: plain(inner) for name, inner in values.items() if inner is not None}

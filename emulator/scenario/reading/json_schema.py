@@ -1,8 +1,9 @@
-"""The JSON schema of a scenario file as people write it, for editors that complete and check."""
+"""The JSON schema of a scenario file, with which editors complete and check it."""
 
 import ast
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import Any
@@ -14,21 +15,31 @@ from ..model import Scenario
 
 @cache
 def schema() -> dict[str, Any]:
-    """JSON Schema (draft 2020-12). An editor finds it by a first line such as
-    `# yaml-language-server: $schema=scenario.schema.json`."""
+    """Return the JSON Schema (draft 2020-12) of a scenario file.
+
+    An editor finds a saved copy by a first line in the scenario file like
+    `# yaml-language-server: $schema=scenario.schema.json`.
+    """
     whole = Scenario.model_json_schema()
     for part in list(_objects(whole)):
         _tidy(part)
+    _unwrap(whole)
     _allow_names(whole["$defs"]["TrainingSection"])
-    some = [{"required": [key]} for key in whole["$defs"]["StopSection"]["properties"]]
-    whole["$defs"]["StopSection"]["anyOf"] = some
+    stop = whole["$defs"]["StopSection"]
+    stop["anyOf"] = [{"required": [key]} for key in stop["properties"]]
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
 
 def _allow_names(training: dict[str, Any]) -> None:
-    """`algorithm`, which stands for a codec and more."""
+    """Add the key `algorithm` to the schema of the section `training`.
+
+    The reader replaces this key before pydantic sees the data, so pydantic does not know it.
+    """
     training["properties"]["algorithm"] = {
-        "description": "What stands for codec, modulation, synchronization and error_feedback.",
+        "description": (
+            "Algorithm of a paper, by name. It stands for codec, modulation, synchronization and "
+            "error_feedback; give either `algorithm` or `codec`."
+        ),
         "oneOf": [
             {"const": name, "description": f"{algorithm.about} ({algorithm.paper})"}
             for name, algorithm in ALGORITHMS.items()
@@ -39,15 +50,30 @@ def _allow_names(training: dict[str, Any]) -> None:
 
 
 def _objects(node: Any) -> Iterator[dict[str, Any]]:
-    """Every description of a mapping with known keys, however deep."""
+    """Yield the schemas of all mappings with known keys inside `node`, at any depth."""
     if isinstance(node, dict) and "properties" in node:
         yield node
-    inside = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
-    for one in inside:
-        yield from _objects(one)
+    for child in _children(node):
+        yield from _objects(child)
+
+
+def _unwrap(node: Any) -> None:
+    """Replace the line breaks inside the paragraphs of all descriptions in `node` by spaces."""
+    if isinstance(node, dict) and isinstance(node.get("description"), str):
+        node["description"] = re.sub(r"(?<!\n)\n(?!\n)", " ", node["description"])
+    for child in _children(node):
+        _unwrap(child)
+
+
+def _children(node: Any) -> Iterable[Any]:
+    """Return the values of a mapping, the items of a list, or nothing."""
+    if isinstance(node, dict):
+        return node.values()
+    return node if isinstance(node, list) else ()
 
 
 def _tidy(part: dict[str, Any]) -> None:
+    """Require `kind` where the schema has it, drop the keys' titles, describe faults' keys."""
     if "const" in part["properties"].get("kind", {}):
         part["required"] = ["kind", *part.get("required", ())]
     for key in part["properties"].values():
@@ -58,9 +84,10 @@ def _tidy(part: dict[str, Any]) -> None:
 
 
 def _describe(part: dict[str, Any], cls: type) -> None:
-    """Give the keys the docstrings of the class's fields.
+    """Describe the keys of `part` by the docstrings of the fields of `cls`.
 
-    pydantic does this itself, except for a class that is joined from others.
+    pydantic does this for a class with source code, and the class of a fault is made by
+    `faults.scheduled` without any.
     """
     (body,) = ast.parse(inspect.getsource(cls)).body
     assert isinstance(body, ast.ClassDef)

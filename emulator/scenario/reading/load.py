@@ -1,4 +1,4 @@
-"""A scenario file to a resolved scenario, or to all its mistakes at once."""
+"""Loading of a scenario file into a resolved scenario, or an error that lists the mistakes."""
 
 import json
 from collections.abc import Sequence
@@ -19,10 +19,10 @@ from .yaml_subset import parse, read
 
 
 def load(path: str | Path, overrides: Sequence[str | Override] = ()) -> Scenario:
-    """Read the file, apply each `PATH=VALUE` of `overrides` to it, and resolve what it names.
+    """Return the scenario in the file at `path`, after each `PATH=VALUE` of `overrides`.
 
-    Raises a ScenarioError whose message has a line for each mistake: file, line, place, what
-    was found, what was expected.
+    Profiles and algorithms given by name are replaced by their contents. Raises ScenarioError; its
+    message has a line for each mistake, with file, line, place, the value and the expected one.
     """
     file = Path(path)
     return _resolve(read(file), overrides, Library(file.parent))
@@ -31,7 +31,7 @@ def load(path: str | Path, overrides: Sequence[str | Override] = ()) -> Scenario
 def loads(
     text: str, overrides: Sequence[str | Override] = (), folder: str | Path = "."
 ) -> Scenario:
-    """As `load`, from text that stands in no file; profiles are looked for from `folder`."""
+    """Return the scenario in `text`, as `load` does; `folder` is the place to look for profiles."""
     return _resolve(parse(text, "scenario"), overrides, Library(Path(folder)))
 
 
@@ -45,8 +45,8 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         inline(document, library, address)
         spell_out_towards(document, address)
 
-    for one in overrides:
-        override(document, Override(one) if isinstance(one, str) else one, expand)
+    for given in overrides:
+        override(document, Override(given) if isinstance(given, str) else given, expand)
     inline(document, library)
     spell_out(document)
     scenario = _validated(document)
@@ -58,7 +58,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
 
 def _validated(document: Document) -> Scenario | None:
     try:
-        # as JSON, in which lists may become tuples and mappings objects, but "3" is not 3
+        # pydantic's strict mode takes lists for tuples from JSON only, and still refuses "3" for 3
         return Scenario.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
         explain(document, error.errors(include_url=False), schema())
@@ -67,5 +67,7 @@ def _validated(document: Document) -> Scenario | None:
 
 def _refusal(document: Document) -> ScenarioError:
     first = document.marks[()].file
-    mistakes = sorted(document.mistakes, key=lambda one: (one.mark.file != first, one.mark[:2]))
-    return ScenarioError("\n".join(map(str, mistakes)), [one.plain() for one in mistakes])
+    mistakes = sorted(
+        document.mistakes, key=lambda mistake: (mistake.mark.file != first, mistake.mark[:2])
+    )
+    return ScenarioError("\n".join(map(str, mistakes)), [mistake.plain() for mistake in mistakes])

@@ -1,35 +1,38 @@
-"""`--set training.batch_size=32`: change a value of the file before it is checked."""
+"""Overrides like `--set training.batch_size=32`, which change a scenario before the checks."""
 
 import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .document import Address, Document, Mark, Mistake, Step, place
-from .wording import found
+from .wording import quoted
 from .yaml_subset import parse
 
 _STEP = re.compile(r"\.?([^.\[\]]+)|\[(\d+)\]")
 
 
 class Override(NamedTuple):
-    """A `PATH=VALUE`, VALUE being YAML, and the option that it was given by."""
+    """A change of a value in a scenario."""
 
     text: str
+    """`PATH=VALUE`, where VALUE is YAML."""
     option: str = "--set"
+    """Option of the command line that gave `text`, for messages."""
 
 
-def override(document: Document, one: Override, expand: Callable[[Address], None]) -> None:
-    """Apply it; what is wrong with it is the document's mistake.
+def override(document: Document, change: Override, expand: Callable[[Address], None]) -> None:
+    """Apply `change` to `document`; a mistake in `change` becomes a mistake of `document`.
 
-    A key that is not there yet is added, an entry of a list is not. `expand` is given the path
-    and replaces the names on the way to the value by what they stand for.
+    A missing key is added, a missing entry of a list is a mistake. `expand` is called with the
+    path first, and replaces the names of profiles and algorithms around the value by their
+    contents.
     """
-    source = f"{one.option} {one.text}"
-    path, equals, value = one.text.partition("=")
+    source = f"{change.option} {change.text}"
+    path, equals, value = change.text.partition("=")
     new = parse(value, source, lines=False)
     try:
         if not equals:
-            raise ValueError("write PATH=VALUE, as training.batch_size=32")
+            raise ValueError("write PATH=VALUE, for example training.batch_size=32")
         address = _address(path.strip())
         expand(address)
         made = _make_room(document.data, address)
@@ -48,12 +51,17 @@ def _address(path: str) -> Address:
         steps.append(match[1] if match[2] is None else int(match[2]))
         end = match.end()
     if end < len(path) or not steps:
-        raise ValueError(f"{path!r} is no path to a value: write one as devices[0].link.up.rate")
+        raise ValueError(
+            f"{path!r} is no path to a value: a path looks like devices[0].link.up.rate"
+        )
     return tuple(steps)
 
 
 def _make_room(data: Any, address: Address) -> list[Address]:
-    """See that what is to hold the value exists; which mappings had to be made for that."""
+    """Make the missing mappings around the value at `address`, and return their addresses.
+
+    Raises ValueError if `data` cannot hold a value at `address`.
+    """
     made = []
     for depth, step in enumerate(address):
         _check(data, step, place(address[:depth]) or "the file")
@@ -67,7 +75,7 @@ def _make_room(data: Any, address: Address) -> list[Address]:
 
 
 def _check(holder: Any, step: Step, where: str) -> None:
-    """Raise ValueError unless the holder can have such a part."""
+    """Raise ValueError unless `holder`, which is at the place `where`, can have the key `step`."""
     match holder, step:
         case dict(), str():
             return
@@ -76,8 +84,8 @@ def _check(holder: Any, step: Step, where: str) -> None:
         case list(), int():
             raise ValueError(f"{where} has no entry [{step}]: it has {len(holder)}")
         case list(), _:
-            raise ValueError(f"{where} is a list: say which entry, as {where}[0]")
+            raise ValueError(f"{where} is a list: name the entry, as {where}[0]")
         case dict(), _:
-            raise ValueError(f"{where} is a mapping: say which key, as {where}.KEY")
+            raise ValueError(f"{where} is a mapping: name the key, as {where}.KEY")
         case _:
-            raise ValueError(f"{where} is {found(holder)}, which has no parts: set it whole")
+            raise ValueError(f"{where} is {quoted(holder)}, which has no keys: set {where} itself")

@@ -1,8 +1,8 @@
-"""Profiles: devices, links and failures that are described once and used by name.
+"""Profiles: files that describe a device, a link or a failure, and that scenarios use by name.
 
-A name is looked for in `profiles/<kind>/` beside the scenario, then in `scenarios/profiles/<kind>/`
-of each folder above it, then among those that come with the emulator. A path (it has a slash,
-or ends in .yaml) counts from the scenario's folder.
+A name is looked up in `profiles/<kind>/` beside the scenario, then in `scenarios/profiles/<kind>/`
+beside the scenario and in each folder above, then among the emulator's own profiles. A text with a
+slash, or one that ends in .yaml, is a path relative to the scenario's folder.
 """
 
 from collections.abc import Iterator
@@ -16,51 +16,54 @@ from .yaml_subset import read
 
 Kind: TypeAlias = Literal["devices", "links", "failures"]
 
-_WHAT: dict[Kind, str] = {
+_WORDS: dict[Kind, str] = {
     "devices": "device profile",
     "links": "link preset",
     "failures": "failure profile",
 }
 _PACKAGE = Path(__file__).parents[2]
 _SHIPPED = (_PACKAGE.parent / "scenarios" / "profiles", _PACKAGE / "profiles")
-"""In a checkout, and in an installed package."""
+"""Folders of the emulator's own profiles, in a checkout and in an installed package."""
 
 
 class Library:
-    """The profiles that a scenario in `folder` can name."""
+    """The profiles that a scenario file in `folder` can use."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         above = (parent / "scenarios" / "profiles" for parent in folder.absolute().parents)
         own = (folder / "profiles", folder / "scenarios" / "profiles", *above)
-        self._shelves = tuple(dict.fromkeys((*own, *_SHIPPED)))
+        self._folders = tuple(dict.fromkeys((*own, *_SHIPPED)))
 
     def names(self, kind: Kind) -> dict[str, Path]:
-        """All that can be named, and their files."""
-        found: dict[str, Path] = {}
-        for shelf in self._shelves:
-            for file in sorted((shelf / kind).glob("*.yaml")):
-                found.setdefault(file.stem, file)
-        return found
+        """Return the names of all profiles of `kind`, with their files."""
+        files: dict[str, Path] = {}
+        for folder in self._folders:
+            for file in sorted((folder / kind).glob("*.yaml")):
+                files.setdefault(file.stem, file)
+        return files
 
     def find(self, kind: Kind, name: str) -> Path:
-        """The profile's file. A ValueError says what there is instead."""
+        """Return the file of the profile `name`, a name or a path.
+
+        Raises ValueError, with the known names, if there is no such profile.
+        """
         if "/" in name or name.endswith((".yaml", ".yml")):
             file = self._folder / name
             if not file.is_file():
-                raise ValueError(f"{name!r} is no {_WHAT[kind]}: there is no file {file}")
+                raise ValueError(f"{name!r} is no {_WORDS[kind]}: there is no file {file}")
             return file
         known = self.names(kind)
         if name not in known:
             hint = suggestion(name, known) or f": there are {', '.join(sorted(known))}, or a path"
-            raise ValueError(f"{name!r} is no {_WHAT[kind]}{hint}")
+            raise ValueError(f"{name!r} is no {_WORDS[kind]}{hint}")
         return known[name]
 
 
 def inline(document: Document, library: Library, towards: Address | None = None) -> None:
-    """Put each profile's contents where the scenario has its name.
+    """Replace each name of a profile in `document` by the profile's contents.
 
-    With `towards`, only where the name stands in the way to that address.
+    With `towards`, the address of an override, replace only the names on the path to it.
     """
 
     @cache
@@ -79,10 +82,10 @@ def inline(document: Document, library: Library, towards: Address | None = None)
 
 
 def _contents(document: Document, kind: Kind, name: str) -> Document:
-    """The profile as a scenario would write it in place."""
+    """Return the profile in `document` as a scenario would write it in place of the name."""
     if not isinstance(document.data, dict):
         if not document.mistakes:
-            document.complain((), f"a {_WHAT[kind]} is a mapping")
+            document.complain((), f"a {_WORDS[kind]} is a mapping")
         return document
     for key in ("description", "source"):
         if not isinstance(document.data.pop(key, ""), str):
@@ -93,7 +96,7 @@ def _contents(document: Document, kind: Kind, name: str) -> Document:
 
 
 def _uses(data: Any) -> Iterator[tuple[Address, Kind]]:
-    """Where a scenario may name a profile."""
+    """Yield the addresses at which the scenario `data` may name a profile, with the kinds."""
     scenario = data if isinstance(data, dict) else {}
     if isinstance(scenario.get("server"), dict):
         yield ("server", "link"), "links"

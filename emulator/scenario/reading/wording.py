@@ -1,4 +1,4 @@
-"""What is wrong, in words: what was found, what was expected, and what was probably meant."""
+"""Messages for mistakes in a scenario: the value, the expected ones, and the likely spelling."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,13 +10,14 @@ from .document import Address, Document
 _LONGEST = 60
 
 
-def choice(word: object, known: Iterable[str]) -> str:
+def not_among(word: object, known: Iterable[str]) -> str:
+    """Return the message for a `word` outside the names in `known`."""
     names = list(known)
-    return f"{found(word)} is not {' or '.join(names)}{suggestion(word, names)}"
+    return f"{quoted(word)} is not {' or '.join(names)}{suggestion(word, names)}"
 
 
-def found(value: object) -> str:
-    """The value as the file has it, cut short."""
+def quoted(value: object) -> str:
+    """Return `value` for a message: as in the file, cut after 60 characters."""
     match value:
         case None:
             return "nothing"
@@ -32,15 +33,19 @@ def found(value: object) -> str:
 
 
 def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -> None:
-    """Turn pydantic's errors into the document's mistakes."""
+    """Add pydantic's `errors` to `document`, except at addresses with a mistake already."""
     for error in errors:
         address = _address(document.data, error["loc"], error["type"])
-        if not document.doubts(address):
+        if not document.has_mistake(address):
             document.complain(address, _message(error, address, schema))
 
 
 def _address(data: Any, loc: tuple[str | int, ...], kind: str) -> Address:
-    """Where the file has it: pydantic also names the member of a union that it tried."""
+    """Return the address in the file for pydantic's `loc`, which also names members of unions.
+
+    `kind` is the error's type: for a missing key the address ends in the key, for an unknown
+    `kind` in `kind`.
+    """
     address: list[str | int] = []
     for step in loc:
         inside = isinstance(data, dict) and step in data
@@ -66,20 +71,20 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return f"no such key{hint or ': there are ' + ', '.join(known)}"
         case "union_tag_invalid":
             expected = [tag.strip("'") for tag in limits["expected_tags"].split(", ")]
-            return choice(limits["tag"], [tag for tag in expected if tag != "a word"])
+            return not_among(limits["tag"], [tag for tag in expected if tag != "a word"])
         case "literal_error" if value is not None:
-            return choice(value, _words(limits))
+            return not_among(value, _words(limits))
         case "union_tag_not_found":
             lacks = "without" if isinstance(value, dict) else "is not a mapping with"
-            return f"{found(value)} {lacks} a `kind`"
+            return f"{quoted(value)} {lacks} a `kind`"
         case "value_error":
             return str(limits["error"])
         case "json_invalid":
-            return "has characters that are no text"
+            return "has characters that are not valid in text"
         case kind if value is None:
             return f"is empty: it must be {_expected(kind, limits)}"
         case kind:
-            return f"{found(value)} is not {_expected(kind, limits)}"
+            return f"{quoted(value)} is not {_expected(kind, limits)}"
 
 
 _EXPECTED = {
@@ -101,7 +106,7 @@ _EXPECTED = {
 
 
 def _words(limits: dict[str, Any]) -> list[str]:
-    """Return the words of which one was expected."""
+    """Return the words that pydantic's `limits` of a literal allow."""
     return re.findall(r"'([^']*)'", limits["expected"])
 
 
@@ -111,7 +116,7 @@ def _expected(kind: str, limits: dict[str, Any]) -> str:
     return _EXPECTED.get(kind, kind.replace("_", " ")).format_map(limits)
 
 
-# -- the JSON schema knows which keys there are and what they are for --------------------------
+# -- known keys and their descriptions, from the JSON schema ------------------------------------
 
 
 def _keys(schema: dict[str, Any], loc: Address) -> list[str]:
@@ -120,15 +125,18 @@ def _keys(schema: dict[str, Any], loc: Address) -> list[str]:
 
 
 def _about(schema: dict[str, Any], loc: Address) -> str:
+    """Return the first sentence of the description of the key at `loc`, without its full stop."""
     nodes = [node for node in _follow(schema, loc[:-1]) if loc[-1] in node.get("properties", {})]
-    return str(nodes[0]["properties"][loc[-1]].get("description", "")) if nodes else ""
+    about = str(nodes[0]["properties"][loc[-1]].get("description", "")) if nodes else ""
+    return about.split(". ")[0].removesuffix(".")
 
 
 def _follow(schema: dict[str, Any], loc: Address) -> list[dict[str, Any]]:
+    """Return every schema that may describe the value at pydantic's `loc`."""
     nodes = list(_members(schema, schema))
     for step in loc:
         if isinstance(step, int):
-            nodes = [one for node in nodes for one in _members(node.get("items", {}), schema)]
+            nodes = [item for node in nodes for item in _members(node.get("items", {}), schema)]
         else:
             nodes = _step(nodes, step, schema)
     return nodes
@@ -137,17 +145,19 @@ def _follow(schema: dict[str, Any], loc: Address) -> list[dict[str, Any]]:
 def _step(nodes: list[dict[str, Any]], step: str, schema: dict[str, Any]) -> list[dict[str, Any]]:
     inside = [node["properties"][step] for node in nodes if step in node.get("properties", {})]
     if inside:
-        return [one for node in inside for one in _members(node, schema)]
-    # not a key but the member of a union that pydantic tried
-    tagged = [n for n in nodes if n.get("properties", {}).get("kind", {}).get("const") == step]
+        return [member for node in inside for member in _members(node, schema)]
+    # the step is no key: it is the tag of the union's member that pydantic tried
+    tagged = [
+        node for node in nodes if node.get("properties", {}).get("kind", {}).get("const") == step
+    ]
     return tagged or nodes
 
 
 def _members(node: dict[str, Any], schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The node and all that it may stand for."""
+    """Yield the schema `node` and the members of its unions, references resolved."""
     if "$ref" in node:
         yield from _members(schema["$defs"][node["$ref"].rsplit("/", 1)[-1]], schema)
         return
     yield node
-    for one in (*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())):
-        yield from _members(one, schema)
+    for member in (*node.get("anyOf", ()), *node.get("oneOf", ()), *node.get("allOf", ())):
+        yield from _members(member, schema)

@@ -1,7 +1,7 @@
-"""YAML in, plain data out: the JSON subset of YAML 1.2, with a line number for every value.
+"""A reader of YAML 1.2's JSON subset that returns plain data with a line number for every value.
 
-PyYAML's own loader follows YAML 1.1, where `no` is false, `1:30` is ninety and `1e-3` is text;
-and it keeps the last of two equal keys. Here a word is a word and a key is written once.
+PyYAML's own loader follows YAML 1.1, where `no` is false, `1:30` is ninety and `1e-3` is text, and
+it keeps the last of two equal keys. This reader keeps words as text and refuses a repeated key.
 """
 
 import re
@@ -24,11 +24,11 @@ CORE = (
         list("-+.0123456789"),
     ),
 )
-"""What plain words mean in YAML 1.2's core schema: tag, pattern, possible first letters."""
+"""Types of unquoted values in YAML 1.2's core schema: tag, pattern, possible first letters."""
 
 
 class _Loader(yaml.SafeLoader):
-    """Tells words, numbers and truth values apart as YAML 1.2's core schema does."""
+    """A loader that finds the types of unquoted values by YAML 1.2's core schema."""
 
     yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012
 
@@ -36,27 +36,30 @@ class _Loader(yaml.SafeLoader):
 for _tag, _pattern, _first in CORE:
     _Loader.add_implicit_resolver(_tag, _pattern, _first)
 
-REPEATED = 50_000
-"""Values that aliases may repeat in one file: nested aliases multiply, so that a few lines would
-otherwise stand for billions of values."""
+MOST_REPEATED = 50_000
+"""Largest number of values that aliases may repeat in one file: nested aliases multiply, so a few
+lines could stand for billions of values."""
 
 _PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
 
 
 def read(file: Path) -> Document:
-    """The file's data; where there is no reading it, None and the mistake that says why."""
+    """Return the document in `file`; an unreadable file has the data None and a mistake."""
     try:
         text = file.read_bytes().decode()
     except OSError as error:
         return _unreadable(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")
     except UnicodeDecodeError as error:
         mark = Mark(str(file), None, ())
-        return _unreadable(mark, f"is not text in UTF-8 (byte {error.start})")
+        return _unreadable(mark, f"is not UTF-8 text (byte {error.start})")
     return parse(text, str(file))
 
 
 def parse(text: str, name: str, *, lines: bool = True) -> Document:
-    """As `read`; `name` is what mistakes call the text, and `lines` says whether it has any."""
+    """Return the document in `text`, as `read` does.
+
+    `name` names the text in mistakes. With `lines` False its marks bear no line numbers.
+    """
     try:
         root = yaml.compose(text, Loader=_Loader)
         reader = _Reader(name, lines)
@@ -77,18 +80,18 @@ def _unreadable(mark: Mark, message: str) -> Document:
 
 
 class _Endless(Exception):
-    """The file's aliases stand for too many values."""
+    """Raised when the aliases of a file stand for too many values."""
 
     def __init__(self, mark: Mark) -> None:
         super().__init__(
-            f"aliases repeat more than {REPEATED:,} values: write fewer, and `count` for devices "
-            "that are alike"
+            f"aliases repeat more than {MOST_REPEATED:,} values: write fewer, and `count` for "
+            "equal devices"
         )
         self.mark = mark
 
 
 class _Reader:
-    """Walks YAML's nodes once, collecting values, marks and mistakes."""
+    """Collects values, marks and mistakes in one walk over the nodes of a YAML file."""
 
     def __init__(self, name: str, lines: bool) -> None:
         self._name = name
@@ -99,8 +102,9 @@ class _Reader:
         self.document = Document(None, {(): Mark(name, 1 if lines else None, ())})
 
     def value(self, node: yaml.Node, address: Address) -> Any:
-        if any(node is one for one in self._open):
-            self.document.complain(address, "an anchor that holds itself has no end")
+        # the nodes around this one are open: an alias to one of them would recurse for ever
+        if any(node is outer for outer in self._open):
+            self.document.complain(address, "an alias inside its own anchor has no end")
             return None
         self._count(node, address)
         self._open.append(node)
@@ -110,13 +114,16 @@ class _Reader:
             self._open.pop()
 
     def _count(self, node: yaml.Node, address: Address) -> None:
-        """Raise `_Endless`, with the outermost key, once aliases have repeated too many nodes."""
-        # the document's tree keeps every node alive, so an id names one node
+        """Count `node` if an alias repeats it; raise `_Endless` above `MOST_REPEATED`.
+
+        The error bears the outermost key of `address`.
+        """
+        # the tree keeps all nodes alive, so no two nodes have the same id
         if id(node) not in self._seen:
             self._seen.add(id(node))
             return
         self._repeated += 1
-        if self._repeated > REPEATED:
+        if self._repeated > MOST_REPEATED:
             raise _Endless(self.document.mark(address[:1]))
 
     def _value(self, node: yaml.Node, address: Address) -> Any:
@@ -166,7 +173,7 @@ def _plain(kind: str, text: str) -> Any:
             return None
         case "bool":
             return text.lower() == "true"
-        case "int" if len(text) < 20:  # more digits than any key here can mean
+        case "int" if len(text) < 20:  # no key needs more digits; a longer number becomes a float
             return int(text)
         case _:
             return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
@@ -179,8 +186,8 @@ def _line(number: int | None) -> str:
 def _syntax(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-    if problem.startswith("but"):  # the second half of a sentence
+    if problem.startswith("but"):  # PyYAML's problem is the second half of a sentence
         problem = f"{getattr(error, 'context', '')}, {problem}"
     if "'\\t'" in problem:
-        problem = "a tab where YAML wants spaces"
+        problem = "a tab where YAML needs spaces"
     return f"{problem} (column {mark.column + 1})" if mark else problem
