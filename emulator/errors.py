@@ -1,13 +1,13 @@
-"""Everything the emulator raises on purpose.
+"""Exceptions that the emulator raises on purpose.
 
-* EmulatorError          printed bare by the command line, without a traceback
-    + ScenarioError      the file cannot be run as written: yours to mend
-    + DataError          a data set is missing, damaged or not what was expected
+* EmulatorError          the command line prints its message without a traceback
+    + ScenarioError      the scenario file cannot be run as written: its author mends it
+    + DataError          a data set is missing, damaged or different from its digest
     + HostError          this machine lacks something: an engine, memory, a kernel feature
-    + DeploymentError    Docker, tc or nft refused what we asked
-    + WireError          a peer sent bytes that we cannot, or must not, take
+    + DeploymentError    Docker, tc or nft refused a request
+    + WireError          a peer sent bytes that are malformed or not allowed
 
-Anything else that escapes is a bug of ours and keeps its traceback.
+Any other exception that escapes is a bug of the emulator and keeps its traceback.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,25 @@ from typing import Any
 
 
 class EmulatorError(Exception):
-    """Base of every deliberate error."""
+    """Base class of every deliberate error."""
 
     exit_code = 1
+    """Exit status of the command line after this error."""
 
 
 class ScenarioError(EmulatorError):
-    """The scenario cannot be run as written; the message lists every mistake and its place."""
+    """The scenario cannot be run as written; the message lists every mistake with its place."""
 
     exit_code = 2
 
     def __init__(self, message: str, mistakes: Sequence[Mapping[str, Any]] = ()) -> None:
-        """`mistakes`: `file`, `line`, `place` and `message` of each; empty if none has a place."""
+        """Keep `mistakes`, each with `file`, `line`, `place` and `message`.
+
+        Without `mistakes`, the list has a single entry: the whole `message`, without file or line.
+        """
         super().__init__(message)
-        nowhere = {"file": None, "line": None, "place": "", "message": message}
-        self.mistakes = list(mistakes) or [nowhere]
+        unplaced = {"file": None, "line": None, "place": "", "message": message}
+        self.mistakes = list(mistakes) or [unplaced]
 
 
 class DataError(EmulatorError):
@@ -37,12 +41,12 @@ class DataError(EmulatorError):
 
 
 class HostError(EmulatorError):
-    """This machine cannot do what the scenario needs; the message says what to do."""
+    """This machine cannot run the scenario; the message says how to change that."""
 
 
 class DeploymentError(EmulatorError):
-    """Docker, tc or nft refused what we asked."""
+    """Docker, tc or nft refused a request."""
 
 
 class WireError(EmulatorError):
-    """A peer sent bytes that cannot be read, or that lie."""
+    """A peer sent bytes that are malformed or contradict the protocol."""

@@ -1,4 +1,8 @@
-"""How a model's variables lie in the one flat vector that everything else sees."""
+"""The layout of a model: which variable occupies which slice of the flat parameter vector.
+
+All other packages see parameters and gradients as one float32 vector; the layout gives each
+variable its name, shape, kind of layer and position.
+"""
 
 import math
 from collections.abc import Iterator
@@ -7,37 +11,42 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 Kind: TypeAlias = Literal["conv", "dense", "recurrent", "bias"]
+"""Kind of layer that a variable belongs to; codecs may treat kinds differently."""
 
 
 @dataclass(frozen=True)
 class Variable:
-    """One tensor of the model. Codecs treat kinds apart (Chen et al., 2018: biases go dense)."""
+    """A tensor of the model: name, shape, kind of layer and position of the layer.
+
+    Codecs may treat kinds differently: Chen et al. (2018) send biases uncompressed.
+    """
 
     name: str
     shape: tuple[int, ...]
     kind: Kind
     layer: int
-    """Which layer it belongs to, counted from the input; what a segmented pull asks for."""
+    """Number of the variable's layer, counted from the input."""
 
     @property
     def size(self) -> int:
+        """Number of entries."""
         return math.prod(self.shape)
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Variables in the order in which they stand in the flat vector."""
+    """The variables of a model in the order of the flat vector."""
 
     variables: tuple[Variable, ...]
 
     @cached_property
     def size(self) -> int:
-        """The number of parameters."""
+        """Number of parameters of the model."""
         return sum(variable.size for variable in self.variables)
 
     @cached_property
     def bounds(self) -> tuple[tuple[int, int], ...]:
-        """First and last-plus-one index of each variable in the flat vector."""
+        """Start and stop index of each variable in the flat vector; stop is exclusive."""
         ends, end = [], 0
         for variable in self.variables:
             ends.append((end, end + variable.size))
@@ -46,18 +55,19 @@ class Layout:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """How many parameters each kind of layer has."""
+        """Number of parameters for each kind of layer that occurs."""
         sizes: dict[str, int] = {}
         for variable in self.variables:
             sizes[variable.kind] = sizes.get(variable.kind, 0) + variable.size
         return sizes
 
     def __iter__(self) -> Iterator[tuple[Variable, slice]]:
+        """Yield pairs of a variable and the slice of the flat vector that the variable occupies."""
         for variable, (start, stop) in zip(self.variables, self.bounds, strict=True):
             yield variable, slice(start, stop)
 
     def plain(self) -> list[dict[str, Any]]:
-        """As JSON holds it; `Layout.read` is its inverse."""
+        """Return the layout as JSON-compatible lists and dicts; `read` is the inverse."""
         return [
             {"name": v.name, "shape": list(v.shape), "kind": v.kind, "layer": v.layer}
             for v in self.variables
@@ -65,6 +75,7 @@ class Layout:
 
     @classmethod
     def read(cls, plain: list[dict[str, Any]]) -> "Layout":
+        """Build a layout from the output of `plain`."""
         return cls(
             tuple(Variable(v["name"], tuple(v["shape"]), v["kind"], v["layer"]) for v in plain)
         )

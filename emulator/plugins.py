@@ -1,7 +1,7 @@
-"""Plugins as plain data: a frozen dataclass is its own schema, and its `kind` its name.
+"""Plugins as plain data: a frozen dataclass is a plugin's schema, and the field `kind` names it.
 
-`make` and `plain` carry a plugin between processes without pydantic, which a device's image
-does not have. Scenarios embed the same dataclasses as a union discriminated on `kind`.
+`plain` and `make` carry a plugin between processes without pydantic, which a device's image lacks.
+Scenarios embed the same dataclasses as a union discriminated by `kind`.
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,15 @@ from .units import Quantity
 
 
 def plain(plugin: Any) -> dict[str, Any]:
-    """As JSON holds it: `kind`, and every field in its base unit."""
+    """Return the fields of `plugin`, `kind` included, as JSON-compatible values in base units."""
     values = {field.name: getattr(plugin, field.name) for field in fields(plugin)}
     return {name: _bare(value) for name, value in values.items()}
 
 
 def make(kinds: Any, description: Mapping[str, Any]) -> Any:
-    """The inverse of `plain`; `kinds` is one plugin class or a union of them.
+    """Build the plugin that `plain` described; `kinds` is a plugin class or a union of classes.
 
-    Raises ValueError for an unknown kind, and whatever the class raises for bad fields.
+    Raises ValueError for an unknown kind, and any error of the class for bad fields.
     """
     classes = {cls.kind: cls for cls in get_args(kinds) or (kinds,)}
     kind = description.get("kind")
@@ -32,10 +32,12 @@ def make(kinds: Any, description: Mapping[str, Any]) -> Any:
 
 
 def _bare(value: Any) -> Any:
-    # encoders of JSON treat a subclass of float each in its own way
+    """Return `value` as a plain float if it is a quantity."""
+    # JSON encoders disagree about subclasses of float
     return float(value) if isinstance(value, Quantity) else value
 
 
 def _typed(hint: Any, value: Any) -> Any:
+    """Return `value` as the quantity class that `hint` names, or unchanged for any other hint."""
     quantity = isinstance(hint, type) and issubclass(hint, Quantity)
     return hint(value) if quantity else value

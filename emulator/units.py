@@ -1,7 +1,7 @@
 """Quantities as people write them: `80ms`, `20mbit`, `1.5%`, `512MiB`.
 
-Each is a float in its base unit, so arithmetic needs no wrapper; the unit lives in the
-type and in the YAML, never in a name. A bare number is refused: it has no unit.
+A quantity is a float in the base unit of its class, so arithmetic needs no wrapper. The unit lives
+in the type and in the YAML text, never in a name. A bare number is refused, as it has no unit.
 """
 
 import re
@@ -13,7 +13,7 @@ _NUMBER = re.compile(
 )
 
 MAX_SECONDS = 2**53 * 1e-6
-"""Beyond, a float of 64 bits no longer tells one microsecond from the next."""
+"""Longest time in seconds: beyond it, 64-bit floats cannot tell neighbouring microseconds apart."""
 
 
 def _decimal(number: float) -> Decimal:
@@ -21,24 +21,29 @@ def _decimal(number: float) -> Decimal:
 
 
 def _product(number: str, scale: float) -> float:
-    # in decimal: 7 * 0.01 is not 0.07 in binary, and top-k counts entries with it
+    # decimal arithmetic: in binary 35 * 0.01 is 0.35000000000000003, above 35%
     try:
         return float(Decimal(number) * _decimal(scale))
-    except DecimalException:  # an exponent of millions
+    except DecimalException:  # an exponent of millions overflows even Decimal
         return float("inf")
 
 
 class Quantity(float):
-    """A number that is read with its unit and kept in the base one."""
+    """Base class of numbers that are written with a unit and stored in the base unit."""
 
     units: ClassVar[dict[str, float]]
+    """Factor of each unit to the base unit, by the unit's spelling."""
     example: ClassVar[str]
+    """Well-formed text, quoted by error messages and the JSON schema."""
     meant: ClassVar[dict[str, str]] = {}
-    """Spellings that people bring from elsewhere, and what to write instead."""
+    """Correct unit for each spelling that is common elsewhere and refused here."""
 
     @classmethod
     def parse(cls, text: object) -> Self:
-        """Read `text`; a ValueError says what was found and what was expected."""
+        """Read `text`, for example `80ms`, into a quantity in base units.
+
+        Raises ValueError with the text found and the units expected.
+        """
         if isinstance(text, cls):
             return text
         known = " or ".join(cls.units)
@@ -57,6 +62,8 @@ class Quantity(float):
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
+        """Return `value` as a quantity. Raises ValueError if it is infinite, negative or out of
+        range."""
         if value == float("inf"):
             raise ValueError(f"{text!r} is not a finite number")
         if value < 0:
@@ -64,28 +71,34 @@ class Quantity(float):
         return cls(value)
 
     def __str__(self) -> str:
-        """The spelling with the fewest digits that leaves a whole part: `parse(str(q)) == q`."""
+        """Return the shortest spelling with a whole part: `parse(str(q)) == q`."""
+        # units in which the number is 1 or more; a value below all units takes the base unit
         fitting = [unit for unit, scale in self.units.items() if self >= scale]
         written = [(self._in(unit), unit) for unit in fitting or [self._base()]]
+        # fewest digits; among equals the largest unit
         number, unit = min(written, key=lambda pair: (len(pair[0]), -self.units[pair[1]]))
         return number + unit
 
     def _in(self, unit: str) -> str:
+        """Return the exact decimal digits of the quantity in `unit`."""
         return f"{(_decimal(self) / _decimal(self.units[unit])).normalize():f}"
 
     @classmethod
     def _base(cls) -> str:
+        """Return the unit with the factor nearest to 1."""
         return min(cls.units, key=lambda unit: abs(cls.units[unit] - 1))
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # not in a device's image, nor needed there
+        """Return the pydantic schema that reads with `parse` and writes with `str`."""
+        from pydantic_core import core_schema  # absent from a device's image, where nobody asks
 
         written = core_schema.to_string_ser_schema()
         return core_schema.no_info_plain_validator_function(cls.parse, serialization=written)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, schema: Any, handler: Any) -> dict[str, Any]:
+        """Return the JSON schema of the text: a pattern, a description and an example."""
         return {
             "type": "string",
             "pattern": rf"^\s*(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*({'|'.join(cls.units)})\s*$",
@@ -95,7 +108,7 @@ class Quantity(float):
 
 
 class Seconds(Quantity):
-    """A time, in seconds."""
+    """A time in seconds, up to `MAX_SECONDS`."""
 
     units = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0}  # noqa: RUF012
     example = "80ms"
@@ -103,7 +116,7 @@ class Seconds(Quantity):
 
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
-        if MAX_SECONDS < value < float("inf"):
+        if MAX_SECONDS < value < float("inf"):  # infinity gets the general message
             raise ValueError(
                 f"{text!r} is more than 285 years, to which a run can count microseconds"
             )
@@ -111,7 +124,7 @@ class Seconds(Quantity):
 
 
 class Rate(Quantity):
-    """A link's rate in bits per second of Ethernet frames, as `tc` charges it."""
+    """A link's rate in bits per second of Ethernet frames, as `tc` counts them."""
 
     units = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}  # noqa: RUF012
     example = "10mbit"
@@ -150,7 +163,7 @@ class Fraction(Quantity):
 
 
 class Share(Quantity):
-    """How much of one processor core, in per cent of it; 200% are two cores."""
+    """A share of one processor core: 50% is half a core, 200% two cores."""
 
     units = {"%": 0.01}  # noqa: RUF012
     example = "50%"

@@ -1,4 +1,4 @@
-"""Types of the flat vectors that everything passes on: parameters, gradients, encoded frames."""
+"""Types of the flat vectors that packages exchange: parameters, gradients, encoded frames."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,18 +8,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 Vector: TypeAlias = NDArray[np.float32]
+"""One float32 for each parameter of the model, in the order of its layout."""
 Indices: TypeAlias = NDArray[np.uint32]
+"""Positions of parameters in the flat vector, ascending."""
 Buffer: TypeAlias = bytes | memoryview
-"""A memoryview is one of plain bytes, so that `len` counts them."""
+"""Bytes of one frame. A memoryview must have items of one byte, so that `len` counts bytes."""
 Frames: TypeAlias = Sequence[Buffer]
+"""The frames of one encoded gradient or model, in the order of their codec."""
 
 
 @dataclass(frozen=True, eq=False)
 class Gradient:
     """A decoded update: `values[i]` belongs to parameter `indices[i]`.
 
-    `indices` ascend strictly and lie below the layout's size; None means all of them.
-    The arrays may be read-only views of the frames they came in.
+    `indices` ascend strictly and lie below the layout's size; None means all parameters. The arrays
+    may be read-only views of the frames from which they were decoded.
     """
 
     values: Vector

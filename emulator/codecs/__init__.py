@@ -1,4 +1,7 @@
-"""Gradient codecs. To add one: write its file, name it here, add its row to the tests."""
+"""Gradient codecs, which compress a gradient into frames and decode the frames.
+
+To add a codec: write a file, name the class here, and add a row to the tests' tables.
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -40,7 +43,7 @@ AnyCodec: TypeAlias = (
 
 
 def make(description: Mapping[str, Any]) -> AnyCodec:
-    """The codec that `plain` described."""
+    """Build the codec that `plain` described."""
     codec: AnyCodec = plugins.make(AnyCodec, description)
     return codec
 

@@ -1,6 +1,7 @@
-"""A paper's own way of counting bytes, which may leave out what a decoder needs.
+"""Byte accounting of a codec's paper, which may leave out bytes that a decoder needs.
 
-A codec whose paper has one has a method `paper`; what it says is logged beside the wire's bytes.
+A codec with such an accounting has a method `paper`; the log holds the result beside the bytes on
+the wire.
 """
 
 from collections.abc import Callable, Mapping
@@ -11,10 +12,10 @@ from ..vectors import Gradient
 from .base import Codec
 
 Accounting: TypeAlias = Callable[[Gradient, Layout], Mapping[Kind, float]]
-"""Bytes of an update by the kind of layer that they are for."""
+"""Function from a gradient and a layout to the bytes for each kind of layer."""
 
 
 def accounting(codec: Codec) -> Accounting | None:
-    """The codec's paper's; None if it has none of its own."""
-    found: Accounting | None = getattr(codec, "paper", None)
-    return found
+    """Return the byte accounting of the codec's paper, or None if the paper defines none."""
+    paper: Accounting | None = getattr(codec, "paper", None)
+    return paper

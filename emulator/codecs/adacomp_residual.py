@@ -1,4 +1,4 @@
-"""AdaComp by residuals: each bin decides how much of it is sent (Chen et al., 2018)."""
+"""Codec `adacomp-residual`: AdaComp by residuals (Chen et al., 2018), adaptive in each bin."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,43 +17,46 @@ from .indices import IndexCoding
 from .sparse import Sparse
 
 _BLOCK = 3 << 15
-"""Entries that are looked at together: what is made of them stays in a core's cache."""
+"""Entries processed together, so that intermediate arrays stay in a core's cache."""
 _MANY = 20
-"""Of so many entries one is sent: from there on NumPy's way to find them is the quicker one."""
+"""If fewer than one entry in this many is sent, `bits.positions` is faster than `flatnonzero`."""
 _LONGEST = 1 << 14
-"""Entries of a bin at most, as in the paper."""
+"""Longest bin: 16,384 entries, as the paper's 14-bit index within a bin allows."""
 _NOTHING: Vector = np.empty(0, np.float32)
 _NO_FLAGS: bits.Bytes = np.empty(0, np.uint8)
 _NEVER = np.float32(np.inf)
+"""Threshold that no magnitude reaches."""
 
 
 @dataclass(frozen=True)
 class AdaCompResidual:
-    """Algorithm 2 of the paper. With G = residual + gradient, H = G + (factor - 1) · gradient:
+    """AdaComp by residuals: each bin of neighbouring entries decides how many entries it sends.
 
-    an entry of a bin is sent where |H| reaches the bin's largest |G|, and G is not zero. It is
-    sent as sign(G) · S, where S is the mean over the variable's bins of their largest |G|, and
-    G - sign(G) · S stays in the residual. Biases are sent whole.
+    Algorithm 2 of Chen et al. (2018): with G = residual + gradient and H = G + (factor - 1) ·
+    gradient, an entry is sent where |H| reaches the largest |G| of the bin and G is not zero. It is
+    sent as sign(G) · S, where S is the mean over a variable's bins of the largest |G|. The residual
+    keeps the rest, G - sign(G) · S. Biases are sent uncompressed.
 
-    The frames are those of a sparse gradient with ternary values, and then the biases. The
-    server's step may be any optimizer's.
+    The frames are those of a sparse gradient with ternary values, then a frame of biases as
+    float32. Any optimizer of the server fits.
     """
 
     conv: int = 50
-    """The paper's L_T for convolutions: how many neighbours make a bin."""
+    """Entries in a bin of a convolution: the paper's L_T."""
     dense: int = 500
-    """L_T for dense and recurrent layers."""
+    """Entries in a bin of a dense or recurrent layer: the paper's L_T."""
     factor: float = 2.0
-    """The paper's scale factor: more is sent with a larger one; with 1, one entry a bin."""
+    """Scale factor of the paper, at least 1. Larger factors send more; 1 sends one entry a bin."""
     indices: IndexCoding = "golomb"
+    """Coding of the sent entries' indices."""
     kind: Literal["adacomp-residual"] = "adacomp-residual"
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
         for name in ("conv", "dense"):
             if not 1 <= getattr(self, name) <= _LONGEST:
-                found = f"{name} is {getattr(self, name)}"
-                raise ValueError(f"{found}: a bin has from 1 to {_LONGEST} entries")
+                given = f"{name} is {getattr(self, name)}"
+                raise ValueError(f"{given}: a bin has from 1 to {_LONGEST} entries")
         if not 1 <= self.factor < float("inf"):
             raise ValueError(f"factor is {self.factor:g}: write a number from 1 up")
         _ = self.sparse
@@ -64,11 +67,11 @@ class AdaCompResidual:
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         *coded, bias_frame = frame_checks.check_count(frames, 4)
         biases = frame_checks.floats(bias_frame, layout.size)
-        expected = sum(one.size for one in layout.variables if one.kind == "bias")
+        expected = sum(variable.size for variable in layout.variables if variable.kind == "bias")
         if biases.size != expected:
             raise WireError(f"{biases.size} biases, expected {expected}")
-        most = [0 if one.kind == "bias" else one.size for one in layout.variables]
-        return _merged(self.sparse.decode(coded, layout, most), biases, layout)
+        limits = [0 if variable.kind == "bias" else variable.size for variable in layout.variables]
+        return _merged(self.sparse.decode(coded, layout, limits), biases, layout)
 
     def count(self, frames: Frames) -> ByteCount:
         *coded, biases = frames
@@ -76,10 +79,10 @@ class AdaCompResidual:
         return count._replace(values=count.values + len(biases))
 
     def paper(self, gradient: Gradient, layout: Layout) -> dict[Kind, float]:
-        """Bytes by kind of layer as section 3.3 counts them, which is not what is on the wire.
+        """Return bytes by kind of layer as section 3.3 of the paper counts them.
 
-        An entry takes 8 bits where its index in a bin fits into 6 of them, else 16; scales and
-        what tells the bins apart are not counted. A bias is a float32.
+        An entry takes 8 bits where its index in a bin fits into 6 bits, else 16. Scales and the
+        framing of bins are not counted, so the wire needs more. A bias takes 32 bits.
         """
         assert gradient.indices is not None
         stops = gradient.indices.searchsorted(np.array([stop for _, stop in layout.bounds]))
@@ -90,28 +93,30 @@ class AdaCompResidual:
         return counted
 
     def bin(self, kind: Kind) -> int:
-        """L_T of a layer; not for biases."""
+        """Return the paper's L_T, the entries in a bin, for a layer of `kind`; not for biases."""
         return self.conv if kind == "conv" else self.dense
 
     @cached_property
     def sparse(self) -> Sparse:
+        """Coding of the entries that are sent, biases aside."""
         return Sparse(self.indices, "ternary")
 
 
 class AdaCompEncoder:
-    """The paper's pack(), with one worker's residual."""
+    """The paper's pack() with the residual of one worker."""
 
     def __init__(self, codec: AdaCompResidual, layout: Layout) -> None:
         self._codec, self._layout = codec, layout
         self.residual: Vector = np.zeros(layout.size, np.float32)
-        # where the next one is made: a gradient may yet be refused
+        # G = residual + gradient is made here: a refused gradient must not touch the residual
         self._owed: Vector = np.zeros(layout.size, np.float32)
         self._scratch: Vector = np.empty(min(layout.size, max(_BLOCK, 8 * _LONGEST)), np.float32)
         self._reached = np.empty(self._scratch.size, np.bool_)
-        self._biases = [part for one, part in layout if one.kind == "bias"]
-        binned = [(one.kind, part) for one, part in layout if one.kind != "bias"]
+        self._biases = [part for variable, part in layout if variable.kind == "bias"]
+        binned = [(variable.kind, part) for variable, part in layout if variable.kind != "bias"]
         self._binned = [(part, codec.bin(kind)) for kind, part in binned]
-        # each variable has whole bytes of flags: where they end, and how far they are moved by that
+        # The flags of each variable are padded to whole bytes. `_ends` are the padded flags' ends,
+        # `_moved` the distance from a flag's position to its parameter's index, modulo 2^32.
         sizes = np.array([part.stop - part.start for _, part in binned], np.intp)
         flags = -(-sizes // 8) * 8
         self._ends = flags.cumsum().astype(np.uint32)
@@ -120,55 +125,65 @@ class AdaCompEncoder:
 
     def encode(self, gradient: Vector) -> Frames:
         frame_checks.check_shape(gradient, self._layout)
+        # _NOTHING makes the list non-empty for a model without biases
         biases = np.concatenate([_NOTHING, *(gradient[part] for part in self._biases)])
         if not np.isfinite(biases).all():
             raise frame_checks.not_finite_error(gradient, self._layout)
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by the scale
-            looked = [self._look(gradient, *binned) for binned in self._binned]
-        scales = np.array([scale for scale, _ in looked], np.float32)
+        with np.errstate(over="ignore", invalid="ignore"):  # shows in the scale, checked below
+            examined = [self._examine(gradient, *binned) for binned in self._binned]
+        scales = np.array([scale for scale, _ in examined], np.float32)
         if not np.isfinite(scales).all():
             raise frame_checks.not_finite_error(self._owed, self._layout)
-        chosen, worth = self._send([flags for _, some in looked for flags in some], scales)
-        self.residual, self._owed = self._owed, self.residual
+        blocks = [flags for _, of_variable in examined for flags in of_variable]
+        chosen, worth = self._send(blocks, scales)
+        self.residual, self._owed = self._owed, self.residual  # nothing fails from here on
         coded = self._codec.sparse.encode(chosen, worth, self._layout)
         return *coded, biases.astype("<f4", copy=False).tobytes()
 
-    def _look(
+    def _examine(
         self, gradient: Vector, part: slice, length: int
     ) -> tuple[np.float32, list[bits.Bytes]]:
-        """The variable's S, and flags where H reaches its bin's largest |G|; `_owed` becomes G."""
+        """Write G into `_owed`, and return S and packed flags where |H| reaches its bin's largest
+        |G|.
+
+        `part` is the variable's slice of the gradient, `length` the number of entries in a bin.
+        """
         size, flags = part.stop - part.start, []
         maxima: Vector = np.empty(bins.count(size, length), np.float32)
-        each = max(8, _BLOCK // length & ~7)  # bins that have whole bytes of flags
-        starts = np.arange(0, min(size, each * length), length)
-        for first in range(0, maxima.size, each):
-            start, last = part.start + first * length, part.start + (first + each) * length
+        # a multiple of eight bins, so that a block's flags fill whole bytes
+        block_bins = max(8, _BLOCK // length & ~7)
+        starts = np.arange(0, min(size, block_bins * length), length)
+        for first in range(0, maxima.size, block_bins):
+            start, last = part.start + first * length, part.start + (first + block_bins) * length
             block = slice(start, min(part.stop, last))
-            some, owed = gradient[block], self._owed[block]
-            np.add(self.residual[block], some, out=owed)
-            most = maxima[first : first + each]
+            entries, owed = gradient[block], self._owed[block]
+            np.add(self.residual[block], entries, out=owed)
+            block_maxima = maxima[first : first + block_bins]
             magnitudes = np.abs(owed, out=self._scratch[: owed.size])
-            np.maximum.reduceat(magnitudes, starts[: most.size], out=most)
-            flags.append(bits.packed(self._reaching(owed, some, most, length)))
+            np.maximum.reduceat(magnitudes, starts[: block_maxima.size], out=block_maxima)
+            flags.append(bits.packed(self._reaching(owed, entries, block_maxima, length)))
+        # in double precision: the sum of many float32 would lose digits
         return np.float32(maxima.mean(dtype=np.float64)), flags
 
     def _reaching(
         self, owed: Vector, gradient: Vector, maxima: Vector, length: int
     ) -> NDArray[np.bool_]:
-        further, reached = self._scratch[: owed.size], self._reached[: owed.size]
+        """Return a flag for each entry of G (`owed`): |H| reaches the maximum of its bin."""
+        magnitudes, reached = self._scratch[: owed.size], self._reached[: owed.size]
         factor = self._codec.factor
-        if factor != 2:  # H is G and so much of the gradient
-            gradient = np.multiply(gradient, np.float32(factor - 1), out=further)
-        np.add(owed, gradient, out=further)
-        np.abs(further, out=further)
-        # a bin of zeros sends nothing: no need to find that out entry by entry
+        if factor != 2:  # H = G + (factor - 1) · gradient; the default needs no product
+            gradient = np.multiply(gradient, np.float32(factor - 1), out=magnitudes)
+        np.add(owed, gradient, out=magnitudes)
+        np.abs(magnitudes, out=magnitudes)
+        # in a bin of zeros |H| >= 0 holds everywhere, yet nothing may be sent (G is zero)
         levels = np.where(maxima, maxima, _NEVER).repeat(length)[: owed.size]
-        return np.greater_equal(further, levels, out=reached)
+        return np.greater_equal(magnitudes, levels, out=reached)
 
     def _send(self, flags: list[bits.Bytes], scales: Vector) -> tuple[Indices, Vector]:
-        """Which entries are sent, and as what; `_owed` becomes what is left."""
+        """Return indices and values of the entries to send; `_owed` becomes the new residual."""
         chosen = _positions(np.concatenate([_NO_FLAGS, *flags]), self._layout.size)
         worth: Vector = np.empty(chosen.size, np.float32)
+        # the positions of flags ascend, so each variable's entries are one run of `chosen`
         start = 0
         for stop, moved, scale in zip(
             chosen.searchsorted(self._ends), self._moved, scales, strict=True
@@ -178,6 +193,7 @@ class AdaCompEncoder:
             start = stop
         where = chosen.astype(np.intp)
         entries = self._owed.take(where)
+        # G = 0 is never sent (guard against dead units), nor an entry whose scale rounds to zero
         if not (scales.all() and entries.all()):
             kept = np.flatnonzero((entries != 0) & (worth > 0))
             chosen, where = chosen.take(kept), where.take(kept)
@@ -188,17 +204,18 @@ class AdaCompEncoder:
 
 
 def _positions(packed: bits.Bytes, size: int) -> Indices:
+    """Return the positions of the set flags by the faster of two ways, for `size` parameters."""
     if _MANY * int(np.bitwise_count(packed).sum()) < size:
         return bits.positions(packed)
     return np.flatnonzero(bits.unpacked(packed)).astype(np.uint32)
 
 
 def _merged(sparse: Gradient, biases: Vector, layout: Layout) -> Gradient:
-    """One gradient of both, its indices ascending."""
+    """Return one gradient of sparse entries and biases, with ascending indices."""
     places = [
         np.arange(*bounds, dtype=np.uint32)
-        for one, bounds in zip(layout.variables, layout.bounds, strict=True)
-        if one.kind == "bias"
+        for variable, bounds in zip(layout.variables, layout.bounds, strict=True)
+        if variable.kind == "bias"
     ]
     if sparse.indices is None or not places:
         return sparse

@@ -1,4 +1,7 @@
-"""A codec trades fidelity for bytes: a gradient in, a few frames out, and back."""
+"""Protocols of codecs: a gradient becomes a few frames, and frames become a gradient again.
+
+A codec trades fidelity for bytes.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -10,7 +13,7 @@ from ..vectors import Frames, Gradient, Vector
 
 
 class ByteCount(NamedTuple):
-    """Bytes of an encoded gradient by what they hold; their sum is the length of its frames."""
+    """Bytes of an encoded gradient by content; the sum is the length of the frames."""
 
     values: int
     indices: int
@@ -19,43 +22,48 @@ class ByteCount(NamedTuple):
 
 @dataclass(frozen=True)
 class EncoderContext:
-    """Where an encoder works: one incarnation of one device's worker."""
+    """Surroundings of an encoder, for a single boot of one device's worker."""
 
     layout: Layout
     rng: np.random.Generator
-    """The device's own, for codecs that draw."""
+    """Generator for codecs that draw; each boot of each device has a stream of its own."""
     workers: int = 1
-    """Devices in the whole fleet."""
+    """Number of devices in the fleet."""
     epoch: int = 1
-    """Updates that the device makes while it goes once through its data, at least one."""
+    """Updates that the device sends during one pass over its data; at least 1."""
 
 
 class Codec(Protocol):
-    """Frozen, shared by all devices; what a device must remember lives in its encoder."""
+    """Frozen configuration that all devices share; a device's memory lives in an `Encoder`."""
 
     def start(self, context: EncoderContext) -> "Encoder":
-        """A new encoder for one worker."""
+        """Return a new encoder for one worker."""
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        """What the frames say; a WireError if they are not what `encode` could have made."""
+        """Return the gradient that `frames` hold, for a model of `layout`.
+
+        Raises WireError unless `encode` could have written the frames. Nothing is allocated before
+        the frames' sizes are checked against the layout.
+        """
 
     def count(self, frames: Frames) -> ByteCount:
-        """What the bytes of well-formed frames hold."""
+        """Return the bytes of well-formed `frames` by content."""
 
 
 class Encoder(Protocol):
-    """What a device's worker holds: a codec bound to a layout, with its memory if it has one."""
+    """A codec bound to a worker's layout, with the worker's memory if the codec keeps any."""
 
     def encode(self, gradient: Vector) -> Frames:
-        """The frames that travel; they share no memory with the gradient.
+        """Return the frames to send, which share no memory with `gradient`.
 
-        Raises NotFinite if an entry is not, ValueError if the gradient does not fit the layout;
-        after either the memory is as it was before.
+        `gradient` is float32 of shape (layout.size,). Raises NotFinite for a NaN or an infinity,
+        ValueError for a gradient that does not fit the layout; both leave the encoder's memory
+        unchanged.
         """
 
 
 class StatelessCodec(Protocol):
-    """A codec that needs neither memory nor rng: each gradient is encoded for itself."""
+    """A codec without memory and without randomness."""
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """As `Encoder.encode`."""
+        """Return the frames of `gradient`, as `Encoder.encode` does."""

@@ -1,4 +1,4 @@
-"""A vector cut into bins of equal length, of which the last may be short."""
+"""Bins: runs of equal length in a vector, the last of which may be short."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,14 +7,17 @@ from numpy.typing import NDArray
 
 
 def rows(vector: NDArray[Any], length: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Which bins, and their entries as the rows of a view: all the whole ones, then the short."""
-    whole, rest = divmod(vector.size, length)
+    """Yield pairs of a slice of bin numbers and a view [bins, entries] of their entries.
+
+    The whole bins come first, as one view; then the short bin, if any.
+    """
+    whole, remainder = divmod(vector.size, length)
     if whole:
         yield slice(0, whole), vector[: whole * length].reshape(whole, length)
-    if rest:
-        yield slice(whole, whole + 1), vector[whole * length :].reshape(1, rest)
+    if remainder:
+        yield slice(whole, whole + 1), vector[whole * length :].reshape(1, remainder)
 
 
 def count(size: int, length: int) -> int:
-    """How many bins there are."""
+    """Return the number of bins of `length` in a vector of `size` entries."""
     return -(-size // length)

@@ -1,4 +1,4 @@
-"""The whole gradient, as it is."""
+"""Codec `dense`: the whole gradient, uncompressed."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,7 +15,10 @@ from .feedback import StatelessEncoder
 
 @dataclass(frozen=True)
 class Dense:
-    """Every entry of the gradient as four bytes: what the others are compared with."""
+    """No compression: every entry of the gradient as a float32 of four bytes.
+
+    The reference to which other codecs are compared.
+    """
 
     kind: Literal["dense"] = "dense"
 

@@ -1,4 +1,4 @@
-"""Deep gradient compression: momentum where the memory is, not at the server (Lin et al., 2018)."""
+"""Codec `dgc`: deep gradient compression (Lin et al., 2018), with momentum on the devices."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,26 +20,33 @@ from .sparse import Sparse
 from .values import ValueCoding
 
 _FIRST = 4
-"""In the first epoch of the warm-up a quarter is sent, in the second a quarter of that."""
+"""Ratio of one warm-up epoch's share to the next one's: 1/4 is sent in the first epoch, then
+1/16."""
 
 
 @dataclass(frozen=True)
 class DGC:
-    """Algorithm 4 of the paper: u = m · u + g, v = v + u, and of v the largest are sent.
+    """Deep gradient compression: u = m · u + g, v = v + u; the largest entries of v are sent.
 
-    The server needs plain SGD: the momentum is in u. Sent entries are zeroed in both (momentum
-    factor masking). The choice is exact in each variable, where the paper samples to be quick.
+    Algorithm 4 of Lin et al. (2018). The server needs plain SGD, as the momentum is in u. Sent
+    entries become zero in u and v (momentum factor masking). The choice is exact in each variable;
+    the paper samples to save time.
     """
 
     keep: Fraction = Fraction(0.001)
-    """The share of each variable that is sent after the warm-up."""
+    """Share of each variable's entries that is sent after the warm-up."""
     momentum: float = 0.9
+    """Momentum m, from 0 to below 1."""
     clip: float | None = None
-    """The largest norm of the mean gradient; each worker's own is clipped to this / √workers."""
+    """Largest norm of the mean gradient: each worker clips its own gradient to clip / √workers.
+    Without `clip` nothing is clipped."""
     warm_up: int = 4
-    """Epochs: in the first 25% are sent, then 6.25%, 1.5625%, 0.39%; never less than `keep`."""
+    """Epochs of warm-up: 25% is sent in the first, then 6.25%, 1.5625%, 0.39%; never less than
+    `keep`."""
     indices: IndexCoding = "gap"
+    """Coding of the sent entries' indices."""
     values: ValueCoding = "f32"
+    """Coding of the sent entries' values."""
     kind: Literal["dgc"] = "dgc"
     no_feedback: ClassVar[str] = BUILT_IN
 
@@ -63,17 +70,19 @@ class DGC:
         return self.sparse.count(frames)
 
     def share(self, epoch: int) -> float:
-        """What is sent in an epoch, counted from zero."""
+        """Return the share that is sent in `epoch`, counted from zero."""
         warm = float(_FIRST) ** -(epoch + 1) if epoch < self.warm_up else 0.0
         return max(warm, float(self.keep))
 
     @cached_property
     def sparse(self) -> Sparse:
+        """Coding of the entries that are sent."""
         return Sparse(self.indices, self.values)
 
 
 class DGCEncoder:
-    """One worker's u and v; the warm-up counts its own updates, from when its process began."""
+    """u and v of one worker. The warm-up counts the updates of this process, which a crash
+    resets."""
 
     def __init__(self, codec: DGC, context: EncoderContext) -> None:
         self._codec, self._context = codec, context
@@ -81,7 +90,7 @@ class DGCEncoder:
         size = context.layout.size
         self.velocity: Vector = np.zeros(size, np.float32)
         self.residual: Vector = np.zeros(size, np.float32)
-        # where the next ones are made: a gradient may yet be refused
+        # the next u and v are made here: a refused gradient must not touch the present ones
         self._velocity: Vector = np.empty(size, np.float32)
         self._residual: Vector = np.empty(size, np.float32)
 
@@ -93,15 +102,17 @@ class DGCEncoder:
             np.multiply(self.velocity, np.float32(codec.momentum), out=velocity)
             velocity += self._clipped(gradient)
             np.add(self.residual, velocity, out=residual)
-        most = entry_counts.per_variable(codec.share(self._updates // self._context.epoch), layout)
+        counts = entry_counts.per_variable(
+            codec.share(self._updates // self._context.epoch), layout
+        )
         chosen = np.concatenate(
             [
                 largest(residual[start:stop], entries) + start
-                for (start, stop), entries in zip(layout.bounds, most, strict=True)
+                for (start, stop), entries in zip(layout.bounds, counts, strict=True)
             ]
         )
         values = residual.take(chosen)
-        # the chosen entries are the largest, and anything not finite counts as largest of all
+        # `largest` ranks NaN and infinities highest, so a check of the chosen entries suffices
         if not np.isfinite(values).all():
             raise frame_checks.not_finite_error(residual, layout)
         frames = codec.sparse.encode(chosen, values, layout)
@@ -109,14 +120,15 @@ class DGCEncoder:
         return frames
 
     def _clipped(self, gradient: Vector) -> Vector:
+        """Return `gradient`, scaled down to the worker's largest norm if it exceeds that."""
         if self._codec.clip is None:
             return gradient
         norm = float(np.linalg.norm(gradient.astype(np.float64)))
-        most = self._codec.clip / sqrt(self._context.workers)
-        return gradient * np.float32(most / norm) if norm > most else gradient
+        limit = self._codec.clip / sqrt(self._context.workers)
+        return gradient * np.float32(limit / norm) if norm > limit else gradient
 
     def _forget(self, sent: Gradient) -> None:
-        """What has been sent is owed no longer, but for what its coding left of it."""
+        """Zero u and v at the entries of `sent`; v keeps the rounding error of the value coding."""
         where = slice(None) if sent.indices is None else sent.indices.astype(np.intp)
         self._velocity[where] = 0
         self._residual[where] = self._residual[where] - sent.values

@@ -1,4 +1,7 @@
-"""The largest of either sign, each side as its mean (Dryden et al., 2016)."""
+"""Codec `dryden`: the largest entries of either sign, each side sent as its mean.
+
+Dryden et al. (2016), section III, adaptive quantization.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -18,17 +21,19 @@ from .selection import largest
 
 @dataclass(frozen=True)
 class Dryden:
-    """Of each variable's residual the share `keep` of the positive and of the negative entries.
+    """Adaptive quantization: the largest residuals of either sign, each side sent as its mean.
 
-    At least one of a side that has any. What is sent of a side is the mean of what was chosen
-    there; the difference stays in the residual (section III: adaptive quantization).
+    Dryden et al. (2016), section III. At least one entry is sent of a side that has any. The
+    difference between an entry and the mean stays in the residual.
 
-    The frames are the indices, the signs, and two magnitudes for each variable: what its negative
-    and what its positive entries are worth, zero where there is none.
+    The frames are the indices, the signs, and two float32 magnitudes for each variable: the means
+    of the negative and of the positive entries, zero for a side without entries.
     """
 
     keep: Fraction
+    """Share of the positive and of the negative entries of each variable that is sent."""
     indices: IndexCoding = "gap"
+    """Coding of the sent entries' indices."""
     kind: Literal["dryden"] = "dryden"
     no_feedback: ClassVar[str] = BUILT_IN
 
@@ -41,16 +46,17 @@ class Dryden:
         return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """Of the residual with the gradient in it."""
+        """Return the frames of `gradient`, to which the residual is already added."""
         frame_checks.check_shape(gradient, layout)
         chosen, worth = [], []
         for start, stop in layout.bounds:
             entries = gradient[start:stop]
+            # negative entries first: `decode` numbers the two sides of each variable so
             for side in (np.minimum(entries, 0), np.maximum(entries, 0)):
-                (most,) = entry_counts.for_sizes(self.keep, [int(np.count_nonzero(side != 0))])
-                found = largest(side, most)
-                chosen.append(found + start)
-                worth.append(side[found].mean(dtype=np.float64) if found.size else 0.0)
+                (count,) = entry_counts.for_sizes(self.keep, [int(np.count_nonzero(side != 0))])
+                positions = largest(side, count)
+                chosen.append(positions + start)
+                worth.append(side[positions].mean(dtype=np.float64) if positions.size else 0.0)
         if not np.isfinite(worth).all():
             raise frame_checks.not_finite_error(gradient, layout)
         indices = np.sort(np.concatenate(chosen)).astype(np.uint32)
@@ -67,8 +73,10 @@ class Dryden:
         indices = CODINGS[self.indices].decode(coded, entries, layout)
         negative = signs.unpack_terminated(packed)
         stops = np.array([stop for _, stop in layout.bounds])
+        # number of the scale: twice the variable's number, plus one on the positive side
         side = 2 * stops.searchsorted(indices, side="right") + ~negative
         sent = np.bincount(side, minlength=scales.size)
+        # floor(keep · size) bounds each side, which is no larger than the variable
         if (sent > np.repeat(entry_counts.per_variable(self.keep, layout), 2)).any():
             raise WireError(f"more than {self.keep} of a variable's positive or negative entries")
         if ((scales > 0) != (sent > 0)).any():
@@ -79,5 +87,9 @@ class Dryden:
 
     def count(self, frames: Frames) -> ByteCount:
         coded, packed, scales = frames
-        head = CODINGS[self.indices].header(coded)
-        return ByteCount(values=len(packed), indices=len(coded) - head, headers=head + len(scales))
+        header_bytes = CODINGS[self.indices].header(coded)
+        return ByteCount(
+            values=len(packed),
+            indices=len(coded) - header_bytes,
+            headers=header_bytes + len(scales),
+        )

@@ -1,4 +1,7 @@
-"""Signs times the mean magnitude, with error feedback (Karimireddy et al., 2019)."""
+"""Codec `ef-signsgd`: signs times the mean magnitude, with error feedback.
+
+Karimireddy et al. (2019).
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,10 +17,11 @@ from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
 @dataclass(frozen=True)
 class EFSignSGD:
-    """sign(p) · mean |p| of each variable, where p is the gradient and what was not sent before.
+    """Signs with error feedback: p = gradient + residual is sent as sign(p) · mean |p|.
 
-    Algorithm 1 of the paper, variable by variable as in its experiments. There p holds the
-    learning rate; here the server multiplies by it, which is the same while it is constant.
+    Algorithm 1 of Karimireddy et al. (2019), for each variable on its own as in the paper's
+    experiments. There p contains the learning rate; here the server multiplies by it, which is the
+    same while the rate is constant.
     """
 
     kind: Literal["ef-signsgd"] = "ef-signsgd"
@@ -27,7 +31,7 @@ class EFSignSGD:
         return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """Of p itself."""
+        """Return the frames of `gradient`, to which the residual is already added."""
         frame_checks.check_finite(gradient, layout)
         magnitudes = np.abs(gradient)
         # in double precision: the sum of large magnitudes may be too large for a float32

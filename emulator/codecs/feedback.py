@@ -1,7 +1,7 @@
-"""Encoders: a codec bound to a model, forgetful or with error feedback.
+"""Encoders that bind a codec to a worker: stateless, random, or with error feedback.
 
-Error feedback adds to each gradient what the updates before it did not send, so nothing is
-lost in the long run (Seide et al., 2014; Stich et al., 2018).
+Error feedback adds to each gradient the entries that earlier updates did not send, so that no part
+of a gradient is lost in the long run (Seide et al., 2014; Stich et al., 2018).
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from .decoded_frames import decode_once
 
 @dataclass(frozen=True)
 class StatelessEncoder:
-    """Encode each gradient for itself."""
+    """An encoder without memory: every gradient is encoded on its own."""
 
     codec: StatelessCodec
     layout: Layout
@@ -28,19 +28,22 @@ class StatelessEncoder:
 
 
 BUILT_IN = "it remembers by itself what it has not sent: leave error_feedback out"
-"""Why there is none around a codec that has its own."""
+"""Reason for `no_feedback` of a codec that has an error feedback of its own."""
 
 
 class RandomCodec(Protocol):
-    """A codec that needs no memory, but rng."""
+    """A codec without memory that draws random numbers."""
 
     def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
-        """As `Encoder.encode`; nothing is drawn for a gradient that is refused."""
+        """Return the frames of `gradient`, as `Encoder.encode` does, with draws from `rng`.
+
+        A refused gradient draws nothing.
+        """
 
 
 @dataclass(frozen=True)
 class RandomEncoder:
-    """Encode each gradient for itself, by the worker's own rng."""
+    """An encoder without memory that passes the worker's generator to the codec."""
 
     codec: RandomCodec
     layout: Layout
@@ -51,23 +54,25 @@ class RandomEncoder:
 
 
 class ErrorFeedback:
-    """Have each gradient encoded with the residual added; make one for each worker.
+    """An encoder with a residual: the sum of the entries that were not sent so far.
 
-    All that came in is what went out and `residual`, to the rounding of float32. The residual
-    lives and dies with the worker's process.
+    The sum of all gradients equals the sum of all decoded frames plus `residual`, to float32
+    rounding. Each worker has an encoder of its own; the residual is lost with the worker's process.
     """
 
     def __init__(self, encoder: Encoder, codec: Codec, layout: Layout) -> None:
-        """`codec` reads what `encoder` writes."""
+        """Wrap `encoder`; `codec` decodes the frames of `encoder` for a model of `layout`."""
         self._encoder, self._codec, self._layout = encoder, codec, layout
         self.residual: Vector = np.zeros(layout.size, np.float32)
 
     def encode(self, gradient: Vector) -> Frames:
+        """Encode `gradient` plus the residual, and keep the part that the frames do not hold."""
         frame_checks.check_shape(gradient, self._layout)
-        with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses what came of it
+        with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses an overflow
             owed = gradient + self.residual
         frames = self._encoder.encode(owed)
         sent = decode_once(frames, self._codec, self._layout)
+        # an exception above leaves the residual untouched: `owed` is a new array
         if sent.indices is None:
             owed -= sent.values
         else:
@@ -78,7 +83,10 @@ class ErrorFeedback:
 
 
 def encoder(codec: Codec, context: EncoderContext, error_feedback: bool) -> Encoder:
-    """A new encoder for one worker; ValueError if error feedback cannot go around the codec."""
+    """Return a new encoder of `codec` for one worker, with error feedback if asked for.
+
+    Raises ValueError if error feedback cannot go around the codec.
+    """
     started = codec.start(context)
     if not error_feedback:
         return started
@@ -88,6 +96,6 @@ def encoder(codec: Codec, context: EncoderContext, error_feedback: bool) -> Enco
 
 
 def refusal(codec: Codec) -> str:
-    """Why error feedback must not go around the codec: what its class says; empty if it may."""
+    """Return why error feedback cannot go around `codec` (its `no_feedback`); empty if it can."""
     reason: str = getattr(codec, "no_feedback", "")
     return reason

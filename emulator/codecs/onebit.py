@@ -1,4 +1,4 @@
-"""One bit for each entry, and two numbers for each column (Seide et al., 2014: 1-bit SGD)."""
+"""Codec `onebit`: one bit an entry, two numbers a column (1-bit SGD; Seide et al., 2014)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,10 +16,11 @@ from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
 @dataclass(frozen=True)
 class OneBit:
-    """Entries below zero become their mean, the others theirs, in each column of each variable.
+    """1-bit SGD: entries below zero become their mean in the column, the others theirs.
 
-    A column is what leads to one unit or filter: all entries with the same last index; a variable
-    of one dimension is one column. Error feedback, the paper's point, is built in (section 2).
+    Seide et al. (2014), section 2. A column holds the weights that lead to one unit or filter: all
+    entries with the same last index. A variable of one dimension is one column. Error feedback is
+    built in.
     """
 
     kind: Literal["onebit"] = "onebit"
@@ -29,7 +30,7 @@ class OneBit:
         return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """Of the gradient with what was not sent before."""
+        """Return the frames of `gradient`, to which the residual is already added."""
         frame_checks.check_finite(gradient, layout)
         negative = gradient < 0
         lower, upper = np.minimum(gradient, 0), np.maximum(gradient, 0)
@@ -38,8 +39,8 @@ class OneBit:
             below = np.count_nonzero(negative[part].reshape(-1, columns), axis=0)
             above = (part.stop - part.start) // columns - below
             sides = ((lower, below), (upper, above))
-            means.append([_mean(side[part].reshape(-1, columns), of) for side, of in sides])
-        # magnitudes: which of the two is below zero is known
+            means.append([_mean(side[part].reshape(-1, columns), counts) for side, counts in sides])
+        # magnitudes suffice: the first row belongs to the entries below zero
         scales = np.abs(np.concatenate(means, axis=1)).astype("<f4")
         return scales.tobytes(), signs.pack(negative)
 
@@ -48,13 +49,14 @@ class OneBit:
         total = sum(columns for columns, _ in _columns(layout))
         below, above = frame_checks.scales(scale_frame, 2 * total).reshape(2, total)
         negative = signs.unpack(sign_frame, layout.size)
-        # of bits, since choosing by a mask of flags takes five times as long
+        # Choose between two floats by their bits: a boolean mask takes five times as long.
+        # `chosen` is all ones where negative; high ^ (ones & (high ^ low)) = low.
         chosen = np.negative(negative.astype(np.uint32))
         high = above.view(np.uint32)
         both = high ^ (-below).view(np.uint32)
         first = 0
         for columns, part in _columns(layout):
-            own = slice(first, first + columns)
+            own = slice(first, first + columns)  # the variable's scales; rows broadcast over them
             table = chosen[part].reshape(-1, columns)
             table &= both[own]
             table ^= high[own]
@@ -67,13 +69,14 @@ class OneBit:
 
 
 def _columns(layout: Layout) -> Iterator[tuple[int, slice]]:
-    """How many columns each variable has, and where it lies."""
+    """Yield the number of columns of each variable, and its slice of the flat vector."""
     for variable, part in layout:
         yield variable.shape[-1] if len(variable.shape) > 1 else 1, part
 
 
 def _mean(entries: Vector, counts: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Of so many entries of each column, the others being zero; zero where there are none."""
+    """Return column means, the sums of `entries` [rows, columns] over `counts`; 0 for a count of
+    0."""
     # in double precision: sums may be too large for a float32
     mean: NDArray[np.float64] = entries.sum(axis=0, dtype=np.float64) / np.maximum(counts, 1)
     return mean

@@ -1,4 +1,4 @@
-"""A few levels for each entry, drawn so that nothing is lost on average (Alistarh et al., 2017)."""
+"""Codec `qsgd`: random rounding of entries to a few levels (Alistarh et al., 2017)."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -13,28 +13,31 @@ from . import bins, frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import RandomEncoder
 
-_MOST = 127
-"""Levels on either side of zero that fit into a byte with the sign."""
+_MAX_LEVELS = 127
+"""Most levels on either side of zero that fit, with the sign, into a byte."""
 _LARGEST = np.finfo(np.float32).max
+"""Largest finite float32."""
 
 
 @dataclass(frozen=True)
 class QSGD:
-    """Each entry g of a bucket becomes sign(g) · l · norm / levels, l a whole number (section 3.1).
+    """QSGD: each entry g of a bucket becomes sign(g) · l · norm / levels, with a whole number l.
 
-    l is levels · |g| / norm, rounded up with its fraction as the chance, or else down; the norm is
-    the bucket's Euclidean one, and a bucket so many neighbours in the flat vector, whatever
-    variables they belong to. Each l takes the same bits, not the paper's Elias codes.
+    Alistarh et al. (2017), section 3.1. l is levels · |g| / norm, rounded up with the fraction as
+    the probability, else down, so that the expected value is g. `norm` is the Euclidean norm of the
+    bucket. A bucket holds neighbours in the flat vector, across variables. Each l takes the same
+    number of bits; the paper's Elias codes are not used.
     """
 
     levels: int = 1
-    """The paper's s: 1 is its sparse regime, up to 127."""
+    """Levels on either side of zero, 1 to 127: the paper's s. 1 is its sparse regime."""
     bucket: int = 512
+    """Entries in a bucket, which share a norm."""
     kind: Literal["qsgd"] = "qsgd"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.levels <= _MOST:
-            raise ValueError(f"levels is {self.levels}: write a number from 1 to {_MOST}")
+        if not 1 <= self.levels <= _MAX_LEVELS:
+            raise ValueError(f"levels is {self.levels}: write a number from 1 to {_MAX_LEVELS}")
         if self.bucket < 1:
             raise ValueError(f"bucket is {self.bucket}: write a number of entries from 1 up")
 
@@ -46,18 +49,20 @@ class QSGD:
         norms = self._norms(gradient)
         if not np.isfinite(norms).all():
             raise frame_checks.not_finite_error(gradient, layout)
-        # any norm serves that no magnitude exceeds, so the largest float32 may stand for infinity
+        # rounding stays unbiased for any norm that bounds all magnitudes, so a float64 norm beyond
+        # float32 may be clipped to the largest float32
         norms = norms.clip(None, _LARGEST).astype("<f4")
         scaled = np.abs(gradient)
         divisors = np.where(norms, norms, np.float32(1))
-        for which, buckets in bins.rows(scaled, self.bucket):
-            buckets /= divisors[which, None]
+        for numbers, buckets in bins.rows(scaled, self.bucket):  # views: divided in place
+            buckets /= divisors[numbers, None]
+        # floor(x + uniform) rounds x up with the fraction of x as the probability
         scaled *= np.float32(self.levels)
         scaled += rng.random(layout.size, np.float32)
-        # a sum may be rounded up to the next whole number
+        # float32 may round the sum up to levels + 1
         levels = np.minimum(scaled, np.float32(self.levels)).astype(np.int8)
-        levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))
-        levels += np.int8(self.levels)
+        levels *= np.int8(1) - ((gradient < 0).view(np.int8) << np.int8(1))  # times 1 or -1
+        levels += np.int8(self.levels)  # from -levels … levels to digits from 0
         return norms.tobytes(), radix_packing.pack(levels.view(np.uint8), self._base)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
@@ -65,13 +70,13 @@ class QSGD:
         norms = frame_checks.scales(norm_frame, bins.count(layout.size, self.bucket))
         codes = radix_packing.unpack(level_frame, layout.size, self._base)
         codes -= np.uint8(self.levels)
-        # divided first: a norm may be the largest float32, or hardly above zero
+        # divide by the levels before multiplying: the norm may be the largest float32 or subnormal
         levels = codes.view(np.int8)
         values: Vector = np.divide(levels, np.float32(self.levels), dtype=np.float32)
-        for which, buckets in bins.rows(values, self.bucket):
-            if buckets[norms[which] == 0].any():
-                raise WireError("a bucket has entries, and no norm")
-            buckets *= norms[which, None]
+        for numbers, buckets in bins.rows(values, self.bucket):
+            if buckets[norms[numbers] == 0].any():
+                raise WireError("a bucket has entries, but its norm is zero")
+            buckets *= norms[numbers, None]
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:
@@ -80,11 +85,13 @@ class QSGD:
 
     @property
     def _base(self) -> int:
+        """Number of codes of an entry: the levels of both signs, and zero."""
         return 2 * self.levels + 1
 
     def _norms(self, gradient: Vector) -> NDArray[np.float64]:
-        # in double precision, where squares neither overflow nor vanish
+        """Return the Euclidean norm of each bucket of `gradient`."""
+        # in double precision squares of float32 neither overflow nor vanish
         norms = np.empty(bins.count(gradient.size, self.bucket))
-        for which, buckets in bins.rows(gradient.astype(np.float64), self.bucket):
-            norms[which] = np.sqrt(np.einsum("ij,ij->i", buckets, buckets))
+        for numbers, buckets in bins.rows(gradient.astype(np.float64), self.bucket):
+            norms[numbers] = np.sqrt(np.einsum("ij,ij->i", buckets, buckets))
         return norms

@@ -1,7 +1,7 @@
-"""Numbers of a few levels each, as the digits of 64-bit words: 40 of three levels in a word.
+"""Packing of small numbers as digits of 64-bit words: 40 numbers of three levels fit in a word.
 
-With 1.6 bits for three levels, 3.2 for nine and 7.1 for 129 that is within a tenth of their
-entropy were all levels alike, and closer than whole bits for each.
+That is 1.6 bits for three levels, 3.2 for nine and 7.1 for 129: within a tenth of the entropy of
+uniform levels, and less than whole bits for each number.
 """
 
 import numpy as np
@@ -11,11 +11,12 @@ from ..errors import WireError
 from ..vectors import Buffer
 
 _WORD = np.dtype("<u8")
+"""A word: 64 bits, least significant byte first."""
 _LARGEST = np.iinfo(_WORD).max
 
 
 def digits_per_word(base: int) -> int:
-    """How many digits a word holds."""
+    """Return the number of digits in a word: the largest d with base^d < 2^64."""
     digits = 1
     while base ** (digits + 1) <= _LARGEST:
         digits += 1
@@ -23,17 +24,25 @@ def digits_per_word(base: int) -> int:
 
 
 def pack(digits: NDArray[np.uint8], base: int) -> bytes:
-    """Whole words: the first of them all hold their first digits, then their second ones."""
+    """Return `digits`, each below `base`, as whole words of 8 bytes.
+
+    Of n words, word i holds digits i, i + n, i + 2n, …, the first in the lowest place. So each step
+    of Horner's rule is one operation on the whole array of words.
+    """
     words = np.zeros(-(-digits.size // digits_per_word(base)), _WORD)
     for start in reversed(range(0, digits.size, words.size or 1)):
-        place = digits[start : start + words.size]
+        column = digits[start : start + words.size]  # one digit for each word
         words *= np.uint64(base)
-        words[: place.size] += place
+        words[: column.size] += column  # the highest column may be short: its rest is zeros
     return words.tobytes()
 
 
 def unpack(frame: Buffer, count: int, base: int) -> NDArray[np.uint8]:
-    """The `count` digits below `base`; a WireError if `pack` has not written the frame."""
+    """Return the `count` digits below `base` in `frame`, as uint8.
+
+    Raises WireError if `pack` cannot have written `frame`: another length, or a word with a
+    non-zero digit beyond the last.
+    """
     size = -(-count // digits_per_word(base))
     if len(frame) != size * _WORD.itemsize:
         raise WireError(f"{len(frame)} bytes for {count} numbers of {base} levels")
@@ -41,12 +50,12 @@ def unpack(frame: Buffer, count: int, base: int) -> NDArray[np.uint8]:
     words: NDArray[np.uint64] = np.frombuffer(frame, _WORD)
     beyond = False
     for start in range(0, count, size or 1):
-        rest = words // np.uint64(base)
-        place = words - rest * np.uint64(base)
+        quotients = words // np.uint64(base)
+        column = words - quotients * np.uint64(base)  # quicker than a second division by %
         last = min(size, count - start)
-        digits[start : start + last] = place[:last]
-        beyond |= bool(place[last:].any())
-        words = rest
+        digits[start : start + last] = column[:last]
+        beyond |= bool(column[last:].any())
+        words = quotients
     if beyond or words.any():
         raise WireError("a word holds more than its numbers")
     return digits

@@ -1,4 +1,4 @@
-"""Entries chosen by lot, whatever they hold: what any cleverer choice has to beat."""
+"""Codec `randomk`: entries at random positions, a baseline for every choice by magnitude."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -15,21 +15,23 @@ from .base import ByteCount, Encoder, EncoderContext
 from .feedback import RandomEncoder
 
 _SEED = 8
+"""Bytes of the seed that travels in place of the indices."""
 
 
 @dataclass(frozen=True)
 class RandomK:
-    """max(1, floor(keep · size)) entries of each variable, all sets of them equally likely.
+    """Random-k: max(1, floor(keep · size)) entries of each variable, every set equally likely.
 
-    The indices do not travel: the server draws the same ones from a seed of eight bytes (the
-    random mask of Konečný et al., 2016). Scaled by size / entries the update is right on average
-    (Wangni et al., 2018), but of a higher variance; as they are, entries go well with error
-    feedback (Stich et al., 2018), and without it make for a smaller step.
+    The indices do not travel: the server draws them from a seed of eight bytes (the random mask of
+    Konečný et al., 2016).
     """
 
     keep: Fraction
+    """Share of each variable's entries that is sent."""
     unbiased: bool = True
-    """Whether entries are scaled."""
+    """Whether entries are multiplied by size / entries sent. Scaled, the update is right on average
+    (Wangni et al., 2018) but has a higher variance. Unscaled, entries go well with error feedback
+    (Stich et al., 2018); without it they make a smaller step."""
     kind: Literal["randomk"] = "randomk"
 
     def __post_init__(self) -> None:
@@ -37,7 +39,7 @@ class RandomK:
 
     @property
     def no_feedback(self) -> str:
-        """With it, each scaled entry would leave a residual many times its own size."""
+        """Reason against error feedback: a scaled entry leaves a residual many times its size."""
         return "it would scale what is fed back: write unbiased: false" if self.unbiased else ""
 
     def start(self, context: EncoderContext) -> Encoder:
@@ -66,18 +68,23 @@ class RandomK:
         return ByteCount(values=len(values), indices=len(seed), headers=0)
 
     def _drawn(self, seed: bytes, layout: Layout) -> Indices:
+        """Return the ascending indices that `seed` stands for."""
         rng = chance.stream(chance.random_k(seed))
-        most = entry_counts.per_variable(self.keep, layout)
+        counts = entry_counts.per_variable(self.keep, layout)
         drawn = [
             np.sort(rng.choice(stop - start, entries, replace=False, shuffle=False)) + start
-            for (start, stop), entries in zip(layout.bounds, most, strict=True)
+            for (start, stop), entries in zip(layout.bounds, counts, strict=True)
         ]
         return np.concatenate(drawn).astype(np.uint32)
 
     def _scaled(self, values: Vector, layout: Layout) -> Vector:
-        most = entry_counts.per_variable(self.keep, layout)
+        """Return `values`, each times its variable's size over the number of entries sent.
+
+        Raises NotFinite if a product exceeds float32.
+        """
+        counts = entry_counts.per_variable(self.keep, layout)
         sizes = [variable.size for variable in layout.variables]
-        factors = np.repeat(np.divide(sizes, most).astype(np.float32), most)
+        factors = np.repeat(np.divide(sizes, counts).astype(np.float32), counts)
         with np.errstate(over="ignore"):
             values = values * factors
         if not np.isfinite(values).all():

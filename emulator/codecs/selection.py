@@ -1,7 +1,8 @@
-"""The entries of largest magnitude, found in about two passes over the gradient.
+"""Selection of the entries of largest magnitude in about two passes over the gradient.
 
-A threshold from a small sample, a little too low, leaves few candidates; the exact choice is
-made among them. Where the sample misleads, a lower threshold is tried: only time is lost.
+A small sample suggests a threshold slightly too low, which leaves few candidates; the exact choice
+is made among the candidates. Where the sample misleads, a lower threshold follows: that costs time,
+never correctness.
 """
 
 from collections.abc import Iterator
@@ -14,41 +15,47 @@ from ..vectors import Indices, Vector
 from . import bits as packing
 
 _MAGNITUDE = np.uint32(0x7FFFFFFF)
-"""All but the sign. Without it, the bits of floats order as the floats do, NaN above all."""
+"""Mask that clears the sign bit. The remaining bits order as the magnitudes do, NaN above all."""
 _BLOCK = 1 << 17
-"""Entries looked at together: their scratch memory stays in a core's cache."""
+"""Entries compared at once, so that scratch memory stays in a core's cache."""
 _SAMPLE = 1 << 12
-"""Entries at least that the threshold is guessed from."""
+"""Least number of sampled entries."""
 _SPARSEST = 1 << 10
-"""One in so many at least is in the sample, too."""
+"""Largest stride of the sample."""
 _NON_ZERO = np.uint32(1)
+"""Bits of the smallest positive float32: the threshold that every non-zero entry reaches."""
 
 
-def largest(values: Vector, most: int) -> Indices:
-    """Ascending positions of the `most` entries of largest magnitude, or of all but the zeros.
+def largest(values: Vector, count: int) -> Indices:
+    """Return the ascending positions of the `most` entries of largest magnitude; zeros never count.
 
-    Ties go to the lower position. Infinities and NaN count as the largest of all, so if there
-    are any, at least one is chosen.
+    Fewer positions are returned if fewer entries are not zero. Ties go to the lower position.
+    Infinities and NaN rank highest: if there are any, at least one is chosen. The cost is two
+    passes over `values` plus a partition of the candidates, O(size).
     """
-    if most == 1:
+    if count == 1:
         return _first(values)
     if values.size < 2 * _SAMPLE:
-        return _among(np.flatnonzero(values).astype(np.uint32), values, most)
+        return _among(np.flatnonzero(values).astype(np.uint32), values, count)
     candidates = np.empty(0, np.uint32)
-    for threshold in _guesses(values.view(np.uint32), most):
+    for threshold in _guesses(values.view(np.uint32), count):
         candidates = _candidates(values, threshold)
-        if candidates.size >= most:
+        if candidates.size >= count:
             break
-    return _among(candidates, values, most)
+    return _among(candidates, values, count)
 
 
-def _guesses(bits: NDArray[np.uint32], most: int) -> Iterator[np.uint32]:
-    """Magnitudes, each lower, that a few more than `most` entries reach, as far as a sample tells;
-    the last is the smallest there is."""
-    # an odd stride: the rows of most variables have an even length
+def _guesses(bits: NDArray[np.uint32], count: int) -> Iterator[np.uint32]:
+    """Yield thresholds, ever lower, that a few more than `count` entries should exceed.
+
+    The last threshold is the smallest there is, so that a caller always finishes.
+    """
+    # an odd stride meets every column, since the rows of most variables have an even length
     sample = bits[:: min(bits.size // _SAMPLE, _SPARSEST) | 1] & _MAGNITUDE
-    sample.sort()  # what a partition saves, it loses twentyfold where many are alike, as zeros are
-    expected = most * sample.size / bits.size
+    sample.sort()  # a partition is slightly faster, but twenty times slower on many equal values
+    expected = count * sample.size / bits.size
+    # The number of sampled entries above the wanted threshold is about Poisson(expected): stay
+    # 3, then 10 standard deviations on the safe side.
     for deviations in (3, 10):
         rank = sample.size - 1 - int(expected + deviations * (sqrt(expected) + 1))
         if rank > 0 and sample[rank]:
@@ -57,18 +64,20 @@ def _guesses(bits: NDArray[np.uint32], most: int) -> Iterator[np.uint32]:
 
 
 def _first(values: Vector) -> Indices:
-    """The one of largest magnitude; of many small variables that is all there is to find."""
+    """Return the position of the largest magnitude, the common case for small variables."""
     position = int(np.abs(values).argmax())
     return np.array([position] if values[position] else [], np.uint32)
 
 
 def reaching(bits: NDArray[np.uint32], threshold: np.uint32) -> Indices:
-    """Ascending positions of the floats, given as bits, whose magnitude is at least that."""
+    """Return ascending positions of the floats in `bits` with a magnitude of at least
+    `threshold`."""
     return _candidates(bits.view(np.float32), threshold)
 
 
 def _candidates(values: Vector, threshold: np.uint32) -> Indices:
-    """Ascending positions of all that lies not between -threshold and threshold."""
+    """Return the ascending positions of values outside the open interval (-threshold,
+    threshold)."""
     high = threshold.view(np.float32)
     low = -high
     packed = np.empty(-(-values.size // 8), np.uint8)
@@ -78,22 +87,25 @@ def _candidates(values: Vector, threshold: np.uint32) -> Indices:
         within = np.less(block, high, out=inside[: block.size])
         within &= np.greater(block, low, out=scratch[: block.size])
         packed[start // 8 : (start + _BLOCK) // 8] = packing.packed(within)
-    np.invert(packed, out=packed)  # so that a NaN, which is neither, is outside
-    if values.size % 8:
+    # inverted last: a NaN compares false with both bounds and so counts as outside
+    np.invert(packed, out=packed)
+    if values.size % 8:  # clear the padding bits that the inversion has set
         packed[-1] &= (1 << values.size % 8) - 1
     return packing.positions(packed)
 
 
-def _among(candidates: Indices, values: Vector, most: int) -> Indices:
-    """Of ascending candidates the `most` largest magnitudes', the lower position among equals."""
-    if candidates.size <= most:
+def _among(candidates: Indices, values: Vector, count: int) -> Indices:
+    """Return the `count` of largest magnitude among ascending `candidates`; ties go to the
+    lower."""
+    if candidates.size <= count:
         return candidates
     magnitudes = values.take(candidates).view(np.uint32)
     magnitudes &= _MAGNITUDE
-    rank = magnitudes.size - most
+    # the count-th largest magnitude; entries equal to it may exceed the count
+    rank = magnitudes.size - count
     threshold = np.partition(magnitudes, rank)[rank]
     chosen = magnitudes >= threshold
-    surplus = np.count_nonzero(chosen) - most
+    surplus = np.count_nonzero(chosen) - count
     if surplus:
         equal = np.flatnonzero(magnitudes == threshold)
         chosen[equal[-surplus:]] = False

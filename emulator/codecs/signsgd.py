@@ -1,4 +1,4 @@
-"""Only the sign of each entry, one bit each (Bernstein et al., 2018)."""
+"""Codec `signsgd`: the sign of each entry, one bit (Bernstein et al., 2018)."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -14,10 +14,10 @@ from .feedback import StatelessEncoder
 
 @dataclass(frozen=True)
 class SignSGD:
-    """+1 for what is at least zero, -1 for what is below: a step of one size for all parameters.
+    """signSGD: +1 for entries from zero up, -1 for entries below; magnitudes are lost.
 
-    What the magnitudes were is lost, so the learning rate is all there is of a scale. With the
-    `sign` optimizer behind a barrier the server moves by majority vote (Algorithm 3 there).
+    Bernstein et al. (2018). Every parameter moves by the learning rate. With the `sign` optimizer
+    behind a barrier the server moves by majority vote (Algorithm 3 of the paper).
     """
 
     kind: Literal["signsgd"] = "signsgd"

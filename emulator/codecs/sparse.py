@@ -1,8 +1,8 @@
-"""How a chosen set of entries travels: which parameters, and what they are worth.
+"""Frames of a sparse gradient: a coding of the chosen indices and a coding of their values.
 
 The frames are the indices, the values, and the values' scales if their coding has any. An entry
-whose value is zero, or would be read as zero, is never sent: to be sent is to be touched (Hardy
-et al., 2017).
+that is zero, or would decode to zero, is never sent: a sent entry counts as touched (Hardy et al.,
+2017).
 """
 
 from collections.abc import Sequence
@@ -36,45 +36,49 @@ class Sparse:
             raise ValueError(f"values {self.values!r} is not {' or '.join(VALUE_CODINGS)}")
 
     def encode(self, chosen: Indices, worth: Vector, layout: Layout) -> Frames:
-        """The frames of `worth[i]` at `chosen[i]`: ascending, finite, none of them zero.
+        """Return the frames of `worth[i]` at `chosen[i]`; `chosen` ascends, `worth` is finite,
+        never 0.
 
-        They may hold on to both arrays, which nobody may change any more.
+        The frames may refer to both arrays, which the caller must not change any more.
         """
         frames, kept = VALUE_CODINGS[self.values].encode(worth, chosen, layout)
         if kept is not None:
             chosen = chosen[kept]
         coded = INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
-        # others lose something, which only decoding shows
+        # f32 is exact; the other codings round, and only decoding yields the rounded values
         return DecodedFrames.pair(coded, Gradient(worth, chosen)) if self.values == "f32" else coded
 
-    def decode(self, frames: Frames, layout: Layout, most: int | Sequence[int]) -> Gradient:
-        """What the frames say; a WireError if `encode` cannot have written them.
+    def decode(self, frames: Frames, layout: Layout, limits: int | Sequence[int]) -> Gradient:
+        """Return the gradient in `frames`. Raises WireError if `encode` cannot have written them.
 
-        `most` bounds the entries: in all, or those of each variable.
+        `most` is the largest number of entries: in all, or of each variable.
         """
         coding = VALUE_CODINGS[self.values]
         coded, *worth = frame_checks.check_count(frames, 1 + coding.FRAMES)
         entries = coding.entries(worth)
-        limit = most if isinstance(most, int) else sum(most)
-        if entries > limit:
-            raise WireError(f"{entries} values, expected at most {limit}")
+        total_limit = limits if isinstance(limits, int) else sum(limits)
+        if entries > total_limit:
+            raise WireError(f"{entries} values, expected at most {total_limit}")
         chosen = INDEX_CODINGS[self.indices].decode(coded, entries, layout)
-        if not isinstance(most, int):
-            _bounded(chosen, layout, most)
+        if not isinstance(limits, int):
+            _bounded(chosen, layout, limits)
         return Gradient(coding.decode(worth, chosen, layout), chosen)
 
     def count(self, frames: Frames) -> ByteCount:
-        """Signs are values; scales, and what a coding of indices needs to be read, are headers."""
+        """Return bytes by content: signs count as values; scales and index headers as headers."""
         coded, codes, *scales = frames
-        head = INDEX_CODINGS[self.indices].header(coded)
+        header_bytes = INDEX_CODINGS[self.indices].header(coded)
         return ByteCount(
-            values=len(codes), indices=len(coded) - head, headers=head + sum(map(len, scales))
+            values=len(codes),
+            indices=len(coded) - header_bytes,
+            headers=header_bytes + sum(map(len, scales)),
         )
 
 
-def _bounded(chosen: Indices, layout: Layout, most: Sequence[int]) -> None:
+def _bounded(chosen: Indices, layout: Layout, limits: Sequence[int]) -> None:
+    """Raise WireError if a variable has more entries than `most` allows."""
     ends = chosen.searchsorted(np.array([stop for _, stop in layout.bounds]))
     entries = np.diff(ends, prepend=0)
-    for over in np.flatnonzero(entries > most)[:1]:
-        found = f"{entries[over]} entries of {layout.variables[over].name}"
-        raise WireError(f"{found}, expected at most {most[over]}")
+    for over in np.flatnonzero(entries > limits)[:1]:
+        excess = f"{entries[over]} entries of {layout.variables[over].name}"
+        raise WireError(f"{excess}, expected at most {limits[over]}")

@@ -1,4 +1,4 @@
-"""Where enough has come together, one step of a fixed size (Strom, 2015)."""
+"""Codec `strom`: steps of a fixed size where the residual is large (Strom, 2015)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,15 +20,17 @@ from .threshold import check_threshold
 
 @dataclass(frozen=True)
 class Strom:
-    """+τ or -τ wherever the residual exceeds τ in magnitude, and the residual less that.
+    """Fixed steps: +τ or -τ wherever the residual exceeds τ in magnitude.
 
-    An entry moves by τ in one update, however much has come together: section 3, with the indices
-    in the scenario's coding instead of 31 bits beside the sign.
+    Strom (2015), section 3; the indices use the scenario's coding, not 31 bits beside the sign. The
+    residual shrinks by the step. An entry moves by τ in one update, however large its residual is.
     """
 
     threshold: float
-    """The paper's τ, in the gradient's unit: what is too small never comes together in time."""
+    """Step size τ in the unit of the gradient. Entries far below τ never add up to a step in
+    time."""
     indices: IndexCoding = "gap"
+    """Coding of the sent entries' indices."""
     kind: Literal["strom"] = "strom"
     no_feedback: ClassVar[str] = BUILT_IN
 
@@ -40,9 +42,10 @@ class Strom:
         return ErrorFeedback(StatelessEncoder(self, context.layout), self, context.layout)
 
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
-        """Of the residual with the gradient in it."""
+        """Return the frames of `gradient`, to which the residual is already added."""
         frame_checks.check_shape(gradient, layout)
-        # as bits, the next number is the next magnitude, and what is not finite exceeds them all
+        # The bits of non-negative floats order as the floats do: τ + 1 ulp means "exceeds τ".
+        # NaN and infinities exceed every finite threshold, so the check below sees them.
         above = self._tau.view(np.uint32) + np.uint32(1)
         chosen = reaching(gradient.view(np.uint32), above)
         values = gradient.take(chosen)
@@ -52,18 +55,20 @@ class Strom:
         return self._sparse.encode(chosen, steps, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        said = self._sparse.decode(frames, layout, layout.size)
-        if (np.abs(said.values) != self._tau).any():
+        gradient = self._sparse.decode(frames, layout, layout.size)
+        if (np.abs(gradient.values) != self._tau).any():
             raise WireError(f"a step other than {self.threshold:g}")
-        return said
+        return gradient
 
     def count(self, frames: Frames) -> ByteCount:
         return self._sparse.count(frames)
 
     @property
     def _tau(self) -> np.float32:
+        """τ as a float32."""
         return np.float32(self.threshold)
 
     @cached_property
     def _sparse(self) -> Sparse:
+        """Coding of the entries that are sent."""
         return Sparse(self.indices, "ternary")

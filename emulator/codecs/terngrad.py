@@ -1,4 +1,4 @@
-"""Three levels for each entry, drawn so that nothing is lost on average (Wen et al., 2017)."""
+"""Codec `terngrad`: random rounding of entries to three levels (Wen et al., 2017)."""
 
 from dataclasses import dataclass
 from math import sqrt
@@ -18,14 +18,15 @@ _LEVELS = 3
 
 @dataclass(frozen=True)
 class TernGrad:
-    """-S, 0 or S: each entry g becomes sign(g) · S with chance |g| / S, or else zero.
+    """TernGrad: entry g becomes sign(g) · S with probability |g| / S, else zero.
 
-    S is the largest magnitude of the variable once its entries have been clipped to `clip`
-    standard deviations about zero (section 4.2: 2.5; 0 clips nothing). A variable whose entries
-    are all alike, so that they deviate in nothing, is not clipped.
+    Wen et al. (2017). S is the largest magnitude of the variable after clipping. The expected value
+    of a sent entry is the clipped g. A variable of equal entries, with deviation zero, is not
+    clipped.
     """
 
     clip: float = 2.5
+    """Clipping bound in standard deviations (section 4.2 of the paper: 2.5); 0 clips nothing."""
     kind: Literal["terngrad"] = "terngrad"
 
     def __post_init__(self) -> None:
@@ -43,11 +44,12 @@ class TernGrad:
             raise frame_checks.not_finite_error(gradient, layout)
         scales = np.zeros(largest.size, "<f4")
         for number in np.flatnonzero(largest):
+            # magnitudes above S yield probabilities above 1: this is the clipping
             part = slice(*layout.bounds[number])
             scales[number] = self._scale(gradient[part], largest[number])
             magnitudes[part] /= scales[number]
         chosen = rng.random(layout.size, np.float32) < magnitudes
-        # one level up, and two down again for what is below zero
+        # digits 0, 1, 2 stand for -S, 0, S: one plus 1 for a chosen entry, minus 2 if negative
         levels = np.uint8(1) + chosen - ((chosen & (gradient < 0)).view(np.uint8) << 1)
         return scales.tobytes(), radix_packing.pack(levels, _LEVELS)
 
@@ -59,7 +61,7 @@ class TernGrad:
         for (variable, part), scale in zip(layout, scales, strict=True):
             np.multiply(levels[part] - np.int8(1), scale, out=values[part])
             if not scale and (levels[part] != 1).any():
-                raise WireError(f"{variable.name} has entries, and no scale")
+                raise WireError(f"{variable.name} has entries, but its scale is zero")
         return Gradient(values)
 
     def count(self, frames: Frames) -> ByteCount:
@@ -67,12 +69,12 @@ class TernGrad:
         return ByteCount(values=len(levels), indices=0, headers=len(scales))
 
     def _scale(self, entries: Vector, largest: np.float32) -> np.float32:
-        """The largest magnitude, or where it is clipped."""
+        """Return S for these `entries`: the `largest` magnitude or the clipping bound."""
         if not self.clip:
             return largest
-        relative = entries / largest  # so that no square overflows, or vanishes
+        relative = entries / largest  # within [-1, 1], so that squares do not overflow
         mean = relative.mean(dtype=np.float64)
         square = np.square(relative, out=relative).mean(dtype=np.float64)
         deviation = sqrt(max(0.0, square - mean**2))
         clipped = min(1.0, self.clip * deviation) * float(largest)
-        return np.float32(clipped) or largest
+        return np.float32(clipped) or largest  # zero deviation: equal entries, no clipping

@@ -1,4 +1,4 @@
-"""Every entry whose magnitude reaches a fixed threshold, and no other (Dutta et al., 2020)."""
+"""Codec `threshold`: entries at or above a fixed magnitude (Dutta et al., 2020)."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,12 +21,17 @@ _FLOAT = np.finfo(np.float32)
 
 @dataclass(frozen=True)
 class Threshold:
-    """How many entries that are depends on the gradient: many at first, few in the end."""
+    """Fixed threshold: every entry with at least this magnitude is sent, and no other entry.
+
+    Dutta et al. (2020). The number of entries follows the gradient: many at first, few in the end.
+    """
 
     threshold: float
-    """The smallest magnitude that is sent, above zero."""
+    """Smallest magnitude that is sent, above zero, in the unit of the gradient."""
     indices: IndexCoding = "gap"
+    """Coding of the sent entries' indices."""
     values: ValueCoding = "f32"
+    """Coding of the sent entries' values."""
     kind: Literal["threshold"] = "threshold"
 
     def __post_init__(self) -> None:
@@ -40,7 +45,7 @@ class Threshold:
         frame_checks.check_shape(gradient, layout)
         chosen = reaching(gradient.view(np.uint32), np.float32(self.threshold).view(np.uint32))
         values = gradient.take(chosen)
-        # what is not finite reaches every threshold
+        # NaN and infinities reach every threshold, so checking the chosen entries suffices
         if not np.isfinite(values).all():
             raise frame_checks.not_finite_error(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
@@ -53,10 +58,11 @@ class Threshold:
 
     @cached_property
     def _sparse(self) -> Sparse:
+        """Coding of the entries that are sent."""
         return Sparse(self.indices, self.values)
 
 
 def check_threshold(threshold: float) -> None:
-    """A ValueError unless a float32 holds it, and it is above zero."""
+    """Raise ValueError unless `threshold` is a normal, positive float32."""
     if not float(_FLOAT.tiny) <= threshold <= float(_FLOAT.max):
         raise ValueError(f"threshold is {threshold:g}: write a number above zero")

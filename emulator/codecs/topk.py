@@ -1,4 +1,4 @@
-"""Only the entries of largest magnitude (Shokri & Shmatikov, 2015; Hardy et al., 2017)."""
+"""Codec `topk`: the entries of largest magnitude (Shokri & Shmatikov, 2015; Hardy et al., 2017)."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -23,16 +23,21 @@ SCOPES: tuple[Scope, ...] = ("variable", "global")
 
 @dataclass(frozen=True)
 class TopK:
-    """Keep max(1, floor(keep · size)) entries; exact zeros are never sent.
+    """Top-k: the max(1, floor(keep · size)) entries of largest magnitude; zeros are never sent.
 
-    The largest of each variable, so that all of them learn, or those of the whole gradient. What
-    is not sent is lost, unless `ErrorFeedback` carries it over.
+    Shokri & Shmatikov (2015), Hardy et al. (2017). Entries that are not sent are lost, unless error
+    feedback carries them over.
     """
 
     keep: Fraction
+    """Share of the entries that is sent."""
     indices: IndexCoding = "gap"
+    """Coding of the sent entries' indices."""
     values: ValueCoding = "f32"
+    """Coding of the sent entries' values."""
     scope: Scope = "variable"
+    """Where the largest entries are chosen: in each `variable`, so that all variables learn, or
+    among the entries of the whole model (`global`)."""
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:
@@ -48,38 +53,41 @@ class TopK:
         frame_checks.check_shape(gradient, layout)
         chosen = self._chosen(gradient, layout)
         values = gradient.take(chosen)
-        # the chosen entries are the largest, and anything not finite counts as largest of all
+        # `largest` ranks NaN and infinities highest, so a check of the chosen entries suffices
         if not np.isfinite(values).all():
             raise frame_checks.not_finite_error(gradient, layout)
         return self._sparse.encode(chosen, values, layout)
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        most = self.most(layout)
-        return self._sparse.decode(frames, layout, most[0] if self.scope == "global" else most)
+        limits = self.entry_limits(layout)
+        return self._sparse.decode(frames, layout, limits[0] if self.scope == "global" else limits)
 
     def count(self, frames: Frames) -> ByteCount:
         return self._sparse.count(frames)
 
-    def most(self, layout: Layout) -> list[int]:
-        """How many entries an update holds at most: of each variable, or in all."""
+    def entry_limits(self, layout: Layout) -> list[int]:
+        """Return the largest number of entries of an update: for each variable, or in all."""
         bounds = ((0, layout.size),) if self.scope == "global" else layout.bounds
         return _most(self.keep, bounds)
 
     def _chosen(self, gradient: Vector, layout: Layout) -> Indices:
+        """Return the ascending indices of the entries to send."""
         if self.scope == "global":
-            return largest(gradient, *self.most(layout))
+            return largest(gradient, *self.entry_limits(layout))
         parts = []
-        for (start, stop), most in zip(layout.bounds, self.most(layout), strict=True):
-            part = largest(gradient[start:stop], most)
+        for (start, stop), limit in zip(layout.bounds, self.entry_limits(layout), strict=True):
+            part = largest(gradient[start:stop], limit)
             part += start
             parts.append(part)
         return np.concatenate(parts)
 
     @cached_property
     def _sparse(self) -> Sparse:
+        """Coding of the entries that are sent."""
         return Sparse(self.indices, self.values)
 
 
 @lru_cache(maxsize=64)
 def _most(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
+    """Return the numbers of entries; cached, since exact fractions take microseconds a variable."""
     return entry_counts.for_sizes(keep, (stop - start for start, stop in bounds))

@@ -62,7 +62,7 @@ class Lockstep(Generic[A]):
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
         self._arrivals[node] = arrival
-        # in decimal: in binary 0.07 · 100 rounds up past 7
+        # decimal arithmetic: in binary 0.07 · 100 exceeds 7, and ceil gives 8
         needed = ceil(Decimal(repr(float(self._barrier.quorum))) * self._live)
         return self._step() if len(self._arrivals) >= needed else None
 

@@ -16,7 +16,7 @@ from .base import A
 
 def clients_per_round(share: float, members: int) -> int:
     """max(⌊C · K⌋, 1), as McMahan et al. (2017) have it."""
-    # in decimal: in binary 0.07 · 100 is below 7
+    # decimal arithmetic: in binary 0.29 · 100 is below 29
     return max(1, int(Decimal(repr(float(share))) * members))
 
 

@@ -32,7 +32,7 @@ from tests.fakes.stateless_codecs import gradients, layout, naive
 )
 def test_how_many_entries(keep: str, size: int, entries: int) -> None:
     codec = TopK(Fraction.parse(keep))
-    assert codec.most(layout(size)) == [entries]
+    assert codec.entry_limits(layout(size)) == [entries]
     frames = codec.encode(np.ones(size, np.float32), layout(size))
     assert codec.decode(frames, layout(size)).indices.tolist() == list(range(entries))
 

@@ -1,4 +1,7 @@
-"""How a set of parameters travels. To add a way: write its file, name it here, add its test row."""
+"""Index codings: ways to write a set of parameters as bytes.
+
+To add a coding: write a file, name it here, and add a row to the tests' table.
+"""
 
 from typing import Literal, TypeAlias
 
@@ -15,7 +18,7 @@ CODINGS: dict[IndexCoding, IndexCoder] = {
     "matrix": matrix,
     "u16": u16,
     "u32": u32,
-    # each is known by its place: new ones go last
+    # on the wire a coding is known by its position in this tuple: new ones go last
     "auto": Auto((gap, golomb, matrix, bitmap, u16, u32)),
 }
 

@@ -1,4 +1,4 @@
-"""What a way to write indices promises."""
+"""Protocol of index codings."""
 
 from typing import Protocol
 
@@ -8,27 +8,29 @@ from ...vectors import Buffer, Indices
 
 
 class IndexCoder(Protocol):
-    """One way to write strictly ascending indices as bytes; a module or an object."""
+    """A way to write strictly ascending indices as bytes; a module or an object."""
 
     def encode(self, indices: Indices, layout: Layout) -> bytes:
-        """The one spelling of these indices into a model of this layout."""
+        """Return the bytes of `indices` in a model of `layout`; every set has exactly one
+        spelling."""
 
     def decode(self, frame: Buffer, entries: int, layout: Layout) -> Indices:
-        """The `entries` indices, at most the layout's size, that the bytes hold.
+        """Return the `entries` indices in `frame`; `entries` is at most the layout's size.
 
-        A WireError if `encode` cannot have written the frame: another length, an index out of
-        order or out of range, a second spelling.
+        Raises WireError if `encode` cannot have written `frame`: another length, an index out of
+        order or out of range, a second spelling of a set.
         """
 
     def least(self, entries: int, layout: Layout) -> int:
-        """Bytes that every set of so many takes, or fewer; known at once."""
+        """Return a lower bound of the bytes for any set of `entries` indices, in constant time."""
 
     def header(self, frame: Buffer) -> int:
-        """How many bytes of a well-formed frame say how the rest is to be read."""
+        """Return the number of bytes in a well-formed `frame` that only say how to read the
+        rest."""
 
 
 def ascending(indices: Indices, size: int) -> Indices:
-    """The indices, if they ascend strictly and lie below `size`."""
+    """Return `indices`. Raises WireError unless they ascend strictly and lie below `size`."""
     if (indices[1:] <= indices[:-1]).any():
         raise WireError("indices do not ascend")
     if indices.size and indices[-1] >= size:

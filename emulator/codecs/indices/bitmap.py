@@ -1,4 +1,4 @@
-"""A bit for each parameter of the model, the first in the lowest bit of the first byte."""
+"""Coding `bitmap`: a bit for each parameter of the model, lowest bit of the first byte first."""
 
 import numpy as np
 
@@ -17,12 +17,12 @@ def encode(indices: Indices, layout: Layout) -> bytes:
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if len(frame) != least(entries, layout):
         raise WireError(f"a bitmap of {len(frame)} bytes for {layout.size} parameters")
-    found = bits.positions(np.frombuffer(frame, np.uint8))
-    if found.size != entries:
-        raise WireError(f"a bitmap of {found.size} indices for {entries} values")
-    if entries and found[-1] >= layout.size:
-        raise WireError(f"index {found[-1]} of {layout.size} parameters")
-    return found
+    indices = bits.positions(np.frombuffer(frame, np.uint8))
+    if indices.size != entries:
+        raise WireError(f"a bitmap of {indices.size} indices for {entries} values")
+    if entries and indices[-1] >= layout.size:
+        raise WireError(f"index {indices[-1]} of {layout.size} parameters")
+    return indices
 
 
 def least(entries: int, layout: Layout) -> int:

@@ -1,7 +1,7 @@
-"""Indices as the gaps between them, each a varint (LEB128): one byte for most, at 1 %.
+"""Coding `gap`: the gaps between indices as varints (LEB128), mostly one byte each at 1 %.
 
-The number written is how many parameters were skipped since the last index, so every
-sequence of varints ascends strictly, and two neighbours cost a zero.
+A varint holds the number of parameters skipped since the last index. So every sequence of varints
+ascends strictly, and two neighbours cost a zero byte.
 """
 
 from typing import Any, TypeAlias
@@ -14,14 +14,15 @@ from ...layout import Layout
 from ...vectors import Buffer, Indices
 
 _LONGEST = 5
-"""Bytes of a varint that holds 32 bits."""
+"""Most bytes of a varint: five hold 32 bits."""
 _BITS = 7
+"""Payload bits in a byte of a varint."""
 _MORE = 1 << _BITS
-"""The flag on every byte of a varint but its last."""
+"""Flag set on every byte of a varint but the last."""
 _ONE = np.uint32(1)
 
 Word: TypeAlias = NDArray[Any]
-"""Unsigned numbers, the lowest byte first."""
+"""Unsigned numbers, least significant byte first."""
 
 
 def encode(indices: Indices, layout: Layout) -> bytes:
@@ -29,36 +30,42 @@ def encode(indices: Indices, layout: Layout) -> bytes:
     skips[1:] -= indices[:-1]
     skips[1:] -= _ONE
     longest = max(1, -(-int(skips.max(initial=0)).bit_length() // _BITS))
-    if longest == 1:
+    if longest == 1:  # the usual case at 1 %: no byte has the flag
         return skips.astype(np.uint8).tobytes()
     if longest == 2:
         stream, needed = _pairs(skips.astype("<u2"))
     else:
         stream, needed = _words(skips.astype("<u4" if longest <= 4 else "<u8"), longest)
+    # every varint fills a whole word; drop the bytes that are not needed
     return stream.view(np.uint8).take(np.flatnonzero(needed.view(np.bool_))).tobytes()
 
 
 def _pairs(skips: Word) -> tuple[Word, Word]:
-    """As `_words`, of skips below 2^14: most sets of indices have no longer ones."""
+    """Return varints of at most two bytes, as `_words` does, for skips below 2^14: the common
+    case."""
     word = skips.dtype.type
     higher = skips & word(_MORE - 1 << _BITS)
-    skips += higher  # one bit up
-    skips += np.minimum(higher, word(_MORE), out=higher)
-    # a second byte that is needed is not zero, and a first one always is
+    skips += higher  # moves the upper seven bits one bit up, into the second byte
+    skips += np.minimum(higher, word(_MORE), out=higher)  # the flag, where a second byte follows
+    # a needed second byte is not zero; the first byte is always needed
     needed = (skips.view(np.uint8) != 0).view(skips.dtype)
     needed |= word(1)
     return skips, needed
 
 
 def _words(skips: Word, longest: int) -> tuple[Word, Word]:
-    """Varints as if all were as long as the longest; and their bytes that are needed, as flags."""
+    """Return each varint in a word of its own, and a word of byte flags for the bytes that are
+    needed.
+
+    `longest` is the number of bytes of the longest varint; shorter ones are padded.
+    """
     word = skips.dtype.type
     stream, needed = skips & word(_MORE - 1), np.ones(skips.size, skips.dtype)
     for place in range(1, longest):
-        more = (skips >= word(1 << _BITS * place)).astype(skips.dtype)
+        more = (skips >= word(1 << _BITS * place)).astype(skips.dtype)  # byte `place` is needed
         needed |= more << word(8 * place)
-        stream |= more << word(8 * place - 1)
-        stream |= (skips << word(place)) & word(_MORE - 1 << 8 * place)
+        stream |= more << word(8 * place - 1)  # the flag is the top bit of the byte before
+        stream |= (skips << word(place)) & word(_MORE - 1 << 8 * place)  # payload of 7 bits
     return stream, needed
 
 
@@ -68,7 +75,7 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     if not entries:
         return np.empty(0, np.uint32)
     skips, size = _varints(np.frombuffer(frame, np.uint8), entries), layout.size
-    # bounded one by one before they are added up, so the sum cannot overflow
+    # skips are bounded before they are added up, so that the sum cannot overflow int64
     if skips.max() >= size:
         raise WireError(f"a gap of {skips.max()} among {size} parameters")
     indices = (skips + 1).cumsum() - 1
@@ -86,6 +93,7 @@ def header(frame: Buffer) -> int:
 
 
 def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
+    """Return the `entries` numbers in `stream`. Raises WireError for a malformed varint."""
     ends = np.flatnonzero(stream < _MORE)
     if ends.size != entries or ends[-1] != stream.size - 1:
         raise WireError(f"{ends.size} whole index gaps for {entries} values")
@@ -94,7 +102,7 @@ def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
         raise WireError(f"an index gap of {lengths.max()} bytes")
     if ((stream[ends] == 0) & (lengths > 1)).any():
         raise WireError("an index gap is longer than it need be")
-    # from the last byte, the highest bits, down to the first
+    # Horner's rule from the last byte, the most significant, down to the first
     numbers = stream[ends].astype(np.int64)
     for place in range(1, lengths.max()):
         longer = np.flatnonzero(lengths > place)

@@ -1,8 +1,9 @@
-"""The gaps between indices in Golomb's code (1966): within 2 % of the least for a random set.
+"""Coding `golomb`: gaps in Golomb's code (1966), within 2 % of the entropy of a random set.
 
-The best divisor follows from how many of how many there are (Gallager & Van Voorhis, 1975), which
-both sides know, so there is no header. Of more than half, those left out are written instead.
-Quotients, remainders and their last bits lie in three runs, so all can be read at once.
+The best divisor follows from the number of entries and the size (Gallager & Van Voorhis, 1975),
+which both sides know, so there is no header. Of a set larger than half, the complement is written.
+Quotients, remainders and the remainders' last bits form three runs, so that whole arrays are read
+at once.
 """
 
 import numpy as np
@@ -34,14 +35,17 @@ def header(frame: Buffer) -> int:
 
 
 def write(indices: Indices, size: int) -> bytes:
-    """The set of these indices, ascending and below `size`."""
+    """Return the bytes of the set of `indices`, which ascend and lie below `size`."""
     if 2 * indices.size > size:
         return _write(_others(indices, size), size)
     return _write(indices, size)
 
 
 def read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
-    """So many indices below `size`, and how many bytes at the head of the stream held them."""
+    """Return `entries` indices below `size`, and the number of bytes at the head of `stream` used.
+
+    Raises WireError if `write` cannot have written the stream's head.
+    """
     if not 0 <= entries <= size:
         raise WireError(f"{entries} indices of {size}")
     if 2 * entries > size:
@@ -51,6 +55,7 @@ def read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
 
 
 def _write(indices: Indices, size: int) -> bytes:
+    """Return the three runs of bits for `indices`, at most half of `size`."""
     if not indices.size:
         return b""
     divisor, width, short = _code(indices.size, size)
@@ -58,16 +63,17 @@ def _write(indices: Indices, size: int) -> bytes:
     skips[1:] -= indices[:-1] + np.uint32(1)
     quotients = skips // divisor
     rest = skips - quotients * divisor
+    # unary code: each quotient is as many zeros, then a one at position ends - 1
     ends = (quotients + np.uint32(1)).cumsum(dtype=np.intp)
-    # the first `short` remainders need one bit less than the others (truncated binary)
+    # truncated binary code: remainders below `short` take `width` bits, others one bit more
     longer = rest >= short
     rest += longer * short
-    last = rest[longer] & np.uint32(1)
+    last = rest[longer] & np.uint32(1)  # the extra bits form the third run
     np.right_shift(rest, longer, out=rest)
     flags = np.zeros(ends[-1] + indices.size * width + last.size, np.bool_)
     flags[ends - 1] = True
     start = int(ends[-1])
-    for place in range(width):
+    for place in range(width):  # bit planes, the lowest first
         flags[start : start + rest.size] = rest & np.uint32(1 << place)
         start += rest.size
     flags[start:] = last
@@ -75,12 +81,13 @@ def _write(indices: Indices, size: int) -> bytes:
 
 
 def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
+    """Return `entries` indices, at most half of `size`, and the bytes used. Inverse of `_write`."""
     if not entries:
         return np.empty(0, np.uint32), 0
     divisor, width, short = _code(entries, size)
-    # no set below `size` has longer quotients
-    most = entries * (width + 2) + size // int(divisor)
-    flags = bits.unpacked(stream[: -(-most // 8)])
+    # skips sum to less than `size`, so all quotients sum to at most size / divisor
+    max_bits = entries * (width + 2) + size // int(divisor)
+    flags = bits.unpacked(stream[: -(-max_bits // 8)])
     ends = np.flatnonzero(flags[: entries + size // int(divisor)])[:entries]
     start = int(ends[-1]) + 1 if ends.size else 0
     if ends.size < entries or start + entries * width > flags.size:
@@ -89,13 +96,14 @@ def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     for place in range(width):
         rest += flags[start : start + entries] * np.uint32(1 << place)
         start += entries
+    # only now it is known which remainders have an extra bit
     longer = np.flatnonzero(rest >= short)
     last = flags[start : start + longer.size]
     length = -(-(start + longer.size) // 8)
     if last.size < longer.size or flags[start + longer.size : 8 * length].any():
         raise WireError(f"Golomb code of {entries} indices has no proper end")
     rest[longer] += rest[longer] + last - short
-    # in 64 bits, whatever the quotients say
+    # in 64 bits: a hostile frame may hold any quotients up to size / divisor
     indices = (np.diff(ends, prepend=-1) - 1) * int(divisor) + rest
     indices += 1
     indices = indices.cumsum() - 1
@@ -105,9 +113,10 @@ def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
 
 
 def _code(entries: int, size: int) -> tuple[np.uint32, int, np.uint32]:
-    """The divisor, the bits that all remainders have, and how many have no more than these."""
-    # ⌈log(2 - p) / -log(1 - p)⌉ with p = entries / size, to within one; whole numbers are alike
-    # on every machine
+    """Return divisor, width, `short`: remainders below `short` take `width` bits, others one
+    more."""
+    # Gallager & Van Voorhis: ⌈log(2 - p) / -log(1 - p)⌉ with p = entries / size. This is about
+    # ⌈(0.6931 - 0.8470 p) / p⌉, off by at most one, in integers: the same on every machine.
     divisor = max(1, -((8_470 * entries - 6_931 * size) // (10_000 * entries)))
     if divisor == 1:
         return np.uint32(1), 0, np.uint32(1)
@@ -116,6 +125,7 @@ def _code(entries: int, size: int) -> tuple[np.uint32, int, np.uint32]:
 
 
 def _others(indices: Indices, size: int) -> NDArray[np.uint32]:
-    absent = np.ones(size, np.bool_)
-    absent[indices] = False
-    return np.flatnonzero(absent).astype(np.uint32)
+    """Return the ascending numbers below `size` that are not in `indices`."""
+    is_absent = np.ones(size, np.bool_)
+    is_absent[indices] = False
+    return np.flatnonzero(is_absent).astype(np.uint32)

@@ -1,8 +1,8 @@
-"""The rows and columns of each variable's matrix that occur, then the set among their crossings.
+"""Coding `matrix`: the rows and columns in use of each variable, then the set among the crossings.
 
-Gradients are sums of outer products: an input that is silent leaves its whole row zero, a unit
-that is silent its column. So the largest entries of a dense layer lie in few rows and columns,
-and half as many bits are enough. Each of the three sets is in Golomb's code.
+Gradients are sums of outer products: a silent input leaves its whole row zero, a silent unit its
+column. So the largest entries of a dense layer lie in few rows and columns, and half as many bits
+are enough. Each of the three sets is in Golomb's code.
 """
 
 import math
@@ -17,6 +17,7 @@ from ...vectors import Buffer, Indices
 from . import golomb
 
 _COUNT = np.dtype("<u4")
+"""Number of rows or of columns in use, at the head of the frame."""
 _HEAD = 2 * _COUNT.itemsize
 _Integers = NDArray[np.int64]
 
@@ -26,14 +27,16 @@ def encode(indices: Indices, layout: Layout) -> bytes:
         return b""
     shapes = _shapes(layout)
     ends = indices.searchsorted(shapes.stops)
-    variable = np.arange(ends.size).repeat(np.diff(ends, prepend=0))
+    variable = np.arange(ends.size).repeat(np.diff(ends, prepend=0))  # number of each index's
     row, column = np.divmod(indices - shapes.starts[variable], shapes.widths[variable])
+    # rows and columns are numbered through the whole model, so that one set holds all variables'
     row += shapes.rows[variable]
     column += shapes.columns[variable]
-    rows, columns = _marked(row, shapes.rows[-1]), _marked(column, shapes.columns[-1])
+    rows, columns = _distinct(row, shapes.rows[-1]), _distinct(column, shapes.columns[-1])
     crossings = _Crossings.of(shapes, rows, columns)
-    inner = (_place(row, rows) - crossings.rows[variable]) * crossings.widths[variable]
-    inner += _place(column, columns) - crossings.columns[variable]
+    # number of each index among the crossings: row-major within its variable, variables in order
+    inner = (_rank(row, rows) - crossings.rows[variable]) * crossings.widths[variable]
+    inner += _rank(column, columns) - crossings.columns[variable]
     inner += crossings.starts[variable]
     counts = np.array([rows.size, columns.size], _COUNT)
     parts = (rows, shapes.rows[-1]), (columns, shapes.columns[-1]), (inner, crossings.starts[-1])
@@ -50,8 +53,8 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     stream, sets = np.frombuffer(frame, np.uint8)[_HEAD:], []
     counts = np.frombuffer(frame, _COUNT, 2).tolist()
     for count, size in zip(counts, (shapes.rows[-1], shapes.columns[-1]), strict=True):
-        one, length = golomb.read(stream, count, int(size))
-        sets.append(one.astype(np.int64))
+        numbers, length = golomb.read(stream, count, int(size))
+        sets.append(numbers.astype(np.int64))
         stream = stream[length:]
     rows, columns = sets
     crossings = _Crossings.of(shapes, rows, columns)
@@ -62,11 +65,12 @@ def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     row, column = np.divmod(inner - crossings.starts[variable], crossings.widths[variable])
     row += crossings.rows[variable]
     column += crossings.columns[variable]
-    if not (_all(row, rows.size) and _all(column, columns.size)):
+    # each set has one spelling: a row or column that is listed must be used
+    if not (_covers(row, rows.size) and _covers(column, columns.size)):
         raise WireError("a row or a column without any index")
     indices = (rows[row] - shapes.rows[variable]) * shapes.widths[variable]
     indices += columns[column] - shapes.columns[variable] + shapes.starts[variable]
-    if (indices >= shapes.stops[variable]).any():
+    if (indices >= shapes.stops[variable]).any():  # the last row of a folded vector is short
         raise WireError("an index beyond its variable")
     return indices.astype(np.uint32)
 
@@ -80,25 +84,35 @@ def header(frame: Buffer) -> int:
 
 
 class _Shapes(NamedTuple):
-    """Of each variable: where it lies, and its first row and column among those of all."""
+    """Matrices of the variables: position, width, and numbers of the first row and column."""
 
     starts: _Integers
+    """First parameter of each variable."""
     stops: _Integers
+    """Parameter after the last of each variable."""
     widths: _Integers
+    """Columns of each variable's matrix."""
     rows: _Integers
+    """First row of each variable, numbered through the model; the last item is the total."""
     columns: _Integers
+    """First column of each variable, numbered through the model; the last item is the total."""
 
 
 class _Crossings(NamedTuple):
-    """Of each variable: the same, among the rows and columns that occur."""
+    """Matrices of the variables, reduced to rows and columns in use."""
 
     starts: _Integers
+    """First crossing of each variable; the last item is the total."""
     widths: _Integers
+    """Columns in use of each variable."""
     rows: _Integers
+    """Number of used rows before each variable."""
     columns: _Integers
+    """Number of used columns before each variable."""
 
     @classmethod
     def of(cls, shapes: _Shapes, rows: _Integers, columns: _Integers) -> "_Crossings":
+        """Return the crossings of `rows` and `columns`, the ascending numbers in use."""
         first_row, first_column = (
             rows.searchsorted(shapes.rows),
             columns.searchsorted(shapes.columns),
@@ -109,33 +123,35 @@ class _Crossings(NamedTuple):
 
 
 def _shapes(layout: Layout) -> _Shapes:
+    """Return the matrices of the variables of `layout`."""
     bounds = np.array(layout.bounds, np.int64)
     widths = np.array([_width(variable) for variable in layout.variables], np.int64)
     heights = -(-(bounds[:, 1] - bounds[:, 0]) // widths)
-    first = [np.concatenate([[0], sizes.cumsum()]) for sizes in (heights, widths)]
-    return _Shapes(bounds[:, 0], bounds[:, 1], widths, *first)
+    firsts = [np.concatenate([[0], sizes.cumsum()]) for sizes in (heights, widths)]
+    return _Shapes(bounds[:, 0], bounds[:, 1], widths, *firsts)
 
 
 def _width(variable: Variable) -> int:
-    """The last dimension; a vector is folded into a square, its last row short."""
+    """Return the last dimension of `variable`; a vector becomes a square with a short last row."""
     if len(variable.shape) > 1:
         return max(1, variable.shape[-1])
     return math.isqrt(max(0, variable.size - 1)) + 1
 
 
-def _marked(numbers: _Integers, size: int) -> _Integers:
-    """Those below `size` that occur, ascending."""
+def _distinct(numbers: _Integers, size: int) -> _Integers:
+    """Return the distinct `numbers` in ascending order; they lie below `size`."""
     flags = np.zeros(size, np.bool_)
     flags[numbers] = True
     return np.flatnonzero(flags)
 
 
-def _place(numbers: _Integers, marked: _Integers) -> _Integers:
-    """Which of those that are `marked` each number is."""
-    places = np.empty(marked[-1] + 1, np.int64)
-    places[marked] = np.arange(marked.size)
-    return places[numbers]
+def _rank(numbers: _Integers, marked: _Integers) -> _Integers:
+    """Return the rank of every number among `marked`, which ascends and holds all `numbers`."""
+    ranks = np.empty(marked[-1] + 1, np.int64)
+    ranks[marked] = np.arange(marked.size)
+    return ranks[numbers]
 
 
-def _all(numbers: _Integers, size: int) -> bool:
-    return _marked(numbers, size).size == size
+def _covers(numbers: _Integers, size: int) -> bool:
+    """Return whether every number below `size` occurs in `numbers`."""
+    return _distinct(numbers, size).size == size

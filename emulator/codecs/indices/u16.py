@@ -1,7 +1,7 @@
-"""Indices as two bytes each, in blocks of 65,536 parameters.
+"""Coding `u16`: two bytes an index, in blocks of 65,536 parameters.
 
-First comes how many each block of the model has, four bytes a block: without that nobody could
-say which parameters are meant, so it counts as indices.
+The frame begins with the number of indices in each block, four bytes a block. An index means
+nothing without these counts, so they count as index bytes, not as a header.
 """
 
 import numpy as np
@@ -22,14 +22,15 @@ def encode(indices: Indices, layout: Layout) -> bytes:
 
 def decode(frame: Buffer, entries: int, layout: Layout) -> Indices:
     stops = _stops(layout)
-    head = stops.size * _COUNT.itemsize
-    if len(frame) != head + entries * _INDEX.itemsize:
+    head_bytes = stops.size * _COUNT.itemsize
+    if len(frame) != head_bytes + entries * _INDEX.itemsize:
         raise WireError(f"{len(frame)} bytes of indices for {entries} values")
     counts = np.frombuffer(frame, _COUNT, stops.size)
     if counts.sum(dtype=np.uint64) != entries:
         raise WireError(f"blocks of {counts.sum(dtype=np.uint64)} indices for {entries} values")
+    # the low 16 bits of an index, plus the first parameter of its block
     indices: Indices = (stops - _BLOCK).astype(np.uint32).repeat(counts)
-    indices += np.frombuffer(frame, _INDEX, offset=head)
+    indices += np.frombuffer(frame, _INDEX, offset=head_bytes)
     return ascending(indices, layout.size)
 
 
@@ -42,4 +43,5 @@ def header(frame: Buffer) -> int:
 
 
 def _stops(layout: Layout) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return the parameter after the last of each block."""
     return np.arange(_BLOCK, layout.size + _BLOCK, _BLOCK)

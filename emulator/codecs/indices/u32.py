@@ -1,4 +1,4 @@
-"""Indices as they are, four bytes each (the COO format)."""
+"""Coding `u32`: four bytes an index (the COO format)."""
 
 import numpy as np
 

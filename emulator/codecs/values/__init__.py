@@ -1,6 +1,7 @@
-"""How values travel. To add a way: write its file, name it here, add its test row.
+"""Value codings: ways to write the values of a sparse gradient.
 
-A lossy one says what it really sent: whoever keeps a residual decodes its own frames.
+To add a coding: write a file, name it here, and add a row to the tests' table. A lossy coding
+rounds; an encoder with a residual therefore decodes its own frames.
 """
 
 from typing import Literal, Protocol, TypeAlias
@@ -14,21 +15,21 @@ ValueCoding: TypeAlias = Literal["f32", "f16", "bf16", "int8", "ternary"]
 
 
 class ValueCoder(Protocol):
-    """One way to write finite values that are not zero; a module or an object."""
+    """A way to write finite, non-zero values; a module or an object."""
 
     FRAMES: int
-    """Frames that it writes: the codes; and one of scales, if it has any."""
+    """Number of frames: the codes, and the scales if there are any."""
 
     def encode(self, values: Vector, indices: Indices, layout: Layout) -> CodedValues:
-        """The values at these indices; what would be read as zero is left out."""
+        """Return the frames of `values` at `indices`, without values that would decode to zero."""
 
     def entries(self, frames: Frames) -> int:
-        """How many values the frames hold, from their lengths; WireError if no such number."""
+        """Return the number of values in `frames`, from their lengths. Raises WireError."""
 
     def decode(self, frames: Frames, indices: Indices, layout: Layout) -> Vector:
-        """The values at these `entries(frames)` indices: finite, none of them zero.
+        """Return `entries(frames)` finite, non-zero values, in the order of `indices`.
 
-        A WireError if `encode` cannot have written the frames.
+        Raises WireError if `encode` cannot have written the frames.
         """
 
 

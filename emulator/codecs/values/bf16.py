@@ -1,6 +1,7 @@
-"""Values as the upper half of a float32 (bfloat16): its whole range, eight bits of fraction.
+"""Coding `bf16`: the upper half of a float32 (bfloat16), with its range and eight significant bits.
 
-Rounded to the nearest, ties to even; what would round to infinity is sent as the largest number.
+Values are rounded to the nearest, ties to even. A value that would round to infinity is sent as the
+largest finite number.
 """
 
 import numpy as np
@@ -19,10 +20,11 @@ _INFINITE = np.uint16(0x7F80)
 
 def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     bits = values.view(np.uint32)
-    # a carry out of the fraction raises the exponent, as it should
+    # Round half to even: add 0x7FFF, plus one if the kept part is odd. A carry out of the fraction
+    # raises the exponent, which is the correct rounding.
     upper = ((bits + (np.uint32(0x7FFF) + ((bits >> 16) & 1))) >> 16).astype(_UPPER)
     magnitude = upper & _MAGNITUDE
-    upper -= magnitude == _INFINITE  # down to the largest
+    upper -= magnitude == _INFINITE  # the code below infinity is the largest finite number
     kept = magnitude != 0
     if kept.all():
         return CodedValues((upper.tobytes(),))
@@ -30,8 +32,8 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
 
 
 def entries(frames: Frames) -> int:
-    whole, rest = divmod(len(frames[0]), _UPPER.itemsize)
-    if rest:
+    whole, remainder = divmod(len(frames[0]), _UPPER.itemsize)
+    if remainder:
         raise WireError(f"{len(frames[0])} bytes of bfloat16")
     return whole
 

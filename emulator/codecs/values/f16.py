@@ -1,7 +1,7 @@
-"""Values in IEEE 754 half precision: eleven bits of fraction, from 6e-8 to 65,504.
+"""Coding `f16`: IEEE 754 half precision, eleven significant bits, from 6e-8 to 65,504.
 
-What is larger is sent as 65,504, not as infinity: clipped, and with error feedback the rest
-follows in later updates. What is nearer to zero than half of the smallest is not sent.
+Larger values are clipped to 65,504; with error feedback the rest follows in later updates. Values
+below half of the smallest number are not sent.
 """
 
 import numpy as np
@@ -25,8 +25,8 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
 
 
 def entries(frames: Frames) -> int:
-    whole, rest = divmod(len(frames[0]), _HALF.itemsize)
-    if rest:
+    whole, remainder = divmod(len(frames[0]), _HALF.itemsize)
+    if remainder:
         raise WireError(f"{len(frames[0])} bytes of float16")
     return whole
 

@@ -1,4 +1,4 @@
-"""Values as they are, four bytes each."""
+"""Coding `f32`: four bytes a value, exact."""
 
 import numpy as np
 
@@ -16,8 +16,8 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
 
 
 def entries(frames: Frames) -> int:
-    whole, rest = divmod(len(frames[0]), _FLOAT.itemsize)
-    if rest:
+    whole, remainder = divmod(len(frames[0]), _FLOAT.itemsize)
+    if remainder:
         raise WireError(f"{len(frames[0])} bytes of float32")
     return whole
 

@@ -1,4 +1,4 @@
-"""Values in groups, one for each variable that sends any: those share a scale."""
+"""Groups of values with a common scale: a group for each variable that sends any."""
 
 from typing import NamedTuple
 
@@ -13,25 +13,26 @@ _SCALE = np.dtype("<f4")
 
 
 class CodedValues(NamedTuple):
-    """Values as frames, and which of them these hold; None: all."""
+    """Frames of values, and a mask of the values that were kept."""
 
     frames: tuple[bytes, ...]
     kept: NDArray[np.bool_] | None = None
+    """Flag for each given value; None means that all were kept."""
 
 
 class Groups(NamedTuple):
-    """Where each group begins among the values, and how many it has."""
+    """Start and length of each group among the values."""
 
     starts: NDArray[np.intp]
     lengths: NDArray[np.intp]
 
     def each(self, scales: Vector) -> Vector:
-        """The scale of each value."""
+        """Return the scale of every value, from one scale a group."""
         return scales.repeat(self.lengths)
 
 
 def groups(indices: Indices, layout: Layout) -> Groups:
-    """By variable; those that send nothing have no group."""
+    """Return the groups of `indices` by variable; variables without an index have no group."""
     stops = np.array([stop for _, stop in layout.bounds])
     lengths = np.diff(indices.searchsorted(stops), prepend=0)
     lengths = lengths[lengths > 0]
@@ -39,11 +40,12 @@ def groups(indices: Indices, layout: Layout) -> Groups:
 
 
 def write(scales: Vector) -> bytes:
+    """Return `scales` as bytes, float32."""
     return scales.astype(_SCALE, copy=False).tobytes()
 
 
 def read(frame: Buffer, groups: Groups) -> Vector:
-    """One positive scale for each group."""
+    """Return a positive, finite scale for every group. Raises WireError otherwise."""
     if len(frame) != groups.starts.size * _SCALE.itemsize:
         raise WireError(f"{len(frame)} bytes of scales for {groups.starts.size} variables")
     scales: Vector = np.frombuffer(frame, _SCALE)

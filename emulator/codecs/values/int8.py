@@ -1,8 +1,8 @@
-"""Values as whole multiples, from -127 to 127, of a scale that each variable has of its own.
+"""Coding `int8`: whole multiples, from -127 to 127, of a scale for each variable.
 
-The scale is the largest magnitude that the variable sends, divided by 127, so it is met exactly
-but for rounding. The largest entries of a gradient seldom span more than a decade; what is nearer
-to zero than half a scale is not sent.
+The scale is the largest magnitude that the variable sends over 127, so the largest value is exact
+but for rounding. The largest entries of a gradient seldom span more than a decade. Values below
+half a scale are not sent.
 """
 
 import numpy as np
@@ -15,9 +15,13 @@ from .grouping import CodedValues
 
 FRAMES = 2
 _LARGEST = 127
+"""Largest code."""
 _SMALLEST = np.finfo(np.float32).smallest_subnormal
+"""Smallest scale, so that no division is by zero."""
 _NORMAL = np.finfo(np.float32).smallest_normal
+"""Scale below which rounding to subnormal numbers may shrink the largest code."""
 _HIGHEST = np.nextafter(np.finfo(np.float32).max / np.float32(_LARGEST), np.float32(0))
+"""Largest scale with a finite product with the largest code."""
 
 
 def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
@@ -25,7 +29,7 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     if not groups.starts.size:
         return CodedValues((b"", b""))
     largest: Vector = np.maximum.reduceat(np.abs(values), groups.starts)
-    # a largest code must neither divide by zero nor be read as infinite
+    # keep the scale above zero, and small enough that 127 times the scale stays finite
     scales = (largest / np.float32(_LARGEST)).clip(_SMALLEST, _HIGHEST)
     codes = np.rint(values / groups.each(scales)).clip(-_LARGEST, _LARGEST).astype(np.int8)
     kept = codes != 0
@@ -47,7 +51,8 @@ def decode(frames: Frames, indices: Indices, layout: Layout) -> Vector:
     if not codes.all():
         raise WireError("a value is zero, which is never sent")
     largest = np.maximum.reduceat(np.abs(codes.astype(np.int16)), groups.starts)
-    # the same values could otherwise be written with half the codes and twice the scale
+    # One spelling only: half the codes with twice the scale would decode to the same values.
+    # Subnormal scales are coarse, so there the largest code may be smaller.
     if ((largest != _LARGEST) & ((scales >= _NORMAL) | (largest > _LARGEST))).any():
         raise WireError(f"the largest code of a variable is not {_LARGEST}")
     with np.errstate(over="ignore"):

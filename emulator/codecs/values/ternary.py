@@ -1,7 +1,7 @@
-"""Only whether each value is above or below zero, and their mean magnitude in each variable.
+"""Coding `ternary`: the sign of each value, and the mean magnitude of each variable.
 
-With the entries not sent at zero, that makes three levels. The mean of the magnitudes sent is
-the scale nearest to them in squares; values that have one magnitude already come back exactly.
+With zero for entries not sent, there are three levels. The mean of the sent magnitudes is the scale
+nearest to them in least squares. Values of equal magnitude decode exactly.
 """
 
 import numpy as np
@@ -19,11 +19,11 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
     groups = grouping.groups(indices, layout)
     signs = np.empty(values.size + 1, np.bool_)
     np.signbit(values, out=signs[:-1])
-    signs[-1] = True  # says where the signs end, since bytes come in eights
+    signs[-1] = True  # end mark, since bits are padded to whole bytes
     bits = np.packbits(signs, bitorder="little").tobytes()
     if not groups.starts.size:
         return CodedValues((bits, b""))
-    # in double precision, or many equal magnitudes would not have themselves as their mean
+    # in double precision: in float32 the mean of many equal magnitudes may differ from them
     sums = np.add.reduceat(np.abs(values), groups.starts, dtype=np.float64)
     return CodedValues((bits, grouping.write((sums / groups.lengths).astype(np.float32))))
 
@@ -31,6 +31,7 @@ def encode(values: Vector, indices: Indices, layout: Layout) -> CodedValues:
 def entries(frames: Frames) -> int:
     if not len(frames[0]) or not frames[0][-1]:
         raise WireError("signs have no end")
+    # the highest set bit of the last byte is the end mark
     return 8 * (len(frames[0]) - 1) + frames[0][-1].bit_length() - 1
 
 
