@@ -90,7 +90,7 @@ def _told(run: Run, wanted: Sequence[float]) -> dict[str, float]:
         "push_bytes": pushed,
         "pull_bytes_per_pull": _ratio(pulled, len(pulls)),
         "pull_bytes": pulled,
-        "faults": float(len(run.records("kill")) + len(run.records("sever"))),
+        "faults": float(run.faults_begun),
         "staleness_median": float(np.median(stale)) if len(stale) else math.nan,
         "staleness_p90": float(np.quantile(stale, 0.9)) if len(stale) else math.nan,
         "staleness_max": float(stale.max()) if len(stale) else math.nan,

@@ -85,7 +85,7 @@ def _group(name: str) -> str:
 
 
 def _named(run: Run) -> list[str]:
-    seen = {node for what in ("update", "kill", "sever") for node in run.records(what)["node"]}
+    seen = {*run.records("update")["node"], *run.faults["node"]}
     return sorted(seen, key=_natural)
 
 

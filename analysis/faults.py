@@ -7,64 +7,68 @@ from typing import TypeAlias
 
 import pandas as pd
 
-from .runs import Run
+from .runs import BOOT, Run
 
-Done: TypeAlias = tuple[str, str, str]
-"""A fault's kind, the node that it struck, and the verb."""
+Key: TypeAlias = tuple[str, str]
+"""A node and the kind of a fault: the fault's end follows its beginning under the same key."""
+Done: TypeAlias = tuple[str, str, bool]
+"""A node, the kind of a fault, and whether the fault begins."""
+Spans: TypeAlias = dict[Key, list[tuple[float, float]]]
+"""From when until when each kind of fault held each node."""
 
 OUTAGE = ("node", "fault", "at", "until")
-ACTION = ("fault", "node", "verb", "planned", "at", "drawn")
-Row: TypeAlias = tuple[str, str, str, float, float, bool]
+ACTION = ("fault", "node", "verb", "begins", "planned", "at", "drawn")
+Row: TypeAlias = tuple[str, str, str, bool, float, float, bool]
 """As `ACTION` names its parts."""
-Spans: TypeAlias = dict[tuple[str, str], list[tuple[float, float]]]
-"""For each node and the verb that begins an outage: from when until when."""
 
-_CLOSES = {"kill": "boot", "exit": "boot", "sever": "mend"}
+EXIT = "exit"
+"""Stands for the kind of fault where a process or container ended unasked."""
 _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
-_BEGINNING = {"kill": "kill", "start": "kill", "sever": "sever", "mend": "sever"}
-"""The verb that begins what each verb begins or ends."""
-_VERBS = {"kill": "kill", "boot": "start", "sever": "sever", "mend": "mend"}
-"""What the log calls an action, and the verb that the timeline has for it."""
 
 
 def outages(run: Run) -> pd.DataFrame:
-    """When each device was gone: from `kill` or `exit` to `boot`, from `sever` to `mend`.
+    """Return when a fault held each device, and when its process was gone unasked.
 
-    A row an outage: `node`, `fault` (its kind, `exit` for a container that ended unasked),
-    `at`, `until`; one that nothing ended lasts until the run's end.
+    A row an outage: `node`, `fault` (its kind, `exit` for a process that ended unasked), `at`,
+    `until`; an outage that nothing ended lasts until the run's end. A boot ends a crash and an
+    `exit` at once: the two are one outage, called by the kind that came first.
     """
-    happened = _happened(run)
-    rows = []
-    gone: dict[tuple[str, str], tuple[str, float]] = {}
-    for what, node, fault, at in happened[["what", "node", "fault", "at"]].itertuples(index=False):
-        if what in _CLOSES:
-            gone.setdefault((node, _CLOSES[what]), (fault, at))
-        elif (node, what) in gone:
-            kind, since = gone.pop((node, what))
-            rows.append((node, kind, since, at))
-    rows += [(node, kind, since, max(since, run.end)) for (node, _), (kind, since) in gone.items()]
+    rows: list[tuple[str, str, float, float]] = []
+    began: dict[Key, float] = {}
+    for what, node, fault, begins, _, at in _happened(run).itertuples(index=False):
+        if begins:
+            began.setdefault((node, fault), at)
+            continue
+        ended = [(node, fault), (node, EXIT)] if what == BOOT else [(node, fault)]
+        if since := {key: began.pop(key) for key in ended if key in began}:
+            first = min(since, key=lambda key: since[key])
+            rows.append((*first, since[first], at))
+    rows += [(*key, since, max(since, run.end)) for key, since in began.items()]
     return pd.DataFrame(rows, columns=list(OUTAGE)).sort_values("at", ignore_index=True)
 
 
 def actions(run: Run) -> pd.DataFrame:
     """Each action, planned and realised: what the schedule wanted and what came of it.
 
-    Columns: `fault`, `node`, `verb`, `planned` (s), `at` (s; NaN if it never happened),
-    `drawn` (whether the device drew it for itself, so that no timeline could hold it), `late`
-    (s), and `needless` (whether it never happened because a fault that the device drew held the
-    device at that time: faults of one kind that overlap are one).
+    Columns: `fault`, `node`, `verb` (the record's `what` if `drawn`), `begins`, `planned` (s),
+    `at` (s; NaN if it never happened), `drawn` (whether the device drew it for itself, so that no
+    timeline could hold it), `late` (s), and `needless` (whether it never happened because a
+    fault that the device drew held the device at that time: faults of one kind that overlap are
+    one).
     """
-    happened = _happened(run)
-    happened = happened[happened["what"].isin(_VERBS)]
-    due: dict[Done, list[float]] = defaultdict(list)
-    for *done, at in run.timeline[["fault", "node", "verb", "at"]].itertuples(index=False):
-        due[tuple(done)].append(at)
-    rows = []
-    for what, node, fault, planned, at in happened.itertuples(index=False):
-        drawn = not _strike_off(due, (fault, node, _VERBS[what]), planned)
-        rows.append((fault, node, _VERBS[what], planned, at, drawn))
-    rows += [(*one, at, float("nan"), False) for one, times in due.items() for at in times]
+    due: dict[Done, list[tuple[float, str]]] = defaultdict(list)
+    planned_actions = run.timeline[["node", "fault", "begins", "at", "verb"]]
+    for node, fault, begins, at, verb in planned_actions.itertuples(index=False):
+        due[node, fault, bool(begins)].append((at, verb))
+    rows: list[Row] = []
+    for what, node, fault, begins, planned, at in _happened(run).itertuples(index=False):
+        if fault == EXIT:
+            continue
+        verb = _strike_off(due, (node, fault, begins), planned)
+        rows.append((fault, node, verb or what, begins, planned, at, verb is None))
+    for (node, fault, begins), times in due.items():
+        rows += [(fault, node, verb, begins, at, math.nan, False) for at, verb in times]
     table = pd.DataFrame(rows, columns=list(ACTION))
     table[["planned", "at"]] = table[["planned", "at"]].astype(float)
     table["late"] = table["at"] - table["planned"]
@@ -88,60 +92,62 @@ def _needless(rows: Sequence[Row]) -> list[bool]:
     spans = _drawn(rows)
     return [
         math.isnan(at)
-        and any(
-            since <= planned <= until for since, until in spans.get((node, _BEGINNING[verb]), ())
-        )
-        for _, node, verb, planned, at, _ in rows
+        and any(since <= planned <= until for since, until in spans.get((node, fault), ()))
+        for fault, node, _, _, planned, at, _ in rows
     ]
 
 
 def _drawn(rows: Sequence[Row]) -> Spans:
     """Return the outages that a drawn fault began or ended; `rows` are in the order of `at`."""
     spans: Spans = defaultdict(list)
-    gone: dict[tuple[str, str], tuple[float, bool]] = {}
-    for _, node, verb, _, at, drawn in rows:
+    gone: dict[Key, tuple[float, bool]] = {}
+    for fault, node, _, begins, _, at, drawn in rows:
+        key = node, fault
         if math.isnan(at):
             continue
-        held = node, _BEGINNING[verb]
-        if verb == _BEGINNING[verb]:
-            gone[held] = at, drawn
-        elif held in gone:
-            since, begun = gone.pop(held)
+        if begins:
+            gone[key] = at, drawn
+        elif key in gone:
+            since, begun = gone.pop(key)
             if begun or drawn:
-                spans[held].append((since, at))
-    for held, (since, begun) in gone.items():
+                spans[key].append((since, at))
+    for key, (since, begun) in gone.items():
         if begun:
-            spans[held].append((since, math.inf))
+            spans[key].append((since, math.inf))
     return spans
 
 
 def _happened(run: Run) -> pd.DataFrame:
-    """Return what was done to devices, in order: of one moment, too, an end follows its beginning.
+    """Return the faults that began or ended, and exits, with an end behind its beginning.
 
-    Beginnings and ends take turns in the log, so the `turn` of each orders those of one moment.
+    Columns: `what`, `node`, `fault`, `begins`, `planned`, `at`, in the order of `at`.
     """
-    columns = ["what", "node", "fault", "planned", "at", "turn"]
-    frames = [
-        frame.assign(
-            what=what, turn=2 * frame.groupby("node").cumcount() + (what in _CLOSES.values())
-        ).reindex(columns=columns)
-        for what in ("kill", "boot", "sever", "mend", "exit")
-        if not (frame := run.records(what)).empty
-    ]
+    columns = ["what", "node", "fault", "begins", "planned", "at"]
+    exits = run.records(EXIT).assign(what=EXIT, fault=EXIT, begins=True)
+    frames = [run.faults, exits.reindex(columns=columns).astype(object)]
+    frames = [frame for frame in frames if not frame.empty]
     if not frames:
-        return pd.DataFrame(columns=columns[:-1])
-    table = pd.concat([frame.astype(object) for frame in frames], ignore_index=True)
-    table["fault"] = table["fault"].where(table["what"] != "exit", "exit")
-    return table.sort_values(["at", "turn"], ignore_index=True).drop(columns="turn")
+        return pd.DataFrame(columns=columns)
+    table = pd.concat(frames, ignore_index=True)
+    # beginnings and ends take turns in the log: the turn of each orders those of one moment
+    began = table["begins"].astype(bool)
+    turn = 2 * table.groupby(["what", "node"]).cumcount() + ~began
+    table = table.assign(begins=began, turn=turn).sort_values(["at", "turn"], ignore_index=True)
+    return table[columns]
 
 
-def _strike_off(due: dict[Done, list[float]], done: Done, planned: float | None) -> bool:
-    """Take the action that was done off those that were due; False if none was."""
+def _strike_off(
+    due: dict[Done, list[tuple[float, str]]], done: Done, planned: float | None
+) -> str | None:
+    """Take the action that was done off those that were due.
+
+    Return its verb; None if no such action was due at `planned`.
+    """
     same = due.get(done)
     if not same or planned is None:
-        return False
-    nearest = min(same, key=lambda at: abs(at - planned))
-    if abs(nearest - planned) > _ROUNDING:
-        return False
+        return None
+    nearest = min(same, key=lambda action: abs(action[0] - planned))
+    if abs(nearest[0] - planned) > _ROUNDING:
+        return None
     same.remove(nearest)
-    return True
+    return nearest[1]

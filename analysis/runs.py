@@ -31,17 +31,19 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
-    "kill": ("at", "node", "fault", "planned"),
-    "boot": ("at", "node", "fault", "planned"),
-    "sever": ("at", "node", "fault", "planned"),
-    "mend": ("at", "node", "fault", "planned"),
     "checkpoint": ("at", "version"),
     "exit": ("at", "node", "code", "cause", "reason"),
     "stop": ("at", "reason", "detail"),
 }
 """The columns that a frame of records has at least, also when there is no such record."""
 
-TIMELINE = ("at", "verb", "node", "fault")
+FAULT = ("at", "node", "fault", "begins", "planned")
+"""The columns of every kind of record that says of a fault that it began or ended."""
+
+BOOT = "boot"
+"""The kind of record of a device that boots: it ends an unasked `exit`, too."""
+
+TIMELINE = ("at", "verb", "node", "fault", "begins")
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +57,7 @@ class Run:
     summary: dict[str, Any] = field(default_factory=dict)
     """Empty if the run never got to write it."""
     timeline: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(TIMELINE)))
-    """The compiled schedule: `at`, `verb`, `node`, `fault`."""
+    """The compiled schedule: `at`, `verb`, `node`, `fault`, `begins`."""
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     point: str = ""
     """The values that set it apart, as `PATH=VALUE,…`, if it is a sweep's point."""
@@ -65,6 +67,22 @@ class Run:
     def records(self, what: str) -> pd.DataFrame:
         """All records of one kind in their order; empty, with its columns, if there are none."""
         return self.frames.get(what, pd.DataFrame(columns=list(COLUMNS.get(what, ("at",)))))
+
+    @property
+    def faults(self) -> pd.DataFrame:
+        """Return the beginnings and ends of faults, in no order: `what` and the columns `FAULT`."""
+        columns = ["what", *FAULT]
+        frames = [
+            frame.assign(what=what).reindex(columns=columns).astype(object)
+            for what, frame in self.frames.items()
+            if "begins" in frame
+        ]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+    @property
+    def faults_begun(self) -> int:
+        """Return how many faults began."""
+        return int(self.faults["begins"].eq(True).sum())
 
     @property
     def refused(self) -> int:

@@ -39,7 +39,7 @@ def _instead_of(run: Run) -> str:
 
 
 def _faults(run: Run) -> tuple[str, str]:
-    begun = len(run.records("kill")) + len(run.records("sever"))
+    begun = run.faults_begun
     due = run.summary.get("faults_planned")
     return (str(begun), "realised") if due is None else (f"{begun} / {due}", "realised / planned")
 

@@ -61,6 +61,7 @@ COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
     **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("node", "fault", "verb"), TEXT),
+    "begins": FLAG,
 }
 """Of records, by their keys."""
 

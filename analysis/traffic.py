@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from .runs import Run
+from .runs import BOOT, Run
 
 COLUMNS = ("node", "what", "at", "until", "bytes", "mbit")
 
@@ -104,7 +104,9 @@ _WAYS = ("rx", "tx")
 
 def _boots(run: Run) -> dict[str, list[float]]:
     """When each node booted again."""
-    return {node: own["at"].to_list() for node, own in run.records("boot").groupby("node")}
+    faults = run.faults
+    booted = faults[faults["what"] == BOOT].sort_values("at")
+    return {node: own["at"].to_list() for node, own in booted.groupby("node")}
 
 
 def _climb(own: pd.DataFrame, what: str, boots: list[float]) -> int:

@@ -14,7 +14,7 @@ from . import _accuracy
 TITLE = "Accuracy over time"
 CAPTION = (
     "Test accuracy against emulated seconds since every device had said hello: what slow "
-    "links, slow devices and faults cost. Bands are the times when a device was crashed or cut off."
+    "links, slow devices and faults cost. Bands are the times when a fault held a device."
 )
 
 

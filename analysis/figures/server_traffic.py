@@ -14,8 +14,8 @@ from ..traffic import bins, extent, rates, rebin, width
 TITLE = "Traffic at the server"
 CAPTION = (
     "Both directions at the server's network interface: rx carries the pushes and the "
-    "acknowledgements of what it sent, tx the models. Bands are the times when a device was "
-    "crashed or cut off. Each direction has its own scale."
+    "acknowledgements of what it sent, tx the models. Bands are the times when a fault held "
+    "a device. Each direction has its own scale."
 )
 
 _BINS = 300

@@ -13,8 +13,8 @@ from ..theme import above, fault_keys, nothing, series, shade
 
 TITLE = "Updates per second"
 CAPTION = (
-    "How fast the server's model moved; bands are the times when a device was crashed or cut "
-    "off. A dip that outlasts its band is what the recovery took."
+    "How fast the server's model moved; bands are the times when a fault held a "
+    "device. A dip that outlasts its band is what the recovery took."
 )
 
 _BINS = 100

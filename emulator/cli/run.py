@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..log.summary import BEGINNINGS
 from ..log.targets import percent
 from ..log.writing import read
 from ..runs.cancel import canceling
@@ -122,7 +121,7 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
         line("pushed", f"{amount(pushed)}, {ratio}")
-    planned = sum(timed["verb"] in BEGINNINGS for timed in read(folder / "timeline.jsonl"))
+    planned = sum(timed["begins"] for timed in read(folder / "timeline.jsonl"))
     due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
     line("faults", f"{summary['faults_realised']} ({due})")
     for end in summary["exits"]:

@@ -8,7 +8,8 @@ apply no update any more, so it ends.
 import math
 from collections.abc import Iterable
 
-from ..world.verbs import Action, Strikes
+from ..world import verbs
+from ..world.verbs import Action, FaultCounts
 
 SETTLE = 1.0
 """Seconds that a run goes on after its last device: messages that have left still arrive."""
@@ -28,14 +29,14 @@ class Survivors:
         self._read(schedule)
 
     def _read(self, schedule: Iterable[tuple[float, Action]]) -> None:
-        strikes: dict[str, Strikes] = {}
+        counts: dict[str, FaultCounts] = {}
         for at, action in schedule:
             node = action.node
-            held = strikes.setdefault(node, Strikes())
+            held = counts.setdefault(node, FaultCounts())
             held.changes(action.verb)
-            if action.verb == "start":
+            if verbs.row(action.verb).ends_process and not action.begins:
                 self._last_boot[node] = at
-            if held.off or held.severed:
+            if held.silenced:
                 self._for_good.setdefault(node, at)
             else:
                 self._for_good.pop(node, None)

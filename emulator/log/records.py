@@ -7,11 +7,13 @@ made from these Structs and their docstrings (`python -m tests.log.record_tables
 """
 
 import json
-from collections.abc import Mapping
-from typing import Annotated, Any, TypeAlias, get_args
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, TypeAlias, cast, get_args
 
 import msgspec
 from msgspec import Meta
+
+from ..world.verbs import VERBS
 
 Time: TypeAlias = Annotated[float, Meta(extra={"unit": "s"})]
 """Emulated seconds; a time since the run's zero where the docstring names no other beginning."""
@@ -185,24 +187,11 @@ class FaultRecord(LogRecord):
     """Device that the fault struck."""
     fault: str
     """Kind of the fault, as `crash`."""
+    begins: bool
+    """Whether the fault begins; otherwise it ends: the last one with the same `node` and `fault`
+    that began."""
     planned: Time
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
-
-
-class KillRecord(FaultRecord, tag="kill"):
-    """A device lost power."""
-
-
-class BootRecord(FaultRecord, tag="boot"):
-    """A device that was killed was started again: the verb `start` of the timeline."""
-
-
-class SeverRecord(FaultRecord, tag="sever"):
-    """A device was cut off from the network."""
-
-
-class MendRecord(FaultRecord, tag="mend"):
-    """A device that was severed was connected again."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):
@@ -251,10 +240,7 @@ Record: TypeAlias = (
     | EvaluationRecord
     | UnmeasuredRecord
     | TrafficRecord
-    | KillRecord
-    | BootRecord
-    | SeverRecord
-    | MendRecord
+    | FaultRecord
     | CheckpointRecord
     | ExitRecord
     | StopRecord
@@ -268,11 +254,13 @@ class TimelineRecord(msgspec.Struct, gc=False):
     at: Time
     """When the verb is due, since the run's zero."""
     verb: str
-    """`kill`, `start`, `sever` or `mend`."""
+    """Name of the verb, as `kill`."""
     node: str
     """Device that the verb is done to."""
     fault: str
     """Kind of the fault that asks for the verb."""
+    begins: bool
+    """Whether the fault begins with the verb; otherwise it ends."""
 
     def line(self) -> str:
         """Return the line of JSON, with its newline."""
@@ -284,8 +272,28 @@ def kind(record_type: type[LogRecord]) -> str:
     return str(record_type.__struct_config__.tag)
 
 
+def _fault_records() -> Iterator[type[FaultRecord]]:
+    """Yield a Struct for the doing and one for the undoing of each verb in the table."""
+    for verb in VERBS:
+        texts = {verb.record: verb.done, verb.undone_record: verb.undone}
+        for what, text in texts.items():
+            name, bases = f"{what.capitalize()}Record", (FaultRecord,)
+            record_type = msgspec.defstruct(
+                name, [], bases=bases, tag=what, gc=False, namespace={"__doc__": text}
+            )
+            yield cast(type[FaultRecord], record_type)
+
+
+def _all_records() -> Iterator[type[Record]]:
+    for record_type in get_args(Record):
+        if record_type is FaultRecord:
+            yield from _fault_records()
+        else:
+            yield record_type
+
+
 KINDS: Mapping[str, type[Record]] = {
-    kind(record_type): record_type for record_type in get_args(Record)
+    kind(record_type): record_type for record_type in _all_records()
 }
 """The Struct of each `what`."""
 

@@ -9,9 +9,6 @@ from ..world.roles import EVALUATOR, SERVER
 from .targets import Costs
 from .writing import Record
 
-BEGINNINGS = ("kill", "sever")
-"""Verbs that begin a fault; the others end one."""
-
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
 
@@ -139,9 +136,6 @@ class _Sums:
                 self.best = accuracy if self.best is None else max(self.best, accuracy)
             case "unmeasured":
                 self.unmeasured = record["versions"]
-            case "kill" | "sever" | "boot" | "mend" as verb:
-                self.faults += verb in BEGINNINGS
-                self.late = max(self.late, record["at"] - record["planned"])
             case "refused":
                 self.refused += record.get("count", 1)
             case "unsent":
@@ -150,6 +144,9 @@ class _Sums:
                 self.exits.append(record)
             case "stop":
                 self.stop = record
+            case _ if "begins" in record:  # whatever the verb: a fault has begun or ended
+                self.faults += record["begins"]
+                self.late = max(self.late, record["at"] - record["planned"])
 
 
 def _ended(sums: _Sums) -> tuple[str, str]:
@@ -191,4 +188,4 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
 
 
 def _is_due(action: Record, end: float) -> bool:
-    return action["verb"] in BEGINNINGS and action["at"] <= end
+    return bool(action["begins"]) and bool(action["at"] <= end)

@@ -98,6 +98,7 @@ def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
     from .. import chance
     from ..faults import FAULTS
     from ..faults.hazard import Hazard
+    from ..world import verbs
 
     hazard = Hazard(part.hazards, chance.hazard(node.seed, node.name, incarnation))
 
@@ -110,7 +111,7 @@ def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
         begin, end = fault.begin(node.name).verb, fault.end(node.name).verb
         report = {"fault": kind, "begin": begin, "end": end, "lasts": lasts}
         os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\n")
-        if begin == "kill":
+        if verbs.row(begin).ends_process:
             signal.pause()  # the supervisor does the rest
 
     return strike if part.hazards else lambda: None

@@ -20,7 +20,7 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..shaping.apply import apply
-from ..world.verbs import Strikes
+from ..world import verbs
 from . import config, memory
 from .config import ENDINGS, NodeConfig
 from .line_reader import LineReader
@@ -67,7 +67,7 @@ class Supervisor:
     node: NodeConfig
     child: "subprocess.Popen[bytes] | None" = None
     incarnation: int = 0
-    strikes: Strikes = field(default_factory=Strikes)
+    faults: verbs.FaultCounts = field(default_factory=verbs.FaultCounts)
     closing: bool = False
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Verbs that are due at a time, for faults that the device drew itself."""
@@ -124,30 +124,38 @@ class Supervisor:
         verb = order["verb"]
         if verb == "stop":
             self._close(ENDINGS[order.get("reason", "canceled")])
-        elif self.strikes.changes(verb):
-            {"kill": self._kill, "start": self._start, "sever": self._cut, "mend": self._mend}[
-                verb
-            ]()
-            say(verb, fault=order.get("fault", ""), planned=order.get("planned"))
+        elif self.faults.changes(verb):
+            verbs.perform(self, verb)
+            self._report(verb, order.get("fault", ""), order.get("planned"))
 
-    def _kill(self) -> None:
-        """As when the power fails: first nothing more gets out, then nothing is left."""
+    def _report(self, verb: str, fault: str, planned: float | None) -> None:
+        """Say that `verb` was done. `planned` is None where the device drew the fault itself."""
+        say(verbs.record(verb), fault=fault, begins=verbs.begins(verb), planned=planned)
+
+    def kill(self) -> None:
+        """Cut the link, then kill the part: what its kernel still holds must not leave."""
         self._cut()
         if self.child is not None:
             self.child.kill()
             self.child.wait()
             self.child = None
 
-    def _start(self) -> None:
+    def start(self) -> None:
+        """Boot the part as its next incarnation; its link stays cut while a fault severs it."""
         if self.child is not None:
             return
         self.incarnation += 1
-        if not self.strikes.severed:
+        if not self.faults.holds("sever"):
             apply(self.node.network.mend)
         self._boot()
 
-    def _mend(self) -> None:
-        if not self.strikes.off:
+    def sever(self) -> None:
+        """Cut the link."""
+        self._cut()
+
+    def mend(self) -> None:
+        """Let everything through again, unless the part is down: then `start` does."""
+        if not self.faults.holds("kill"):
             apply(self.node.network.mend)
 
     def _cut(self) -> None:
@@ -204,7 +212,8 @@ class Supervisor:
             order = {"verb": report["begin"], "fault": report["fault"]}
             self.obey(order)
             if report["lasts"] is None:
-                say("lost")  # for good, which the verb alone does not tell
+                if verbs.row(report["begin"]).silences:
+                    say("lost")  # for good, which the verb alone does not tell
             else:  # it lasts from when it was done, as the log tells it
                 until = time.monotonic() + report["lasts"]
                 self.later.append((until, {**order, "verb": report["end"]}))

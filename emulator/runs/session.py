@@ -198,7 +198,7 @@ class Session:
             runtime=self.runtime,
             devices=len(scenario.nodes),
             dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
-            planned=({"at": timed.at, "verb": timed.action.verb} for timed in self.timeline),
+            planned=({"at": timed.at, "begins": timed.action.begins} for timed in self.timeline),
             targets=map(float, scenario.targets),
             busy=busy,
             quotas=quotas,

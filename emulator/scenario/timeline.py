@@ -13,19 +13,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from random import Random
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 
 from .. import chance
 from ..errors import ScenarioError
 from ..faults import Interval, Scheduled
-from ..world.verbs import Action, Verb
+from ..world import verbs
+from ..world.verbs import Action
 from .devices import Device
 from .model import Scenario
 
 HORIZON = 24 * 3600.0
 """Emulated seconds for which recurring faults are drawn when a scenario has no `stop.time`."""
-
-_ORDER = {verb: number for number, verb in enumerate(get_args(Verb))}
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ def timeline(scenario: Scenario) -> list[Timed]:
     within = (timed for timed in actions if timed.at < end)
     return sorted(
         within,
-        key=lambda timed: (timed.at, order[timed.action.node], _ORDER[timed.action.verb]),
+        key=lambda timed: (timed.at, order[timed.action.node], verbs.ORDER[timed.action.verb]),
     )
 
 
@@ -88,6 +87,7 @@ def to_jsonl(schedule: Iterable[Timed]) -> str:
                 "verb": timed.action.verb,
                 "node": timed.action.node,
                 "fault": timed.action.fault,
+                "begins": timed.action.begins,
             }
         )
         + "\n"

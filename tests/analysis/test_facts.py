@@ -10,7 +10,7 @@ from analysis.compare import compare
 from analysis.devices import devices, mbit
 from analysis.doubts import doubts
 from analysis.reconcile import reconcile
-from tests.fakes.handmade_run import act, traffic_record, update, written
+from tests.fakes.handmade_run import act, due, traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic
 
 
@@ -94,7 +94,7 @@ def test_rates_are_what_the_counters_gained_between_readings(tmp_path: Path) -> 
 
 
 def test_a_counter_that_fell_began_again_at_the_boot(tmp_path: Path) -> None:
-    boot = {"at": 8.0, "what": "boot", "node": "a", "fault": "crash", "planned": 8.0}
+    boot = act(8.0, "boot", "a", "crash", 8.0)
     readings = [traffic_record(1.0, "a", 900, 0), traffic_record(9.0, "a", 100, 0)]
     run = written(tmp_path, [readings[0], boot, readings[1]])
     rx = traffic.rates(run).query("what == 'rx'")
@@ -103,7 +103,7 @@ def test_a_counter_that_fell_began_again_at_the_boot(tmp_path: Path) -> None:
 
 
 def test_a_counter_that_fell_without_a_boot_counts_nothing_twice(tmp_path: Path) -> None:
-    boot = {"at": 2.5, "what": "boot", "node": "a", "fault": "crash", "planned": 2.5}
+    boot = act(2.5, "boot", "a", "crash", 2.5)
     readings = [(1.0, 900), (2.0, 500), (3.0, 700), (4.0, 1000), (5.0, 1100)]
     records = [traffic_record(at, "a", rx, 0) for at, rx in readings]
     run = written(tmp_path, [*records[:2], boot, *records[2:]])
@@ -165,8 +165,13 @@ def test_a_cut_that_begins_as_another_ends_is_an_outage_of_its_own(tmp_path: Pat
 
 def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> None:
     timeline = [
-        {"at": at, "verb": verb, "node": "a", "fault": "crash"}
-        for at, verb in ((1.0, "kill"), (2.0, "start"), (6.0, "sever"), (50.0, "kill"))
+        due(at, verb, "a", fault)
+        for at, verb, fault in (
+            (1.0, "kill", "crash"),
+            (2.0, "start", "crash"),
+            (6.0, "sever", "partition"),
+            (50.0, "kill", "crash"),
+        )
     ]
     records = [
         act(1.2, "kill", "a", "crash", 1.0),
@@ -187,7 +192,7 @@ def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
     tmp_path: Path,
 ) -> None:
     timeline = [
-        {"at": at, "verb": verb, "node": "a", "fault": fault}
+        due(at, verb, "a", fault)
         for at, verb, fault in (
             (2.0, "kill", "crash"),  # a drawn crash lasts from 1 to 5
             (4.0, "start", "crash"),
@@ -320,7 +325,7 @@ def test_sums_that_disagree_are_a_doubt(tmp_path: Path, rx: int, tx: int, told: 
 
 def test_a_model_that_was_cut_off_is_no_doubt(tmp_path: Path) -> None:
     run = exchanges(tmp_path, 94_000, 380_000)
-    cut = {"at": 1.0, "what": "sever", "node": "a", "fault": "partition", "planned": 1.0}
+    cut = act(1.0, "sever", "a", "partition", 1.0)
     with (run.folder / "run.jsonl").open("a") as log:
         log.write(json.dumps(cut) + "\n")
     assert doubts(read(run.folder)) == []

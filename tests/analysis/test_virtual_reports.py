@@ -12,7 +12,7 @@ from analysis.faults import actions
 from analysis.protocol import sentence
 from analysis.reconcile import reconcile
 from analysis.report import report
-from tests.fakes.handmade_run import act, traffic_record, update, virtual, written
+from tests.fakes.handmade_run import act, due, traffic_record, update, virtual, written
 
 
 @pytest.mark.parametrize("tcp", ["modelled", "ideal"])
@@ -93,9 +93,7 @@ def test_a_large_fleet_has_a_row_for_devices_alike(tmp_path: Path) -> None:
 
 
 def test_of_many_faults_the_latest_are_listed(tmp_path: Path) -> None:
-    plan = [
-        {"at": float(n), "verb": "kill", "node": f"home-{n}", "fault": "crash"} for n in range(1000)
-    ]
+    plan = [due(float(n), "kill", f"home-{n}", "crash") for n in range(1000)]
     happened = [
         act(n + n / 1000, "kill", f"home-{n}", "crash", float(n)) for n in range(1000) if n != 3
     ]

@@ -197,7 +197,8 @@ def test_scores_that_come_late_are_followed_too(
         for n, facts in ((0, {"at": 0.0, "scored": 2.0}), (1, {"at": 1.0, "scored": 9.0}))
     )
     stop = {"at": 3.0, "what": "stop", "reason": "updates"}
-    between = {"at": 1.5, "what": "sever", "node": "a", "fault": "partition", "planned": 1.5}
+    between = {"at": 1.5, "what": "sever", "node": "a", "fault": "partition"}
+    between |= {"begins": True, "planned": 1.5}
     write_log(folder / "run.jsonl", [early, late, between, stop])
     whole, server = folder / "run.jsonl", folder / "server" / "run.jsonl"
     later = whole.rename(folder / "later")

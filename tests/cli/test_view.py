@@ -27,7 +27,8 @@ def update(at: float, number: int) -> Record:
 
 
 def act(at: float, what: str, node: str, planned: float) -> Record:
-    return {"at": at, "what": what, "node": node, "fault": "crash", "planned": planned}
+    facts = {"node": node, "fault": "crash", "begins": what in ("kill", "sever")}
+    return {"at": at, "what": what, **facts, "planned": planned}
 
 
 # -- progress --------------------------------------------------------------------------------------
@@ -94,7 +95,8 @@ def test_it_knows_who_is_up() -> None:
         ("mend", "b"),
         ("exit", "b"),
     ]:
-        one.take({"at": 1.0, "what": what, "node": node, "reason": "", "code": 1})
+        ended = {"at": 1.0, "what": what, "node": node, "reason": "", "code": 1}
+        one.take(ended if what == "exit" else act(1.0, what, node, 1.0))
         seen.append(one.up)
     assert seen == [1, 1, 0, 0, 1, 2, 1]
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import yaml
 
 from analysis import Run, read
+from emulator.world.verbs import begins, row_of_record
 
 
 def written(
@@ -51,7 +52,16 @@ def traffic_record(at: float, node: str, rx: int, tx: int) -> dict:
 
 
 def act(at: float, what: str, node: str, fault: str, planned: float) -> dict:
-    return {"at": at, "what": what, "node": node, "fault": fault, "planned": planned}
+    """A fault's beginning or end, as the record's kind says it."""
+    verb = row_of_record(what)
+    assert verb
+    facts = {"node": node, "fault": fault, "begins": what == verb.record, "planned": planned}
+    return {"at": at, "what": what, **facts}
+
+
+def due(at: float, verb: str, node: str, fault: str) -> dict:
+    """A line of the timeline."""
+    return {"at": at, "verb": verb, "node": node, "fault": fault, "begins": begins(verb)}
 
 
 VIRTUAL = {

@@ -14,6 +14,7 @@ from random import Random
 
 import yaml
 
+from tests.fakes.handmade_run import due
 from tests.fakes.synthetic_world import LINKS, World
 
 
@@ -93,9 +94,9 @@ class Synthetic:
             if node not in self.names():
                 continue
             down, up = ("kill", "start") if fault == "crash" else ("sever", "mend")
-            rows.append({"at": at, "verb": down, "node": node, "fault": fault})
+            rows.append(due(at, down, node, fault))
             if lasts is not None:
-                rows.append({"at": at + lasts, "verb": up, "node": node, "fault": fault})
+                rows.append(due(at + lasts, up, node, fault))
         return sorted(rows, key=lambda row: row["at"])
 
 

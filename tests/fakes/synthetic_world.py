@@ -5,6 +5,7 @@ from random import Random
 from typing import TYPE_CHECKING
 
 from emulator.log.targets import Costs
+from emulator.world import verbs
 
 if TYPE_CHECKING:
     from tests.fakes.synthetic_run import Synthetic
@@ -136,10 +137,15 @@ class World:
         for row in self.spec.timeline():
             if row["at"] > self.now:
                 continue
-            what = "boot" if row["verb"] == "start" else row["verb"]
+            what = verbs.record(row["verb"])
             late = self.random.uniform(0.01, 0.2)
             self.note(
-                row["at"] + late, what, node=row["node"], fault=row["fault"], planned=row["at"]
+                row["at"] + late,
+                what,
+                node=row["node"],
+                fault=row["fault"],
+                begins=row["begins"],
+                planned=row["at"],
             )
             if what == "boot":
                 self.note(row["at"] + late + 0.8, "hello", node=row["node"], incarnation=1)
@@ -183,7 +189,7 @@ class World:
         push = {kind: sum(record[kind] for record in updates) for kind in kinds}
         push["total"] = sum(push.values())
         server = [record for record in records if record.get("node") == "server"]
-        begun = sum(record["what"] in ("kill", "sever") for record in records)
+        begun = sum(record.get("begins", False) for record in records)
         dense = len(updates) * (4 * PARAMETERS + 160)
         costs = Costs([0.9, 0.95, 0.97])
         for record in records:
@@ -208,8 +214,7 @@ class World:
             "server_rx_bytes": server[-1]["rx"] if server else 0,
             "server_tx_bytes": server[-1]["tx"] if server else 0,
             "faults_planned": sum(
-                row["verb"] in ("kill", "sever") and row["at"] <= self.now
-                for row in self.spec.timeline()
+                row["begins"] and row["at"] <= self.now for row in self.spec.timeline()
             ),
             "faults_realised": begun,
             "refused": 0,

@@ -15,13 +15,20 @@ from typing import Annotated, Any, get_args, get_origin
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
+from emulator.log import records
 from emulator.log.records import KINDS, LogRecord, TimelineRecord
 
 PAGE = Path(__file__).parents[2] / "docs" / "run-folder.md"
 _BEGIN = "<!-- {name}: made by `python -m tests.log.record_tables` from here -->\n"
 _END = "<!-- to here -->\n"
 
-_WORDS = {str: "text", int: "integer", float: "number", list[int]: "list of integers"}
+_WORDS = {
+    str: "text",
+    bool: "true or false",
+    int: "integer",
+    float: "number",
+    list[int]: "list of integers",
+}
 """Types of fields as the tables name them."""
 
 
@@ -55,7 +62,7 @@ def docstrings(struct: type[Struct]) -> dict[str, str]:
     """Return the docstring of each field of `struct`, those of its parents first."""
     texts: dict[str, str] = {}
     for parent in reversed(struct.__mro__):
-        if parent.__module__ == struct.__module__:
+        if getattr(records, parent.__name__, None) is parent:  # others are made of the verbs' table
             texts |= _own_docstrings(parent)
     return texts
 

@@ -5,6 +5,7 @@ from msgspec.structs import fields
 
 from analysis import runs, shapes
 from emulator.log import records
+from emulator.world.verbs import RECORDS
 from tests.log import record_tables
 
 
@@ -22,8 +23,9 @@ def test_every_field_has_a_docstring() -> None:
 
 def test_the_analysis_has_a_column_for_each_field_of_each_kind() -> None:
     """A column of an optional field may be missing: records without it fill no memory."""
-    assert runs.COLUMNS.keys() == records.KINDS.keys()
-    for what, columns in runs.COLUMNS.items():
+    columns_of = runs.COLUMNS | dict.fromkeys(RECORDS, runs.FAULT)
+    assert columns_of.keys() == records.KINDS.keys()
+    for what, columns in columns_of.items():
         known = {field.name: field for field in fields(records.KINDS[what])}
         required = {name for name, field in known.items() if field.default is NODEFAULT}
         assert required <= set(columns) <= known.keys(), what
@@ -39,6 +41,8 @@ def test_the_analysis_expects_the_types_of_the_fields() -> None:
                 assert words.startswith(("number", "integer")), field.name
             case shapes.TEXT:
                 assert words == "text", field.name
+            case shapes.FLAG:
+                assert words == "true or false", field.name
 
 
 def test_the_analysis_checks_columns_that_exist() -> None:

@@ -15,7 +15,8 @@ def update(at: float, number: int) -> Record:
 
 
 def act(at: float, what: str, planned: float | None = None) -> Record:
-    return {"at": at, "what": what, "node": "a", "planned": at if planned is None else planned}
+    facts = {"node": "a", "begins": what in ("kill", "sever")}
+    return {"at": at, "what": what, **facts, "planned": at if planned is None else planned}
 
 
 RECORDS: list[Record] = [
@@ -41,11 +42,11 @@ RECORDS: list[Record] = [
     {"at": 9.4, "what": "traffic", "node": "server", "rx": 400, "tx": 3000},
 ]
 PLANNED = [
-    {"at": 2.0, "verb": "kill"},
-    {"at": 4.0, "verb": "start"},
-    {"at": 7.5, "verb": "sever"},
-    {"at": 60.0, "verb": "mend"},
-    {"at": 99.0, "verb": "kill"},
+    {"at": 2.0, "begins": True},
+    {"at": 4.0, "begins": False},
+    {"at": 7.5, "begins": True},
+    {"at": 60.0, "begins": False},
+    {"at": 99.0, "begins": True},
 ]
 
 

@@ -293,8 +293,8 @@ def test_a_killed_device_goes_silent_first_and_comes_back_as_another(make: Make)
     assert (reports[-1]["fault"], reports[-1]["planned"]) == ("crash", 15.0)
     assert not alive(first)
     container.tell("start", fault="crash", planned=25.0)
-    reports = container.hear_all("start")
-    assert done(reports) == ["tc mend", "start"]
+    reports = container.hear_all("boot")
+    assert done(reports) == ["tc mend", "boot"]
     assert born(container, 1) != first
 
 
@@ -304,8 +304,8 @@ def test_faults_that_overlap_are_one_and_end_with_the_last(make: Make) -> None:
     born(container, 0)
     for verb in ("start", "kill", "kill", "start", "sever", "start"):
         container.tell(verb, fault="crash")
-    heard = done(container.hear_all("start"))
-    assert heard == ["tc sever", "kill", "tc sever", "sever", "start"]  # still cut off
+    heard = done(container.hear_all("boot"))
+    assert heard == ["tc sever", "kill", "tc sever", "sever", "boot"]  # still cut off
     born(container, 1)
     assert not (container.folder / "born-2").exists()
 
@@ -329,7 +329,7 @@ def test_a_device_that_boots_while_it_is_cut_off_is_still_cut_off(make: Make) ->
     born(container, 0)
     for verb in ("sever", "kill", "start"):
         container.tell(verb)
-    assert done(container.hear_all("start")) == ["tc sever", "sever", "tc sever", "kill", "start"]
+    assert done(container.hear_all("boot")) == ["tc sever", "sever", "tc sever", "kill", "boot"]
     container.tell("mend")
     assert done(container.hear_all("mend")) == ["tc mend", "mend"]
 
@@ -343,7 +343,7 @@ def test_a_partition_that_ends_while_the_power_is_off_leaves_it_off(make: Make) 
     heard = done(container.hear_all("mend"))
     assert heard == ["tc sever", "sever", "tc sever", "kill", "mend"]
     container.tell("start")
-    assert done(container.hear_all("start")) == ["tc mend", "start"]
+    assert done(container.hear_all("boot")) == ["tc mend", "boot"]
 
 
 @pytest.mark.parametrize("cut", [1, 9, 20])
@@ -369,7 +369,7 @@ if sys.argv[1] == "0":
 {BORN}
 """
     container = make(part=draws)
-    down, up = container.hear("kill"), container.hear("start")
+    down, up = container.hear("kill"), container.hear("boot")
     assert down["fault"] == up["fault"] == "crash"
     assert down["planned"] is None
     assert 0.2 < up["now"] - down["now"] < 0.8

@@ -108,11 +108,12 @@ def test_a_timeline_is_these_very_bytes() -> None:
     """Golden: a change here changes what every seed means."""
     scenario = load(FLAKY, ["stop.time=110s"])
     assert to_jsonl(timeline(scenario)) == (
-        '{"at": 60.0, "verb": "sever", "node": "adsl-0", "fault": "partition"}\n'
-        '{"at": 60.0, "verb": "sever", "node": "adsl-1", "fault": "partition"}\n'
-        '{"at": 80.0, "verb": "mend", "node": "adsl-0", "fault": "partition"}\n'
-        '{"at": 80.0, "verb": "mend", "node": "adsl-1", "fault": "partition"}\n'
-        '{"at": 105.321097, "verb": "sever", "node": "adsl-2", "fault": "partition"}\n'
+        '{"at": 60.0, "verb": "sever", "node": "adsl-0", "fault": "partition", "begins": true}\n'
+        '{"at": 60.0, "verb": "sever", "node": "adsl-1", "fault": "partition", "begins": true}\n'
+        '{"at": 80.0, "verb": "mend", "node": "adsl-0", "fault": "partition", "begins": false}\n'
+        '{"at": 80.0, "verb": "mend", "node": "adsl-1", "fault": "partition", "begins": false}\n'
+        '{"at": 105.321097, "verb": "sever", "node": "adsl-2", "fault": "partition", '
+        '"begins": true}\n'
     )
 
 

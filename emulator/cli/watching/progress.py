@@ -6,9 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...world.verbs import Verb, row_of_record
+
 if TYPE_CHECKING:
     from ...log.writing import Record
     from ...scenario import Timed
+
+_EXIT = "exit"
+"""Stands for a verb where a process or container ended unasked."""
 
 WINDOW = 5.0
 """Emulated seconds, or one beat if that is longer, over which updates a second are counted."""
@@ -31,8 +36,8 @@ class Progress:
     measured: int = -1
     """Updates in the newest model that has been measured."""
     pushed: int = 0
-    off: set[str] = field(default_factory=set)
-    severed: set[str] = field(default_factory=set)
+    _silenced: set[tuple[str, str]] = field(default_factory=set)
+    """Devices that the server hears nothing from, each with the verb that is to blame."""
     refused: int = 0
     _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
@@ -46,16 +51,21 @@ class Progress:
                 self.pushed += record["headers"] + record["framing"]
             case "evaluation" if record["updates"] > self.measured:
                 self.accuracy, self.measured = record["accuracy"], record["updates"]
-            case "kill" | "exit":
-                self.off.add(record["node"])
-            case "boot":
-                self.off.discard(record["node"])
-            case "sever":
-                self.severed.add(record["node"])
-            case "mend":
-                self.severed.discard(record["node"])
             case "refused":
                 self.refused += record.get("count", 1)
+            case "exit":
+                self._silenced.add((record["node"], _EXIT))
+            case what if verb := row_of_record(what):
+                self._take_fault(verb, record)
+
+    def _take_fault(self, verb: Verb, record: "Record") -> None:
+        node = record["node"]
+        if verb.silences and record["begins"]:
+            self._silenced.add((node, verb.name))
+        elif verb.silences:
+            self._silenced.discard((node, verb.name))
+            if verb.ends_process:  # it boots, whatever its last process ended of
+                self._silenced.discard((node, _EXIT))
 
     def beat(self, now: float) -> None:
         self.now = now
@@ -79,7 +89,13 @@ class Progress:
 
     @property
     def up(self) -> int:
-        return len(self.devices) - len(self.off | self.severed)
+        """Return how many devices the server may hear from."""
+        return len(self.devices) - len(self.down)
+
+    @property
+    def down(self) -> set[str]:
+        """Return the devices that no message comes from: crashed, cut off, or ended unasked."""
+        return {node for node, _ in self._silenced}
 
     @property
     def next_fault(self) -> str:

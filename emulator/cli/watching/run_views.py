@@ -12,16 +12,14 @@ from rich.table import Table
 from rich.text import Text
 
 from ...log.writing import Record
+from ...world import verbs
 from .progress import Progress, amount, span
 
 if TYPE_CHECKING:
     from ...scenario import Timed
 
 TOLD = frozenset(
-    (
-        *("start", "kill", "boot", "sever", "mend", "exit", "evaluation", "unmeasured", "refused"),
-        *("unsent", "stop"),
-    )
+    (*("start", *verbs.RECORDS, "exit", "evaluation", "unmeasured", "refused", "unsent", "stop"),)
 )
 """Records that are worth a line."""
 
@@ -48,7 +46,7 @@ def describe(record: Record) -> str:
             return f"{at}  due, but not measured: the models after {versions} updates"
         case "start":
             return f"{at}  start: all {record['devices']} devices have said hello"
-        case "kill" | "boot" | "sever" | "mend":
+        case _ if what in verbs.RECORDS:
             return f"{at}  {what} {node} ({record['fault']}, planned for {record['planned']:.2f} s)"
         case "stop":
             detail = record.get("detail")
@@ -246,7 +244,7 @@ class LiveRunView:
 
 
 def _devices(progress: Progress) -> str:
-    down = progress.off | progress.severed
+    down = progress.down
     if not down:
         return f"{progress.up}"
     names = ", ".join(nsmallest(4, down)) + (" …" if len(down) > 4 else "")

@@ -1,17 +1,19 @@
 """Which way of shaping this kernel offers, asked of a container like those that will need it."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from docker import DockerClient
 from docker.types import LogConfig
 
 from ...errors import DeploymentError
+from ...faults import FAULTS
 from ...runs.folder import new_id
-from ...scenario import Scenario, Timed
+from ...scenario import Device, Scenario, Timed
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
+from ...world.verbs import Verb, row
 from .cleanup import sweep
 from .client import finished, refusals
 from .labels import LOCK, ROLE, RUN
@@ -65,11 +67,23 @@ def backend_for(
     """
     links = [scenario.server.link, *(device.link for device in scenario.nodes)]
     features = probe(client, image)
-    kinds = {timed.action.verb for timed in timeline}
-    kinds |= {hazard["kind"] for device in scenario.nodes for hazard in device.hazards}
-    # a crash is the truer for a cut before it, but can do without
-    cuts = bool(kinds & {"sever", "partition"}) or (bool(kinds) and features.nftables)
-    return choose(features, links, cuts)
+    return choose(features, links, _cuts(verbs_of(timeline, scenario.nodes), features))
+
+
+def verbs_of(planned: Iterable[Timed], devices: Iterable[Device]) -> set[Verb]:
+    """Return the verbs that the timeline `planned` has, or that `devices` may draw by iteration."""
+    kinds = {hazard["kind"] for device in devices for hazard in device.hazards}
+    drawn = {FAULTS[kind]().begin("").verb for kind in kinds}
+    return {row(name) for name in drawn | {timed.action.verb for timed in planned}}
+
+
+def _cuts(verbs: set[Verb], features: Features) -> bool:
+    """Return whether the backend must be able to cut links.
+
+    A crash is the truer for a cut before it, but can do without where the kernel has no nftables.
+    """
+    crashes = any(verb.ends_process for verb in verbs)
+    return any(verb.severs for verb in verbs) or (crashes and features.nftables)
 
 
 def described(plain: Mapping[str, Any]) -> str:

@@ -73,7 +73,7 @@ class Reports:
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
         at = round(now - (self._zero or 0.0), 6)
-        what = "boot" if fact["what"] == "start" else fact["what"]
+        what = fact["what"]
         facts = {key: value for key, value in fact.items() if key != "what"}
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself

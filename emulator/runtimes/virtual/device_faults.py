@@ -4,44 +4,43 @@ from collections.abc import Callable
 
 from ...faults import FAULTS
 from ...log.writing import RunLog
-from ...world.verbs import Action, Strikes, Verb
+from ...world import verbs
+from ...world.verbs import Action, FaultCounts
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice
 
 
 class DevicePowers:
-    """Does each verb to one device. `held` counts the faults that hold the device by then."""
+    """Does each verb to one device; `faults` counts the faults that hold it by then."""
 
-    def __init__(self, channel: Channel, boot: Callable[[VirtualDevice], None]) -> None:
+    def __init__(
+        self, device: VirtualDevice, channel: Channel, boot: Callable[[VirtualDevice], None]
+    ) -> None:
         """`boot` begins to boot a device, whose worker runs once that is done."""
-        self._channel, self._boot = channel, boot
+        self._device, self._channel, self._boot = device, channel, boot
+        self.faults = FaultCounts()
 
-    def do(self, verb: Verb, device: VirtualDevice, held: Strikes) -> None:
-        """Do `verb` to `device`."""
-        methods = {"kill": self.kill, "start": self.start, "sever": self.sever, "mend": self.mend}
-        methods[verb](device, held)
-
-    def kill(self, device: VirtualDevice, held: Strikes) -> None:
+    def kill(self) -> None:
         """End the device's worker and drop its connection."""
-        device.die()
-        self._channel.close(device)
+        self._device.die()
+        self._channel.close(self._device)
 
-    def start(self, device: VirtualDevice, held: Strikes) -> None:
+    def start(self) -> None:
         """Boot the device, cut off if a partition has begun or lasts."""
-        if held.severed:
-            self._channel.sever(device)
-        self._boot(device)
+        if self.faults.holds("sever"):
+            self._channel.sever(self._device)
+        self._boot(self._device)
 
-    def sever(self, device: VirtualDevice, held: Strikes) -> None:
+    def sever(self) -> None:
         """Cut the device off, unless it is down: then `start` does."""
-        if not held.off:
-            self._channel.sever(device)
+        if not self.faults.holds("kill"):
+            self._channel.sever(self._device)
 
-    def mend(self, device: VirtualDevice, held: Strikes) -> None:
+    def mend(self) -> None:
         """Let messages pass again, unless the device is down and has no connection."""
-        if not held.off:
-            self._channel.mend(device)
+        if not self.faults.holds("kill"):
+            self._channel.mend(self._device)
 
 
 class DeviceFaults:
@@ -49,7 +48,7 @@ class DeviceFaults:
 
     def __init__(
         self,
-        powers: DevicePowers,
+        powers: Callable[[VirtualDevice], DevicePowers],
         clock: Heap,
         now: Callable[[], float],
         log: RunLog,
@@ -57,15 +56,16 @@ class DeviceFaults:
     ) -> None:
         """`now` returns emulated seconds into the run, `clock` counts from before it.
 
-        `lost` is told the name of each device that draws a fault without an end.
+        `lost` is told the name of each device that draws a fault without an end under which the
+        server hears nothing from it.
         """
-        self._powers, self._clock, self._now = powers, clock, now
+        self._make, self._clock, self._now = powers, clock, now
         self._log, self._lost = log, lost
-        self._held: dict[str, Strikes] = {}
+        self._powers: dict[str, DevicePowers] = {}  # of devices that a fault has struck
 
     def perform(self, action: Action, device: VirtualDevice, planned: float) -> None:
         """Do what the timeline has planned for `planned` seconds into the run."""
-        self._obey(device, action.verb, action.fault, planned)
+        self._obey(device, action, planned)
 
     def draw(self, device: VirtualDevice) -> bool:
         """Draw whether a fault strikes in this iteration; return whether `device` is down now."""
@@ -74,20 +74,29 @@ class DeviceFaults:
             return False
         kind, lasts = struck
         fault = FAULTS[kind]()
-        self._obey(device, fault.begin(device.name).verb, kind, self._now())
-        if lasts is None:
+        begin = fault.begin(device.name)
+        self._obey(device, begin, self._now())
+        if lasts is not None:
+            self._clock.at(self._clock.now + lasts, self._end, device, fault.end(device.name))
+        elif verbs.row(begin.verb).silences:
             self._lost(device.name)
-        else:
-            end = fault.end(device.name).verb
-            self._clock.at(self._clock.now + lasts, self._end, device, end, kind)
         return device.coroutine is None
 
-    def _end(self, device: VirtualDevice, verb: Verb, kind: str) -> None:
-        self._obey(device, verb, kind, self._now())
+    def _end(self, device: VirtualDevice, action: Action) -> None:
+        self._obey(device, action, self._now())
 
-    def _obey(self, device: VirtualDevice, verb: Verb, fault: str, planned: float) -> None:
-        held = self._held.setdefault(device.name, Strikes())
-        if held.changes(verb):
-            self._powers.do(verb, device, held)
-            what = "boot" if verb == "start" else verb
-            self._log.write(self._now(), what, node=device.name, fault=fault, planned=planned)
+    def _obey(self, device: VirtualDevice, action: Action, planned: float) -> None:
+        powers = self._powers.get(device.name)
+        if powers is None:
+            powers = self._powers[device.name] = self._make(device)
+        if not powers.faults.changes(action.verb):
+            return
+        verbs.perform(powers, action.verb)
+        self._log.write(
+            self._now(),
+            verbs.record(action.verb),
+            node=device.name,
+            fault=action.fault,
+            begins=action.begins,
+            planned=planned,
+        )

@@ -94,8 +94,9 @@ class VirtualRuntime:
         self._survivors = survivors
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * self._size)).timeout
         self._channel = Channel(self.heap, timeout)
-        powers = DevicePowers(self._channel, self._plan_boot)
-        self._faults = DeviceFaults(powers, self.heap, lambda: self.now, self._log, self._lost)
+        self._faults = DeviceFaults(
+            self._powers, self.heap, lambda: self.now, self._log, self._lost
+        )
         self._timeouts = [
             answer_timeout(scenario, group.link, 4 * self._size) for group in scenario.devices
         ]
@@ -268,6 +269,9 @@ class VirtualRuntime:
     def _lost(self, device: str) -> None:
         self._survivors.lost(device)
         self._end_without_survivors()
+
+    def _powers(self, device: VirtualDevice) -> DevicePowers:
+        return DevicePowers(device, self._channel, self._plan_boot)
 
     def _plan_boot(self, node: VirtualDevice) -> None:
         self.heap.at(node.done(self._boot_law), self._boot, node, node.incarnation)
