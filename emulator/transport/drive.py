@@ -5,8 +5,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
+from ..core.chores import Chore
 from ..core.messages import Message, ModelReply, Patch, Pull
 from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
@@ -26,14 +27,6 @@ BATCH = 64
 
 OFFLINE = 0.5
 """Seconds after which a peer that has no connection is asked again whether it has."""
-
-
-class Chore(Protocol):
-    """Something a driver does beside its protocol, when it is due."""
-
-    def deadline(self) -> float | None: ...
-
-    def tick(self, now: float) -> None: ...
 
 
 @dataclass

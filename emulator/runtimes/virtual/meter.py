@@ -1,4 +1,4 @@
-"""Samples of what has crossed each network interface, as containers report them."""
+"""Samples of the byte counters of every network interface, as containers report them."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,12 @@ from .device.virtual_device import VirtualDevice
 from .links.network import InterfaceBytes, counted
 
 SAMPLES = 200
-"""Devices that are sampled each second; larger fleets less often, or they would fill the log."""
+"""Devices that are sampled each second. A larger fleet is sampled less often, or its samples would
+fill the log."""
 
 
 class TrafficMeter:
-    """Writes `traffic` records, of the devices, of the evaluator and of the server."""
+    """A Chore that writes `traffic` records of the devices, of the evaluator and of the server."""
 
     def __init__(
         self,
@@ -20,18 +21,28 @@ class TrafficMeter:
         evaluated: Sequence[int],
         acknowledged: float,
         log: RunLog,
+        zero: float,
     ) -> None:
-        """`evaluated`: bytes of messages that the evaluator has sent, and was sent.
+        """Count for `nodes`, from the driver's time `zero`, at which the run began.
 
-        `acknowledged`: bytes that come back for each of them.
+        `evaluated`: bytes of messages that the evaluator has sent, and has been sent.
+        `acknowledged`: bytes of acknowledgements for each of these bytes.
         """
         self._nodes, self._evaluated, self._log = nodes, evaluated, log
-        self._acknowledged = acknowledged
-        self.interval = max(1.0, len(nodes) / SAMPLES)
+        self._acknowledged, self._zero = acknowledged, zero
+        self._interval = max(1.0, len(nodes) / SAMPLES)
         """Seconds between two samples."""
+        self._due = zero
 
-    def sample(self, now: float) -> None:
-        """Note how things stand `now` seconds into the run."""
+    def deadline(self) -> float:
+        return self._due
+
+    def tick(self, now: float) -> None:
+        """Write one sample of all nodes, as of `now` on the driver's clock."""
+        self._sample(now - self._zero)
+        self._due = now + self._interval
+
+    def _sample(self, now: float) -> None:
         came = left = 0
         for node in self._nodes:
             count = self._count(node)

@@ -4,10 +4,10 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ... import chance
 from ...core import wire
+from ...core.chores import Chore
 from ...core.evaluator import evaluator
 from ...core.heartbeat import Heartbeat
 from ...core.messages import ModelReply, Patch, Pull, Request, Update
@@ -44,14 +44,6 @@ BEAT = 0.1
 """Real seconds between two beats of whoever looks on."""
 
 
-class VirtualChore(Protocol):
-    """Something that is done beside the protocol, when it is due."""
-
-    def deadline(self) -> float | None: ...
-
-    def tick(self, now: float) -> None: ...
-
-
 class VirtualRuntime:
     """One run of a scenario on a heap; nothing in it waits for the real clock."""
 
@@ -62,7 +54,7 @@ class VirtualRuntime:
         learning: FleetLearning,
         log: RunLog,
         view: RunView,
-        chores: Sequence[VirtualChore] = (),
+        chores: Sequence[Chore] = (),
     ) -> None:
         """The scenario's `virtual.step` and `virtual.boot` are laws by now."""
         step, boot = scenario.virtual.step, scenario.virtual.boot
@@ -106,9 +98,9 @@ class VirtualRuntime:
         while self.server.zero is None and not self.heap.halted:
             self.heap.run(math.inf, 1)
         acknowledged = acknowledgements(scenario)
-        meter = TrafficMeter(list(self._nodes.values()), self._evaluated, acknowledged, self._log)
-        self._meter = meter
-        self._sample(meter)
+        nodes, zero = list(self._nodes.values()), self._zero
+        self._meter = TrafficMeter(nodes, self._evaluated, acknowledged, self._log, zero)
+        self._do(self._meter)
         for chore in self._chores:
             self._plan(chore)
 
@@ -130,7 +122,7 @@ class VirtualRuntime:
 
     def teardown(self) -> None:
         if self._meter:
-            self._meter.sample(self.now)
+            self._meter.tick(self.heap.now)
         self._learning.close()
 
     @property
@@ -142,16 +134,12 @@ class VirtualRuntime:
     def _zero(self) -> float:
         return self.server.zero or 0.0
 
-    def _sample(self, meter: TrafficMeter) -> None:
-        meter.sample(self.now)
-        self.heap.at(self.heap.now + meter.interval, self._sample, meter)
-
-    def _plan(self, chore: VirtualChore) -> None:
+    def _plan(self, chore: Chore) -> None:
         due = chore.deadline()
         if due is not None:
             self.heap.at(due, self._do, chore)
 
-    def _do(self, chore: VirtualChore) -> None:
+    def _do(self, chore: Chore) -> None:
         chore.tick(self.heap.now)
         self._plan(chore)
 
