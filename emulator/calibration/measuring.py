@@ -22,9 +22,10 @@ from typing import IO
 
 import numpy as np
 
-from .. import chance, codecs, models, modulation, synchronization
+from .. import chance, codecs, models
 from ..codecs import AnyCodec
 from ..core.heartbeat import Heartbeat
+from ..core.plan import Plan, WorkerPlan
 from ..core.server import ParameterServer
 from ..datasets import shard
 from ..datasets.examples import Examples
@@ -32,9 +33,7 @@ from ..errors import HostError
 from ..learners.export import exported
 from ..log.writing import Record, RunLog
 from ..models.task import Task
-from ..modulation import Constant
 from ..node import config, server_role
-from ..synchronization import Asynchronous
 from ..transport import drive
 from ..transport.router import Router
 from ..transport.secrets import issue
@@ -239,32 +238,26 @@ class _Bench:
     def play(self, meter: StepMeter) -> StepMeter:
         guests, secrets = issue([_NODE], encrypt=False)
         heartbeat, size = Heartbeat(), self.model.layout.size
-        part = config.ServerRole(
-            guests=guests,
-            heartbeat=heartbeat,
-            model=self.model.name,
-            learning_rate=LEARNING_RATE,
-            codec=codecs.plain(self.codec),
-            modulation=modulation.plain(Constant()),
-            synchronization=synchronization.plain(Asynchronous()),
-            workers=[_NODE],
-            evaluator="",
-            stop={},
-        )
+        plan = self._plan
+        part = config.ServerRole(guests, heartbeat, plan)
         with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
             to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, patience=60.0)
-            worker = config.WorkerRole(
-                to, self.batch_size, codecs.plain(self.codec), self.error_feedback, 1
-            )
-            config.write(config.NodeConfig(_NODE, 0, os.getuid(), worker), self.folder / _FILE)
+            worker = config.WorkerRole(to, plan.worker)
+            config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):
                 meter.clock = clock(process)
-                node = config.NodeConfig("server", 0, os.getuid(), part)
                 log = RunLog(io.BytesIO(), meter.note)
-                server = server_role.build(node, part, log, time.monotonic())
+                server = server_role.build(part, log)
                 drive.serve(server, router, canceled=lambda: _ending(meter, process))
                 _check(server, meter, said)
         return meter
+
+    @property
+    def _plan(self) -> Plan:
+        """The plan of an asynchronous run of one worker, without a stop condition."""
+        codec = codecs.plain(self.codec)
+        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback)
+        return Plan(worker, self.model.name, LEARNING_RATE, workers=(_NODE,))
 
     @contextmanager
     def _worker(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:

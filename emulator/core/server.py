@@ -35,6 +35,7 @@ from .messages import (
     Update,
 )
 from .parameters import State
+from .plan import Stop
 from .pulled_versions import Working
 
 GATHERING = 120.0
@@ -44,15 +45,6 @@ ENDING = 60.0
 """Seconds that the evaluator has for the last model, and then for those that still wait."""
 
 Replies: TypeAlias = list[tuple[str, Reply]]
-
-
-@dataclass(frozen=True)
-class Stop:
-    """When a run is done: whichever comes first. None: not for that reason."""
-
-    updates: int | None = None
-    accuracy: float | None = None
-    time: float | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from ..datasets import shard
 from ..vectors import Vector
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
-from .local_steps import descend, draw, per_epoch
+from .local_steps import descend, draw
 from .local_training import LocalTraining
 
 CHUNK = 100
@@ -21,26 +21,20 @@ _ONE = LocalTraining(rate=1.0)
 
 
 class DeviceLearner:
-    """A Learner: gradients of the exported model on mini-batches of the shard."""
+    """A Learner: gradients of the exported model on mini-batches of the device's shard."""
 
-    def __init__(
-        self, graph: Path, data: Path, *, batch_size: int, stream: str, local: LocalTraining = _ONE
-    ) -> None:
-        """Both folders are only read. `stream` names the draws that order the batches; `local` says
-        how many of them a gradient is the sum of. Takes as long as a gradient or several: what
-        TensorFlow prepares in its first one is ready then."""
-        self._examples, self._local = shard.read(data), local
-        self._batches = Batches(self._examples, batch_size, stream)
+    def __init__(self, graph: Path, batches: Batches, local: LocalTraining = _ONE) -> None:
+        """Load the exported model from the folder `graph`.
+
+        A gradient is the sum over as many of the `batches` as `local` says. Loading takes as long
+        as one gradient or several: TensorFlow prepares itself in its first one, which comes here.
+        """
+        self._batches, self._local = batches, local
         self._graph = GraphLearner(graph)
-        self._graph.prepare(*self._examples.batch(slice(min(batch_size, FEW))))
-
-    @property
-    def per_epoch(self) -> int:
-        """Updates in one pass over the shard, at least one."""
-        return per_epoch(self._batches, self._local)
+        self._graph.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
 
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
-        batches = map(self._examples.batch, draw(self._batches, self._local))
+        batches = map(self._batches.examples.batch, draw(self._batches, self._local))
         return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 

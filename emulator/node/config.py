@@ -1,17 +1,16 @@
-"""What a container is told: one JSON file, mounted read-only, with all in base units.
+"""The configuration of a container: one JSON file, mounted read-only, with all in base units.
 
-Whoever deploys a run reads the scenario once and writes one such file for each node, so a
+The process that deploys a run reads the scenario once and writes one such file for each node, so a
 device carries neither YAML nor a validator, and holds no secret but its own.
 """
 
 import signal
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from ..core.heartbeat import Heartbeat
-from ..learners.local_training import LocalTraining
+from ..core.plan import Plain, Plan, WorkerPlan
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 
@@ -22,8 +21,6 @@ OUTPUT = Path("/output")
 PORT = 5555
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
 """The signal that ends a server, by the reason that its log gives as the run's."""
-
-Plain = dict[str, Any]
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -56,22 +53,16 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     """A device that computes gradients on its own shard."""
 
     connection: ServerAddress
-    batch_size: int
-    codec: Plain
-    error_feedback: bool
-    workers: int
-    """Devices in the whole fleet."""
-    local: LocalTraining = LocalTraining(rate=1.0)
-    """How far it trains alone."""
+    plan: WorkerPlan
     hazards: list[Plain] = []
-    """Faults that strike by iteration."""
-    pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
+    """Faults that the device draws once an iteration, as `Device.hazards` holds them."""
 
 
 class EvaluatorRole(msgspec.Struct, frozen=True, tag="evaluator"):
     """The peer that measures the model on the test set."""
 
     connection: ServerAddress
+    seed: int
 
 
 class ServerRole(msgspec.Struct, frozen=True, tag="server"):
@@ -79,24 +70,9 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
 
     guests: AllowList
     heartbeat: Heartbeat
-    model: str
-    learning_rate: float
-    codec: Plain
-    modulation: Plain
-    synchronization: Plain
-    workers: list[str]
-    evaluator: str
-    stop: Plain
-    every: int = 1
-    """Updates between two versions that the evaluator measures."""
-    examples: dict[str, int] = {}
-    """How many each of the workers learns from."""
-    optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
-    pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
-    checkpoint: float | None = None
-    """Seconds between checkpoints."""
+    plan: Plan
     holds: dict[str, Delay] = {}
-    """How long what each node sends is held."""
+    """Delay and jitter with which messages of each node are held, by the node's name."""
     gathering: float | None = None
     """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
 
@@ -105,7 +81,6 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """One container's part in a run."""
 
     name: str
-    seed: int
     user: int
     """The unprivileged user and group that the part runs as."""
     part: WorkerRole | EvaluatorRole | ServerRole

@@ -24,42 +24,32 @@ def main() -> None:
         case ServerRole():
             from .server_role import serve  # its imports are not for a device's memory
 
-            serve(node, node.part)
+            serve(node.part)
 
 
 def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     """Be a worker until the server says bye."""
-    from .. import chance, codecs, pulls
+    from ..core.assembly import WorkerAssembly
     from ..core.messages import ModelReply
     from ..core.worker import worker
+    from ..datasets import shard
     from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
 
     layout = read_layout(config.GRAPH)
-    learner = DeviceLearner(
-        config.GRAPH,
-        config.SHARD,
-        batch_size=part.batch_size,
-        stream=chance.batches(node.seed, node.name, incarnation),
-        local=part.local,
-    )
-    place = codecs.EncoderContext(
-        layout,
-        chance.stream(chance.codec(node.seed, node.name, incarnation)),
-        part.workers,
-        learner.per_epoch,
-    )
-    encoder = codecs.encoder(codecs.make(part.codec), place, part.error_feedback)
+    assembly = WorkerAssembly(part.plan, layout)
+    batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
+    learner = DeviceLearner(config.GRAPH, batches, part.plan.local)
+    encoder = assembly.encoder(node.name, incarnation, batches)
     patience = part.connection.patience
-    pull = pulls.make(part.pull)
     story = worker(node.name, incarnation, encoder, layout.size, patience, ModelReply)
     with _connect(part.connection) as peer:
         drive.tell(
             story,
             peer,
-            hold=_hold(node, part.connection, incarnation),
+            hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
             learner=learner,
-            holder=None if pull == pulls.WholeModel() else pulls.HeldModel(pull.values, layout),
+            holder=assembly.held_model(),
             strike=_striker(node, part, incarnation),
         )
 
@@ -77,7 +67,7 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         drive.tell(
             story,
             peer,
-            hold=_hold(node, part.connection, incarnation),
+            hold=_hold(part.connection, part.seed, node.name, incarnation),
             evaluator=DeviceEvaluator(config.GRAPH, config.SHARD),
         )
 
@@ -86,10 +76,10 @@ def _connect(to: ServerAddress) -> Peer:
     return Peer(to.address, to.secret, to.heartbeat)
 
 
-def _hold(node: NodeConfig, to: ServerAddress, incarnation: int) -> Any:
+def _hold(to: ServerAddress, seed: int, name: str, incarnation: int) -> Any:
     from .. import chance
 
-    stream = chance.received_delay(node.seed, node.name, incarnation)
+    stream = chance.received_delay(seed, name, incarnation)
     return drive.holding(to.hold.delay, to.hold.jitter, stream)
 
 
@@ -100,7 +90,7 @@ def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
     from ..faults.hazard import Hazard
     from ..world import verbs
 
-    hazard = Hazard(part.hazards, chance.hazard(node.seed, node.name, incarnation))
+    hazard = Hazard(part.hazards, chance.hazard(part.plan.seed, node.name, incarnation))
 
     def strike() -> None:
         struck = hazard.strike()

@@ -16,6 +16,11 @@ class Hands:
     data: Dataset
     parts: Parts
 
+    @property
+    def examples(self) -> dict[str, int]:
+        """Return the number of training examples of each device."""
+        return {device: len(indices) for device, indices in self.parts.items()}
+
 
 def deal(scenario: Scenario) -> Hands:
     """Split the scenario's data; writes nothing. A DataError if it is missing or damaged, a

@@ -8,7 +8,8 @@ import numpy as np
 from emulator.codecs import EncoderContext, TopK
 from emulator.core.messages import Hello, Pull, Update
 from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer, Stop
+from emulator.core.plan import Stop
+from emulator.core.server import ParameterServer
 from emulator.layout import Layout
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter

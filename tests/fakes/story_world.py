@@ -17,7 +17,8 @@ from emulator.chance import stream
 from emulator.codecs import AnyCodec, Dense, EncoderContext, encoder
 from emulator.core.messages import Message, ModelReply, Update
 from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer, Stop
+from emulator.core.plan import Stop
+from emulator.core.server import ParameterServer
 from emulator.core.worker import Await, Compute, Computed, NodeCoroutine, Tell, worker
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable

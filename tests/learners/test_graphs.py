@@ -159,7 +159,8 @@ def test_a_device_learns_and_is_evaluated(tmp_path: Path) -> None:
     images = np.zeros((330, 8, 8), np.uint8)
     images[np.arange(330), labels % 8, labels // 8] = 16  # a lit pixel for each class
     shard.write(tmp_path, Examples(images, labels, 16))
-    learner = DeviceLearner(exported(model.name), tmp_path, batch_size=32, stream="7/a/batches/0")
+    batches = Batches(shard.read(tmp_path), 32, "7/a/batches/0")
+    learner = DeviceLearner(exported(model.name), batches)
     evaluator = DeviceEvaluator(exported(model.name), tmp_path)
     theta = model.initial(0)
     before = evaluator.evaluate(theta)
@@ -185,7 +186,7 @@ def test_a_device_is_prepared_and_its_first_batch_is_still_the_first(
         return run(session, *values)
 
     with patch.object(TFSession, "run", seen):
-        learner = DeviceLearner(exported(model.name), tmp_path, batch_size=size, stream="a")
+        learner = DeviceLearner(exported(model.name), Batches(shard.read(tmp_path), size, "a"))
     assert shapes == [[(model.layout.size,), (prepared, 64), (prepared,)]]
     theta, bare = model.initial(0), GraphLearner(exported(model.name))
     for batch in islice(Batches(examples, size, "a"), 5):
@@ -264,8 +265,11 @@ DEVICE = """
 import sys, msgspec, numpy as np, zmq
 from pathlib import Path
 from emulator.learners.device import DeviceLearner
+from emulator.datasets import shard
+from emulator.learners.batches import Batches
 theta = np.load(sys.argv[3])
-learner = DeviceLearner(Path(sys.argv[1]), Path(sys.argv[2]), batch_size=10, stream="any")
+batches = Batches(shard.read(Path(sys.argv[2])), 10, "any")
+learner = DeviceLearner(Path(sys.argv[1]), batches)
 for _ in range(int(sys.argv[4])):
     gradient, loss = learner.gradient(theta)
 assert np.isfinite(gradient).all() and "tensorflow" not in sys.modules

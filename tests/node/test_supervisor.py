@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from emulator.core.heartbeat import Heartbeat
+from emulator.core.plan import Plan, WorkerPlan
 from emulator.node import config
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.shaping.command import Command
@@ -55,10 +56,9 @@ NETWORK = Network(
     shape=[Command.of("shape")], sever=[Command.of("sever")], mend=[Command.of("mend")]
 )
 BEAT = Heartbeat()
-WORKER = WorkerRole(
-    ServerAddress("tcp://x:1", Token("far", "secret"), BEAT, 30.0), 10, {"kind": "dense"}, False, 1
-)
-SERVER = ServerRole(Guests({}), BEAT, "m", 0.1, {}, {}, {}, [], "", {})
+PLAN = Plan(WorkerPlan(1, 10, {"kind": "dense"}), "m", 0.1, workers=("far",))
+WORKER = WorkerRole(ServerAddress("tcp://x:1", Token("far", "secret"), BEAT, 30.0), PLAN.worker)
+SERVER = ServerRole(Guests({}), BEAT, PLAN)
 
 
 class Container:
@@ -66,7 +66,7 @@ class Container:
 
     def __init__(self, folder: Path, part: str, role: Any, network: Network) -> None:
         self.folder = folder
-        config.write(NodeConfig("far", 1, 9, role, network), folder / "node.json")
+        config.write(NodeConfig("far", 9, role, network), folder / "node.json")
         (folder / "part.py").write_text(part)
         for way in ("rx", "tx"):
             (folder / "eth0").mkdir(exist_ok=True)

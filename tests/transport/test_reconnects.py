@@ -17,7 +17,8 @@ from emulator.codecs import EncoderContext, TopK, encoder
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, ModelReply, Pull
 from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer, Stop
+from emulator.core.plan import Stop
+from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter

@@ -15,7 +15,8 @@ from emulator.core.evaluator import evaluator
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Begin, Hello, ModelReply
 from emulator.core.parameters import Parameters
-from emulator.core.server import ParameterServer, Stop
+from emulator.core.plan import Stop
+from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter

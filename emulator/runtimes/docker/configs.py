@@ -4,8 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ... import plugins
 from ...core.heartbeat import Heartbeat
+from ...core.plan import Plan
 from ...node.config import (
     PORT,
     Delay,
@@ -30,14 +30,13 @@ class Orders:
     """Everything that decides what the containers of one run are told."""
 
     scenario: Scenario
+    plan: Plan
     parameters: int
     """Of the model."""
     guests: AllowList
     secrets: Mapping[str, Secret]
     backend: Backend
     user: int
-    examples: Mapping[str, int]
-    """How many each device learns from."""
 
     @property
     def model_bytes(self) -> int:
@@ -47,53 +46,27 @@ class Orders:
 
     def server(self, gathering: float | None = None) -> NodeConfig:
         """`gathering`: seconds that the server waits for all hellos where nobody conducts it."""
-        scenario = self.scenario
-        training, stop = scenario.training, scenario.stop
         part = ServerRole(
             guests=self.guests,
             heartbeat=self.heartbeat(),
-            model=training.model,
-            learning_rate=training.learning_rate,
-            codec=plugins.plain(training.codec),
-            modulation=plugins.plain(training.modulation),
-            synchronization=plugins.plain(training.synchronization),
-            examples=dict(self.examples),
-            optimizer=plugins.plain(training.optimizer),
-            pull=plugins.plain(training.pull),
-            workers=[device.name for device in scenario.nodes],
-            evaluator=EVALUATOR,
-            every=scenario.evaluate.every,
-            stop={
-                "updates": stop.updates,
-                "accuracy": None if stop.accuracy is None else float(stop.accuracy),
-                "time": None if stop.time is None else float(stop.time),
-            },
-            checkpoint=float(scenario.server.checkpoint.every)
-            if scenario.server.checkpoint
-            else None,
+            plan=self.plan,
             holds=self._holds(),
             gathering=gathering,
         )
-        beyond = [device.link.down for device in scenario.nodes]
-        return self._node(SERVER, part, scenario.server.link, beyond)
+        beyond = [device.link.down for device in self.scenario.nodes]
+        return self._node(SERVER, part, self.scenario.server.link, beyond)
 
     def device(self, device: Device, address: str) -> NodeConfig:
-        training = self.scenario.training
         part = WorkerRole(
             connection=self._connection(device.name, address, device.link),
-            batch_size=training.batch_size,
-            codec=plugins.plain(training.codec),
-            error_feedback=training.error_feedback,
-            workers=len(self.scenario.nodes),
-            local=training.local,
-            pull=plugins.plain(training.pull),
+            plan=self.plan.worker,
             hazards=list(device.hazards),
         )
         return self._node(device.name, part, device.link, [self.scenario.server.link.down])
 
     def evaluator(self, address: str) -> NodeConfig:
         connection = self._connection(EVALUATOR, address, Link())
-        return self._node(EVALUATOR, EvaluatorRole(connection), Link())
+        return self._node(EVALUATOR, EvaluatorRole(connection, self.plan.worker.seed), Link())
 
     def _node(
         self,
@@ -108,7 +81,7 @@ class Orders:
             sever=access.sever(link, self.backend) if cuts else [],
             mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
         )
-        return NodeConfig(name, self.scenario.seed, self.user, part, network)
+        return NodeConfig(name, self.user, part, network)
 
     # -- times -----------------------------------------------------------------------------------
 

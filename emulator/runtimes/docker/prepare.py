@@ -12,6 +12,7 @@ from ...datasets import shard
 from ...node import config
 from ...runs.data_split import Hands
 from ...runs.folder import RunFolder
+from ...runs.planning import plan
 from ...scenario import Device, Scenario, demand
 from ...shaping.backend import Backend
 from ...transport.secrets import issue
@@ -103,8 +104,8 @@ def prepare(
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
-    examples = {name: len(indices) for name, indices in hands.parts.items()}
-    orders = Orders(scenario, model.layout.size, guests, secrets, backend, user, examples)
+    planned = plan(scenario, hands.examples)
+    orders = Orders(scenario, planned, model.layout.size, guests, secrets, backend, user)
     world = Prepared(scenario, folder, orders, image, graph)
     tell("shards")
     _write_shards(hands, folder.work / "shards")

@@ -9,8 +9,10 @@ from typing import Any
 from ... import models
 from ...calibration import calibrated
 from ...codecs.base import Codec
-from ...core.parameters import Parameters, State
-from ...core.server import ParameterServer, Stop
+from ...core import assembly
+from ...core.parameters import State
+from ...core.plan import Plan
+from ...core.server import GATHERING, ParameterServer
 from ...datasets import DATASETS
 from ...learners.export import exported
 from ...log.writing import RunLog, read
@@ -20,10 +22,10 @@ from ...node.checkpoint import Checkpoints, save
 from ...runs.conductor import RunView, run
 from ...runs.data_split import Hands
 from ...runs.folder import create
+from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
-from ...world.roles import EVALUATOR
 from .learning.gradient_handle import FleetLearning
 from .learning.prefetching import PredecodedCodec, PrefetchedTraining, tools
 from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
@@ -41,16 +43,18 @@ def play(
     What is missing is found before anything is made. `cores` threads find gradients (None: as many
     as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
     """
-    planned = tuple(timeline(scenario))
-    view.take_timeline(planned)
+    schedule = tuple(timeline(scenario))
+    view.take_timeline(schedule)
     if scenario.virtual.learner != "none":
         view.progress("data")
     hands = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
-    learning, codec, state = _learners(resolved, hands, view, cores)
-    session = Session(resolved, planned, create(scenario.name, runs), "virtual")
+    planned = plan(resolved, None if hands is None else hands.examples)
+    learning, codec, state = _learners(resolved, planned, hands, view, cores)
+    session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
-        world = _World(session, learning, codec, state, RunLog(sink, view.record), view)
+        log = RunLog(sink, view.record)
+        world = _World(session, planned, learning, codec, state, log, view)
         with session.playing():
             world.play()
         world.finish()
@@ -74,28 +78,22 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
 
 
 def _learners(
-    scenario: Scenario, hands: Hands | None, view: RunView, cores: int | None
+    scenario: Scenario, plan: Plan, hands: Hands | None, view: RunView, cores: int | None
 ) -> tuple[FleetLearning, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
-    model = models.find(training.model)
-    initial = model.initial(scenario.seed)
+    model = models.find(plan.model)
     if hands is None:
         codec = ExpectedSizeCodec(training.codec, model.layout)
         fleet = TrafficOnly(model.layout.size, codec.frames, _steps(scenario))
-        return fleet, codec, ConstantState(initial)
+        return fleet, codec, ConstantState(model.initial(scenario.seed))
     graph = None
     if learner == "tensorflow":
         view.progress("graphs")
         graph = exported(training.model)
     make = tools(learner, model.layout, graph)
     made = [make() for _ in range(cores or usable())]
-    state = Parameters(
-        initial,
-        training.learning_rate,
-        training.modulation.start(model.layout),
-        optimizer=training.optimizer,
-    )
-    return PrefetchedTraining(scenario, hands, made), PredecodedCodec(training.codec), state
+    training_fleet = PrefetchedTraining(plan.worker, model.layout, hands, made)
+    return training_fleet, PredecodedCodec(training.codec), assembly.parameters(plan)
 
 
 def _steps(scenario: Scenario) -> int:
@@ -123,13 +121,14 @@ class _World:
     def __init__(
         self,
         session: Session,
+        plan: Plan,
         learning: FleetLearning,
         codec: Codec,
         state: State,
         log: RunLog,
         view: RunView,
     ) -> None:
-        self._session, self._log, self._view = session, log, view
+        self._session, self._plan, self._log, self._view = session, plan, log, view
         self._scenario, self._folder = session.scenario, session.folder
         self._learning, self._codec, self._state = learning, codec, state
         self._layout = models.find(session.scenario.training.model).layout
@@ -157,34 +156,13 @@ class _World:
             run(self._scenario, self._session.timeline, self._runtime)
 
     def _server(self) -> ParameterServer:
-        scenario, stop = self._scenario, self._scenario.stop
-        workers = frozenset(device.name for device in scenario.nodes)
-        return ParameterServer(
-            self._state,
-            layout=self._layout,
-            codec=self._codec,
-            synchronizer=scenario.training.synchronization.start(
-                workers, scenario.seed, self._learning.examples
-            ),
-            workers=workers,
-            evaluator=EVALUATOR if self._learning.scores else None,
-            every=scenario.evaluate.every,
-            stop=Stop(
-                stop.updates,
-                None if stop.accuracy is None else float(stop.accuracy),
-                None if stop.time is None else float(stop.time),
-            ),
-            log=self._log,
-            now=0.0,
-            encrypted=scenario.server.encrypt,
-            pulls=scenario.training.pull.start(self._layout),
+        return assembly.server(
+            self._plan, self._state, self._log, now=0.0, gathering=GATHERING, codec=self._codec
         )
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
-        checkpoint, model = self._scenario.server.checkpoint, self._folder.path / "model.npz"
-        if checkpoint is None or not self._learning.scores:
-            return ()
-        return (Checkpoints(server, float(checkpoint.every), model, self._log),)
+        every, model = self._plan.checkpoint, self._folder.path / "model.npz"
+        return () if every is None else (Checkpoints(server, every, model, self._log),)
 
     def finish(self) -> None:
         """Write the log's last record and the model, however the run ended."""

@@ -10,6 +10,7 @@ import yaml
 
 from emulator.node import config
 from emulator.node.config import NodeConfig, WorkerRole
+from emulator.runs import planning
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.configs import Orders
 from emulator.runtimes.docker.labels import labels
@@ -46,12 +47,31 @@ def orders(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) ->
     tokens = {name: f"secret of {name}" for name in names}
     secrets = {name: Token(name, token) for name, token in tokens.items()}
     examples = {"near": 700, "far": 300}
-    return Orders(loads(text), parameters, Guests(tokens), secrets, backend, 65534, examples)
+    scenario = loads(text)
+    plan = planning.plan(scenario, examples)
+    return Orders(scenario, plan, parameters, Guests(tokens), secrets, backend, 65534)
 
 
 def plain(node: NodeConfig) -> Any:
     """The part as JSON holds it."""
     return msgspec.to_builtins(node)["part"]
+
+
+WORKER_PLAN = {
+    "seed": 7,
+    "batch_size": 20,
+    "codec": {
+        "kind": "topk",
+        "keep": 0.01,
+        "indices": "gap",
+        "scope": "variable",
+        "values": "f32",
+    },
+    "error_feedback": False,
+    "fleet": 2,
+    "local": {"rate": 0.1, "steps": 1, "epochs": 0},
+    "pull": {"kind": "dense", "values": "f32"},
+}
 
 
 # -- orders ----------------------------------------------------------------------------------------
@@ -69,25 +89,21 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             },
         },
         "heartbeat": {"interval": 2.0, "timeout": 10.0},
-        "model": "digits-mlp",
-        "learning_rate": 0.1,
-        "optimizer": {"kind": "sgd"},
-        "examples": {"near": 700, "far": 300},
-        "codec": {
-            "kind": "topk",
-            "keep": 0.01,
-            "indices": "gap",
-            "scope": "variable",
-            "values": "f32",
+        "plan": {
+            "worker": WORKER_PLAN,
+            "model": "digits-mlp",
+            "learning_rate": 0.1,
+            "optimizer": {"kind": "sgd"},
+            "examples": {"near": 700, "far": 300},
+            "modulation": {"kind": "per-parameter"},
+            "synchronization": {"kind": "asynchronous"},
+            "workers": ("near", "far"),
+            "evaluator": "evaluator",
+            "every": 50,
+            "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
+            "checkpoint": 30.0,
+            "encrypted": False,
         },
-        "pull": {"kind": "dense", "values": "f32"},
-        "modulation": {"kind": "per-parameter"},
-        "synchronization": {"kind": "asynchronous"},
-        "workers": ["near", "far"],
-        "evaluator": "evaluator",
-        "every": 50,
-        "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
-        "checkpoint": 30.0,
         "gathering": None,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0},
@@ -111,18 +127,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "patience": 30.0,
             "hold": {"delay": 0.025, "jitter": 0.0},
         },
-        "batch_size": 20,
-        "codec": {
-            "kind": "topk",
-            "keep": 0.01,
-            "indices": "gap",
-            "scope": "variable",
-            "values": "f32",
-        },
-        "pull": {"kind": "dense", "values": "f32"},
-        "error_feedback": False,
-        "local": {"rate": 0.1, "steps": 1, "epochs": 0},
-        "workers": 2,
+        "plan": WORKER_PLAN,
         "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
     }
 
@@ -148,7 +153,7 @@ def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
         assert node.network.shape == access.shape(link, backend)
         assert node.network.sever == access.sever(link, backend)
         assert node.network.mend == access.mend(link, backend)
-        assert (node.seed, node.user) == (7, 65534)
+        assert node.user == 65534
 
 
 def test_what_is_sent_fits_the_links_that_it_passes() -> None:

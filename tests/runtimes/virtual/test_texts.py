@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from emulator.core.plan import WorkerPlan
 from emulator.datasets import SENTENCES, Dataset, shard
 from emulator.datasets.examples import Examples
 from emulator.datasets.formats import TEXTS, read_texts
 from emulator.datasets.grammar import Grammar
+from emulator.layout import Layout
 from emulator.learners import device
 from emulator.runs import data_split
 from emulator.runs.data_split import Hands
@@ -69,7 +71,9 @@ def test_accuracy_is_a_share_of_characters(
     shard.write(tmp_path, sentences.test)
     evaluator = device.DeviceEvaluator(tmp_path, tmp_path)
     assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
-    training = PrefetchedTraining(loads(SCENARIO), Hands(sentences, {}), [Tool(Spaces(), Spaces())])
+    worker = WorkerPlan(seed=0, batch_size=1, codec={"kind": "dense"})
+    tools = [Tool(Spaces(), Spaces())]
+    training = PrefetchedTraining(worker, Layout(()), Hands(sentences, {}), tools)
     assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     training.close()
 

@@ -1,6 +1,5 @@
 """Handles on gradients that background threads compute while virtual time goes on."""
 
-from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from ....vectors import Frames, Vector
@@ -62,10 +61,6 @@ class FleetLearning(Protocol):
 
     scores: bool
     """Whether there is a model to evaluate."""
-
-    @property
-    def examples(self) -> Mapping[str, int]:
-        """Number of training examples of each device; empty if the fleet does not train."""
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
         """Return the learner of one incarnation of `device`."""

@@ -14,21 +14,21 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .... import chance, codecs, models
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.feedback import StatelessEncoder
+from ....core.assembly import WorkerAssembly
+from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
 from ....learners.batches import Batches
 from ....learners.device import CHUNK
 from ....learners.graph import GraphEvaluator, GraphLearner
-from ....learners.local_steps import descend, draw, per_epoch
+from ....learners.local_steps import descend, draw
 from ....learners.local_training import LocalTraining
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
 from ....runs.data_split import Hands
-from ....scenario import Scenario
 from ....vectors import Frames, Gradient, NotFinite, Vector
 from .gradient_handle import GradientHandle, VirtualLearner
 from .job_pool import Job, Pool
@@ -88,28 +88,20 @@ class PrefetchedTraining:
 
     scores = True
 
-    def __init__(self, scenario: Scenario, hands: Hands, working: Sequence[Tool]) -> None:
-        """`working`: what each core works with, at least one."""
-        self._scenario, self._hands = scenario, hands
-        self._layout = models.find(scenario.training.model).layout
-        self.examples = {device: len(part) for device, part in hands.parts.items()}
+    def __init__(
+        self, plan: WorkerPlan, layout: Layout, hands: Hands, working: Sequence[Tool]
+    ) -> None:
+        """`layout` is the model's; `working` holds at least one tool, each for one thread."""
+        self._hands, self._layout, self._local = hands, layout, plan.local
+        self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(working)
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        training = self._scenario.training
         part = Subset(self._hands.data.train, self._hands.parts[device])
-        order = chance.batches(self._scenario.seed, device, incarnation)
-        batches = Batches(part, training.batch_size, order)
-        place = codecs.EncoderContext(
-            self._layout,
-            chance.stream(chance.codec(self._scenario.seed, device, incarnation)),
-            len(self._scenario.nodes),
-            per_epoch(batches, training.local),
-        )
-        encoder = codecs.encoder(training.codec, place, training.error_feedback)
-        return _Prefetcher(
-            self._pool, part, batches, encoder, training.codec, self._layout, training.local
-        )
+        batches = self._assembly.batches(device, incarnation, part)
+        encoder = self._assembly.encoder(device, incarnation, batches)
+        codec, layout = self._assembly.codec, self._layout
+        return _Prefetcher(self._pool, part, batches, encoder, codec, layout, self._local)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._hands.data.test

@@ -3,8 +3,7 @@
 For fleets too large to train: what matters there is who waits for whom and how many bytes pass.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -78,7 +77,6 @@ class TrafficOnly:
     """A FleetLearning that computes no gradient: every device sends the same frames."""
 
     scores = False
-    examples: Mapping[str, int] = MappingProxyType({})
 
     def __init__(self, size: int, frames: Frames, steps: int = 1) -> None:
         """Push `frames` after `steps` mini-batches; the model has `size` parameters."""

@@ -1,0 +1,94 @@
+"""Makes the server and the workers' parts from the plan of a run, for every runtime.
+
+Random streams have the names that `emulator/chance.py` gives them.
+"""
+
+from .. import chance, codecs, models, modulation, optimizers, pulls, synchronization
+from ..codecs.base import Codec, Encoder, EncoderContext
+from ..datasets.examples import Examples, Subset
+from ..layout import Layout
+from ..learners.batches import Batches
+from ..learners.local_steps import per_epoch
+from ..log.writing import RunLog
+from ..pulls import HeldModel
+from .parameters import Parameters, State
+from .plan import Plan, WorkerPlan
+from .server import ParameterServer
+
+
+def parameters(plan: Plan) -> Parameters:
+    """Make the model at its initial weights, with the plan's modulation and optimizer."""
+    model = models.find(plan.model)
+    modulator = modulation.make(plan.modulation).start(model.layout)
+    optimizer = optimizers.make(plan.optimizer)
+    initial = model.initial(plan.worker.seed)
+    return Parameters(initial, plan.learning_rate, modulator, optimizer=optimizer)
+
+
+def server(
+    plan: Plan,
+    state: State,
+    log: RunLog,
+    *,
+    now: float,
+    gathering: float | None,
+    codec: Codec | None = None,
+) -> ParameterServer:
+    """Make the parameter server that holds `state` and writes to `log`.
+
+    `now` is the reading of the driver's clock. The members have `gathering` seconds to say hello;
+    None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
+    runtime decodes updates in another way.
+    """
+    layout = models.find(plan.model).layout
+    policy = synchronization.make(plan.synchronization)
+    return ParameterServer(
+        state,
+        layout=layout,
+        codec=codec or codecs.make(plan.worker.codec),
+        synchronizer=policy.start(frozenset(plan.workers), plan.worker.seed, plan.examples),
+        workers=plan.workers,
+        evaluator=plan.evaluator,
+        every=plan.every,
+        stop=plan.stop,
+        log=log,
+        now=now,
+        encrypted=plan.encrypted,
+        pulls=pulls.make(plan.worker.pull).start(layout),
+        gathering=gathering,
+    )
+
+
+class WorkerAssembly:
+    """Makes the parts of workers. A crash ends them; the next `incarnation` gets new parts."""
+
+    def __init__(self, plan: WorkerPlan, layout: Layout) -> None:
+        """`layout` is the model's."""
+        self._plan, self._layout = plan, layout
+        self.codec = codecs.make(plan.codec)
+        self._pull = pulls.make(plan.pull)
+
+    def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
+        """Make the endless mini-batches of `device` from its `examples`."""
+        order = chance.batches(self._plan.seed, device, incarnation)
+        return Batches(examples, self._plan.batch_size, order)
+
+    def encoder(self, device: str, incarnation: int, batches: Batches) -> Encoder:
+        """Make the encoder of `device`, which trains on `batches`.
+
+        It has error feedback if the plan asks for that.
+        """
+        plan = self._plan
+        rng = chance.stream(chance.codec(plan.seed, device, incarnation))
+        epoch = per_epoch(batches, plan.local)
+        context = EncoderContext(self._layout, rng, plan.fleet, epoch)
+        return codecs.encoder(self.codec, context, plan.error_feedback)
+
+    def held_model(self) -> HeldModel | None:
+        """Make the copy of the model that a worker keeps and that patches refer to.
+
+        Return None if every pull brings the whole model as float32.
+        """
+        if self._pull == pulls.WholeModel():
+            return None
+        return HeldModel(self._pull.values, self._layout)

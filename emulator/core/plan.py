@@ -1,0 +1,63 @@
+"""The plan of a run: plain data, in base units, that decides how its server and workers are made.
+
+`core/assembly.py` makes them, alike in containers and in virtual time. A container reads its part
+of the plan from a JSON file, without pydantic or NumPy; a plugin is described as `plugins.plain`
+describes it.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from ..learners.local_training import LocalTraining
+
+Plain = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """The stop condition: a run is over once the first of these holds; None never holds."""
+
+    updates: int | None = None
+    accuracy: float | None = None
+    """Share of the test set, from 0 to 1."""
+    time: float | None = None
+    """Seconds from the run's zero."""
+
+
+class WorkerPlan(msgspec.Struct, frozen=True):
+    """The part of a plan that every worker is made from, and that no worker needs a name for."""
+
+    seed: int
+    batch_size: int
+    codec: Plain
+    error_feedback: bool = False
+    fleet: int = 1
+    """Number of devices in the run."""
+    local: LocalTraining = LocalTraining(rate=1.0)
+    """Training on the device between a model and its update."""
+    pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """The whole plan, from which the server is made."""
+
+    worker: WorkerPlan
+    model: str
+    learning_rate: float
+    workers: tuple[str, ...]
+    modulation: Plain = msgspec.field(default_factory=lambda: {"kind": "constant"})
+    synchronization: Plain = msgspec.field(default_factory=lambda: {"kind": "asynchronous"})
+    optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
+    evaluator: str | None = None
+    """Name of the node that measures the model on the test set; None: the run has no such node."""
+    every: int = 1
+    """Updates between two versions that the evaluator measures."""
+    stop: Stop = Stop()
+    examples: dict[str, int] = {}
+    """Number of training examples of each worker; empty if nothing is trained."""
+    checkpoint: float | None = None
+    """Seconds between two checkpoints of the model; None: no checkpoint is written."""
+    encrypted: bool = False
+    """Whether messages travel encrypted, which makes them larger."""

@@ -1,0 +1,46 @@
+"""Translates a scenario into the plan of a run, from which the core makes server and workers."""
+
+from collections.abc import Mapping
+
+from .. import plugins
+from ..core.plan import Plan, Stop, WorkerPlan
+from ..scenario import Scenario
+from ..world.roles import EVALUATOR
+
+
+def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
+    """Return the plan of a run of `scenario`.
+
+    `examples`: number of training examples of each device; None: nothing is trained, so the run
+    has neither an evaluator nor checkpoints.
+    """
+    training, stop = scenario.training, scenario.stop
+    checkpoint = scenario.server.checkpoint if examples is not None else None
+    worker = WorkerPlan(
+        seed=scenario.seed,
+        batch_size=training.batch_size,
+        codec=plugins.plain(training.codec),
+        error_feedback=training.error_feedback,
+        fleet=len(scenario.nodes),
+        local=training.local,
+        pull=plugins.plain(training.pull),
+    )
+    return Plan(
+        worker=worker,
+        model=training.model,
+        learning_rate=training.learning_rate,
+        workers=tuple(device.name for device in scenario.nodes),
+        modulation=plugins.plain(training.modulation),
+        synchronization=plugins.plain(training.synchronization),
+        optimizer=plugins.plain(training.optimizer),
+        evaluator=None if examples is None else EVALUATOR,
+        every=scenario.evaluate.every,
+        stop=Stop(
+            updates=stop.updates,
+            accuracy=None if stop.accuracy is None else float(stop.accuracy),
+            time=None if stop.time is None else float(stop.time),
+        ),
+        examples=dict(examples or {}),
+        checkpoint=None if checkpoint is None else float(checkpoint.every),
+        encrypted=scenario.server.encrypt,
+    )
