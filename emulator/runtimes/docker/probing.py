@@ -13,7 +13,7 @@ from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
-from ...world.verbs import Verb, row
+from ...world.verbs import row
 from .cleanup import sweep
 from .client import finished, refusals
 from .labels import LOCK, ROLE, RUN
@@ -67,21 +67,18 @@ def backend_for(
     """
     links = [scenario.server.link, *(device.link for device in scenario.nodes)]
     features = probe(client, image)
-    return choose(features, links, _cuts(verbs_of(timeline, scenario.nodes), features))
+    return choose(features, links, cuts_needed(timeline, scenario.nodes, features))
 
 
-def verbs_of(planned: Iterable[Timed], devices: Iterable[Device]) -> set[Verb]:
-    """Return the verbs that the timeline `planned` has, or that `devices` may draw by iteration."""
+def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: Features) -> bool:
+    """Return whether the backend must be able to cut links, by the faults of a scenario.
+
+    The faults are those of `timeline` and those that `devices` draw by iteration. A crash is the
+    truer for a cut before it, but can do without where the kernel has no nftables.
+    """
     kinds = {hazard["kind"] for device in devices for hazard in device.hazards}
     drawn = {FAULTS[kind]().begin("").verb for kind in kinds}
-    return {row(name) for name in drawn | {timed.action.verb for timed in planned}}
-
-
-def _cuts(verbs: set[Verb], features: Features) -> bool:
-    """Return whether the backend must be able to cut links.
-
-    A crash is the truer for a cut before it, but can do without where the kernel has no nftables.
-    """
+    verbs = {row(name) for name in drawn | {timed.action.verb for timed in timeline}}
     crashes = any(verb.ends_process for verb in verbs)
     return any(verb.severs for verb in verbs) or (crashes and features.nftables)
 

@@ -1,0 +1,88 @@
+"""The table of verbs: every runtime and every fault keeps to it, and no list repeats it."""
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from emulator.faults import FAULTS
+from emulator.node.supervisor import Supervisor
+from emulator.runtimes.virtual.device_faults import DevicePowers
+from emulator.world import verbs
+from emulator.world.verbs import VERBS, Action, FaultCounts, Powers, row
+
+ROOT = Path(__file__).parents[2]
+NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
+WORDS = NAMES | set(verbs.RECORDS)
+
+
+def test_powers_have_a_method_for_each_verb_and_for_nothing_else() -> None:
+    methods = {name for name in vars(Powers) if not name.startswith("_")}
+    assert methods == NAMES == set(verbs.ORDER)
+    assert len(NAMES) == 2 * len(VERBS)
+
+
+@pytest.mark.parametrize("runtime", [Supervisor, DevicePowers])
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_each_runtime_has_every_verb(runtime: type, name: str) -> None:
+    method = getattr(runtime, name, None)
+    assert method is not None, f"{runtime.__name__} has no method {name!r}"
+    assert list(inspect.signature(method).parameters) == ["self"]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_each_fault_ends_with_the_verb_that_undoes_its_beginning(kind: str) -> None:
+    begin, end = FAULTS[kind]().begin("a"), FAULTS[kind]().end("a")
+    assert (begin.node, end.node, begin.fault, end.fault) == ("a", "a", kind, kind)
+    assert begin.begins and not end.begins
+    assert row(begin.verb).undone_by == end.verb
+
+
+def test_nothing_but_a_verb_is_done() -> None:
+    with pytest.raises(ValueError, match="verb 'explode' is not kill or start or sever"):
+        Action("explode", "a", "crash")
+    with pytest.raises(ValueError, match="verb '__init__'"):
+        verbs.perform(Supervisor, "__init__")  # type: ignore[arg-type]
+
+
+def test_faults_of_one_verb_that_overlap_are_one() -> None:
+    for verb in VERBS:
+        counts = FaultCounts()
+        asked = [verb.undone_by, verb.name, verb.name, verb.undone_by, verb.undone_by]
+        assert [counts.changes(name) for name in asked] == [False, True, False, False, True]
+        counts.changes(verb.name)
+        assert [each.name for each in VERBS if counts.holds(each.name)] == [verb.name]
+        assert counts.silenced == verb.silences
+
+
+def test_no_module_but_the_table_lists_verbs() -> None:
+    """A list that leaves a verb out is a mistake that only a reader of all lists could find."""
+    lists = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {', '.join(sorted(named))}"
+        for part in ("emulator", "analysis")
+        for path in sorted((ROOT / part).rglob("*.py"))
+        if path != Path(verbs.__file__)
+        for node, named in _listed(ast.parse(path.read_text()))
+        if len(named) > 1
+    ]
+    assert lists == []
+
+
+def _listed(module: ast.Module) -> Iterator[tuple[ast.expr | ast.pattern, set[str]]]:
+    """Yield each collection and each pattern of alternatives, with the verbs among its strings."""
+    for node in ast.walk(module):
+        match node:
+            case ast.Tuple(elts=parts) | ast.List(elts=parts) | ast.Set(elts=parts):
+                yield node, _words(parts)
+            case ast.Dict(keys=keys, values=values):
+                yield node, _words([key for key in keys if key]) | _words(values)
+            case ast.MatchOr(patterns=patterns):
+                values = [part.value for part in patterns if isinstance(part, ast.MatchValue)]
+                yield node, _words(values)
+
+
+def _words(parts: list[ast.expr]) -> set[str]:
+    strings = {part.value for part in parts if isinstance(part, ast.Constant)}
+    return {word for word in strings if isinstance(word, str)} & WORDS
