@@ -7,8 +7,8 @@ from random import Random
 from typing import TypeAlias
 
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import Law, LinkGroup
-from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.link_group import LinkConstants, LinkGroup
+from emulator.runtimes.virtual.links.network import link_constants
 from emulator.shaping.tc import ETHERNET
 from emulator.world.link import Link
 from tests.netem.lab import Way
@@ -59,7 +59,9 @@ def modelled(
     of any clock.
     """
     heap, received = Heap(), list[float]()
-    lines = LinkGroup(heap, _generous(law(link, Link(), way, tcp=True), spared), 1, _no_dice)
+    lines = LinkGroup(
+        heap, _generous(link_constants(link, Link(), way, tcp=True), spared), 1, _no_dice
+    )
     for at in sent:
         heap.at(at, lines.send, 0, size, lambda: received.append(heap.now))
     if cut:
@@ -71,14 +73,14 @@ def modelled(
 
 def resumed(link: Link, way: Way, sent: float, cut: Cut) -> float:
     """When the first segment of a message arrives that is sent into a cut or is cut off."""
-    constants = law(link, Link(), way, tcp=True)
+    constants = link_constants(link, Link(), way, tcp=True)
     assert constants.tcp is not None
     began, mended = cut
     at = constants.tcp.resumed(max(began, sent), mended)
     return at + constants.delay + 8 * ETHERNET / constants.rate
 
 
-def _generous(of: Law, spared: float) -> Law:
+def _generous(of: LinkConstants, spared: float) -> LinkConstants:
     assert of.tcp is not None
     return replace(of, tcp=replace(of.tcp, bucket=of.tcp.bucket + 8 * spared))
 

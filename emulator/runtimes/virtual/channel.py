@@ -1,18 +1,47 @@
-"""The network between each device and the server in virtual time, as faults act on it."""
+"""The one way between the nodes and the server in virtual time: links, cuts and reconnects."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 
+from ...core import wire
+from ...core.messages import Pull, Request
 from .clock.heap import Heap
-from .device.virtual_device import VirtualDevice
+from .device.virtual_device import Incoming, VirtualDevice
 
 
 class Channel:
-    """Cuts devices off and reconnects them; knows which connections have timed out."""
+    """Carries messages over each node's links, and knows which connections have timed out."""
 
-    def __init__(self, clock: Heap, timeout: float) -> None:
-        """Give a device's connection up once it has been cut off for `timeout` seconds."""
+    def __init__(self, clock: Heap, timeout: float, *, encrypted: bool, patches: bool) -> None:
+        """Give a connection up once its device has been cut off for `timeout` seconds.
+
+        `encrypted` messages are longer on the wire. With `patches` each pull names the version of
+        the model that the device holds, so that the server can answer with a patch.
+        """
         self._clock, self._timeout = clock, timeout
+        self._encrypted, self._patches = encrypted, patches
+        self._serve: Callable[[Request], None] = _unconnected
         self._severed: dict[str, float] = {}  # device: the moment since which it is cut off
+
+    def connect(self, serve: Callable[[Request], None]) -> None:
+        """Call `serve` with each request that arrives at the server."""
+        self._serve = serve
+
+    def request(self, device: VirtualDevice, message: Request) -> None:
+        """Send `message` from `device` to the server."""
+        if self._patches and isinstance(message, Pull):
+            message = replace(message, held=device.held)
+        size = wire.size(message, encrypted=self._encrypted)
+        device.links.up.send(device.number, size, self._serve, message)
+
+    def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
+        """Send `message` of `size` bytes from the server to that incarnation of `device`.
+
+        A connection does not outlive its incarnation: nothing is sent if that has ended.
+        """
+        if incarnation == device.incarnation:
+            device.links.down.send(device.number, size, device.hear, incarnation, message, size)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
         """Return whether `device` has been cut off so long that its connection is given up."""
@@ -31,10 +60,15 @@ class Channel:
         del self._severed[device.name]
         if not gave_up:
             device.links.mend(device.number)
-        elif not device.links.reconnect(device.number):  # else its last question is yet to leave
+        elif not device.links.reconnect(device.number):
+            # the device's last question left before the cut, and its answer is lost
             device.renew()
 
     def close(self, device: VirtualDevice) -> None:
         """Drop the connection and all that has not left, as when the device loses power."""
         device.links.drop(device.number)
         self._severed.pop(device.name, None)
+
+
+def _unconnected(message: Request) -> None:
+    raise RuntimeError("the channel is not connected to a server")

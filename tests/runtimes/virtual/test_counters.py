@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from analysis import read, traffic
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
-from emulator.runtimes.virtual.links.network import law
-from emulator.runtimes.virtual.links.server_link import Access
+from emulator.runtimes.virtual.links.network import link_constants
+from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.tcp import ACK
 from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
 from emulator.units import Rate, Seconds
@@ -102,9 +102,9 @@ def test_a_counter_never_falls_and_ends_at_what_was_delivered(
     side: Side, server: float | None, tcp: bool, events: list[tuple[float, str, int]]
 ) -> None:
     heap = Heap()
-    access = None if server is None else Access(heap, server)
+    access = None if server is None else ServerLink(heap, server)
     beyond = Link(down=Side() if server is None else Side(Rate(server)))
-    constants = law(Link(up=side, down=Side(delay=side.delay)), beyond, "up", tcp)
+    constants = link_constants(Link(up=side, down=Side(delay=side.delay)), beyond, "up", tcp)
     line = Line(heap, LinkGroup(heap, constants, 1, lambda who: Random(who), access))
     at = 0.0
     for gap, what, size in [*events, (1.0, "mend", 0)]:
@@ -121,7 +121,9 @@ def test_a_counter_never_falls_and_ends_at_what_was_delivered(
 
 def test_a_message_that_was_sent_into_a_cut_and_dropped_has_carried_nothing() -> None:
     heap, link = Heap(), Link(up=Side(Rate(9e6)), down=Side(delay=Seconds(0.1)))
-    lines = LinkGroup(heap, law(link, Link(), "up", tcp=True), 1, lambda who: Random(who))
+    lines = LinkGroup(
+        heap, link_constants(link, Link(), "up", tcp=True), 1, lambda who: Random(who)
+    )
     lines.cut(0)
     heap.at(5.0, lines.send, 0, 100_000, _ignore)  # the shaper's bucket is full
     heap.at(6.0, lines.drop, 0)
@@ -162,7 +164,7 @@ def listening() -> Iterator[Sent]:
     deploy, send = VirtualRuntime.deploy, LinkGroup.send
 
     def deployed(self: VirtualRuntime, *arguments: Any) -> None:
-        (both,) = self.ways
+        (both,) = self.links
         ways.update({both.up: "up", both.down: "down"})
         deploy(self, *arguments)
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.cubic import Regrowth, recover
 from emulator.runtimes.virtual.links.link_group import LinkGroup
-from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.tcp import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
 from emulator.world.link import FRAME, Link, Side
@@ -88,7 +88,9 @@ def test_what_a_cut_interrupts_takes_what_was_measured(
 
 
 def lines(heap: Heap, here: Link) -> LinkGroup:
-    return LinkGroup(heap, law(here, Link(), "down", tcp=True), 1, lambda who: Random(who))
+    return LinkGroup(
+        heap, link_constants(here, Link(), "down", tcp=True), 1, lambda who: Random(who)
+    )
 
 
 def noting(heap: Heap, arrived: list[float]) -> Callable[[], None]:
@@ -150,7 +152,7 @@ def test_less_to_send_never_waits_longer(
 def test_a_time_out_never_makes_a_connection_faster(
     size: float, rate: float, rtt: float, window: float
 ) -> None:
-    constants = law(link(1e6, rtt / 2), Link(), "up", tcp=True).tcp
+    constants = link_constants(link(1e6, rtt / 2), Link(), "up", tcp=True).tcp
     assert constants is not None
     assert recover(size, pace(rate), rtt, window)[0] >= constants.ramp(size, rate, RESTART)[0] * (
         1 - 1e-9

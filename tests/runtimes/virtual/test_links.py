@@ -9,16 +9,18 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import Law, LinkGroup
-from emulator.runtimes.virtual.links.network import law
-from emulator.runtimes.virtual.links.server_link import Access
+from emulator.runtimes.virtual.links.link_group import LinkConstants, LinkGroup
+from emulator.runtimes.virtual.links.network import link_constants
+from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import FRAME, Link, Side
 
 EXACT = 1e-9
 
 
-def lines(heap: Heap, law: Law, access: Access | None = None, devices: int = 1) -> LinkGroup:
+def lines(
+    heap: Heap, law: LinkConstants, access: ServerLink | None = None, devices: int = 1
+) -> LinkGroup:
     return LinkGroup(heap, law, devices, lambda who: Random(f"dice of {who}"), access)
 
 
@@ -39,7 +41,7 @@ def test_a_thousand_transfers_take_what_they_must() -> None:
         setup, delay = dice.uniform(0, 2), dice.uniform(0, 1)
         rate, size = 10 ** dice.uniform(3, 10), dice.randrange(1, 10**7)
         heap, arrived = Heap(), list[float]()
-        line = lines(heap, Law(rate, delay=delay, setup=setup))
+        line = lines(heap, LinkConstants(rate, delay=delay, setup=setup))
         line.send(0, size, noting(heap, arrived))
         play(heap)
         expected = setup + size * 8 * 1514 / 1448 / rate + delay
@@ -49,14 +51,14 @@ def test_a_thousand_transfers_take_what_they_must() -> None:
 
 def test_an_unshaped_line_takes_no_time() -> None:
     heap, arrived = Heap(), list[float]()
-    lines(heap, Law(math.inf)).send(0, 10**9, noting(heap, arrived))
+    lines(heap, LinkConstants(math.inf)).send(0, 10**9, noting(heap, arrived))
     play(heap)
     assert arrived == [0.0]
 
 
 def test_messages_queue_behind_each_other_and_overlap_only_in_flight() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME, delay=5.0, setup=0.25))
+    line = lines(heap, LinkConstants(8e6 * FRAME, delay=5.0, setup=0.25))
     for size in (1_000_000, 2_000_000, 500_000):
         line.send(0, size, noting(heap, arrived))
     play(heap)
@@ -65,7 +67,7 @@ def test_messages_queue_behind_each_other_and_overlap_only_in_flight() -> None:
 
 def test_devices_do_not_wait_for_each_other_on_lines_of_their_own() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME), devices=2)
+    line = lines(heap, LinkConstants(8e6 * FRAME), devices=2)
     line.send(0, 1_000_000, noting(heap, arrived))
     line.send(1, 1_000_000, noting(heap, arrived))
     play(heap)
@@ -75,7 +77,7 @@ def test_devices_do_not_wait_for_each_other_on_lines_of_their_own() -> None:
 @given(st.lists(st.integers(0, 10**5), min_size=2, max_size=30))
 def test_jitter_never_lets_a_message_overtake(sizes: list[int]) -> None:
     heap, order = Heap(), list[int]()
-    line = lines(heap, Law(1e8, delay=0.05, jitter=0.05))
+    line = lines(heap, LinkConstants(1e8, delay=0.05, jitter=0.05))
     for number, size in enumerate(sizes):
         line.send(0, size, order.append, number)
     play(heap)
@@ -84,7 +86,7 @@ def test_jitter_never_lets_a_message_overtake(sizes: list[int]) -> None:
 
 def test_jitter_is_normal_around_the_delay() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(math.inf, delay=0.1, jitter=0.01), devices=4000)
+    line = lines(heap, LinkConstants(math.inf, delay=0.1, jitter=0.01), devices=4000)
     for who in range(4000):
         line.send(who, 1, noting(heap, arrived))
     play(heap)
@@ -108,8 +110,8 @@ def test_a_cut_delays_by_exactly_its_overlap(
     """Down and up again at the running sums of `gaps`, on a line of 8 Mbit/s of payload."""
     heap, arrived = Heap(), list[float]()
     rate = 8e6 * FRAME
-    access = None if shared is None else Access(heap, shared * FRAME)
-    line = lines(heap, Law(rate, delay=0.5, setup=setup), access)
+    access = None if shared is None else ServerLink(heap, shared * FRAME)
+    line = lines(heap, LinkConstants(rate, delay=0.5, setup=setup), access)
     line.send(0, round(seconds * 1e6), noting(heap, arrived))
     at, down = 0.0, list[tuple[float, float]]()
     for number, gap in enumerate(gaps[: len(gaps) // 2 * 2]):
@@ -132,7 +134,7 @@ def test_a_cut_delays_by_exactly_its_overlap(
 
 def test_what_has_left_arrives_though_the_line_is_cut() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME, delay=2.0))
+    line = lines(heap, LinkConstants(8e6 * FRAME, delay=2.0))
     line.send(0, 1_000_000, noting(heap, arrived))
     heap.at(1.5, line.cut, 0)
     play(heap)
@@ -141,7 +143,7 @@ def test_what_has_left_arrives_though_the_line_is_cut() -> None:
 
 def test_a_message_told_in_a_cut_goes_when_it_is_over() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME))
+    line = lines(heap, LinkConstants(8e6 * FRAME))
     line.cut(0)
     line.send(0, 1_000_000, noting(heap, arrived))
     heap.at(4.0, line.mend, 0)
@@ -151,7 +153,7 @@ def test_a_message_told_in_a_cut_goes_when_it_is_over() -> None:
 
 def test_a_dead_devices_messages_are_dropped_but_for_those_that_had_left() -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME, delay=2.0))
+    line = lines(heap, LinkConstants(8e6 * FRAME, delay=2.0))
     for _ in range(3):
         line.send(0, 1_000_000, noting(heap, arrived))
     heap.at(1.5, line.drop, 0)
@@ -165,7 +167,7 @@ def test_a_connection_that_died_loses_what_was_being_sent(
     resend: bool, expected: list[float]
 ) -> None:
     heap, arrived = Heap(), list[float]()
-    line = lines(heap, Law(8e6 * FRAME))
+    line = lines(heap, LinkConstants(8e6 * FRAME))
     for _ in range(3):
         line.send(0, 1_000_000, noting(heap, arrived))
     heap.at(0.5, line.cut, 0)
@@ -177,8 +179,8 @@ def test_a_connection_that_died_loses_what_was_being_sent(
 @pytest.mark.parametrize("shared", [None, 1e9])
 def test_what_a_line_has_carried_grows_with_the_message(shared: float | None) -> None:
     heap, seen = Heap(), list[int]()
-    access = Access(heap, shared) if shared else None
-    line = lines(heap, Law(8e6 * FRAME, setup=1.0), access)
+    access = ServerLink(heap, shared) if shared else None
+    line = lines(heap, LinkConstants(8e6 * FRAME, setup=1.0), access)
     line.send(0, 1_000_000, lambda: None)
     for at in (0.5, 1.25, 1.5, 3.0):
         heap.at(at, lambda: seen.append(line.carried(0)))
@@ -241,7 +243,7 @@ def shared(rate: float, flows: list[Flow]) -> list[float]:
 @pytest.mark.parametrize("tops", [[math.inf], [4e6, 1e7, 5e7], [1e6, 3e6, math.inf]])
 def test_flows_share_the_servers_link_fairly(count: int, seed: int, tops: list[float]) -> None:
     heap, dice = Heap(), Random(seed)
-    access = Access(heap, 2e7)
+    access = ServerLink(heap, 2e7)
     flows = [
         Flow(
             heap, dice.uniform(1e3, 1e7), dice.choice(tops), dice.choice([0.0, dice.uniform(0, 5)])
@@ -256,7 +258,7 @@ def test_flows_share_the_servers_link_fairly(count: int, seed: int, tops: list[f
 
 def test_alike_flows_are_through_together() -> None:
     heap = Heap()
-    access = Access(heap, 1e6)
+    access = ServerLink(heap, 1e6)
     flows = [Flow(heap, 1e4, math.inf, 0.0) for _ in range(1000)]
     for flow in flows:
         access.join(flow, flow.size, flow.top)
@@ -266,7 +268,7 @@ def test_alike_flows_are_through_together() -> None:
 
 def test_who_leaves_makes_room_for_the_others() -> None:
     heap = Heap()
-    access = Access(heap, 10.0)
+    access = ServerLink(heap, 10.0)
     stays, leaves = Flow(heap, 100.0, math.inf, 0.0), Flow(heap, 100.0, math.inf, 0.0)
     access.join(stays, 100.0, math.inf)
     access.join(leaves, 100.0, math.inf)
@@ -290,7 +292,10 @@ SERVER = Link(
 
 
 def test_both_ends_of_a_link_add_up_each_way() -> None:
-    up, down = law(HOME, SERVER, "up", tcp=False), law(HOME, SERVER, "down", tcp=False)
+    up, down = (
+        link_constants(HOME, SERVER, "up", tcp=False),
+        link_constants(HOME, SERVER, "down", tcp=False),
+    )
     assert (up.rate, up.delay, up.setup) == (1e6, 0.022, 0.1)
     assert up.jitter == pytest.approx(math.hypot(0.003, 0.002))
     assert (down.rate, down.delay, down.jitter, down.setup) == (8e6, 0.011, 0.0, 0.0)
@@ -299,5 +304,5 @@ def test_both_ends_of_a_link_add_up_each_way() -> None:
 
 def test_loss_is_for_tcp_alone() -> None:
     lossy = Link(up=Side(Rate(1e9), Seconds(0.05), loss=Fraction(0.05)))
-    assert law(lossy, Link(), "up", tcp=False).rate == 1e9
-    assert law(lossy, Link(), "up", tcp=True).rate < 1e7
+    assert link_constants(lossy, Link(), "up", tcp=False).rate == 1e9
+    assert link_constants(lossy, Link(), "up", tcp=True).rate < 1e7

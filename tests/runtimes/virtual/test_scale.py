@@ -106,7 +106,7 @@ def looking() -> Iterator[Look]:
         if until > 1 and not look.waiting:
             gc.collect()
             look.allocated = tracemalloc.get_traced_memory()[0]
-            look.waiting = sum(node.until is not None for node in self._nodes.values())
+            look.waiting = sum(node.until is not None for node in self.fleet.nodes.values())
             tracemalloc.stop()
             self.cancel()
         return going_on

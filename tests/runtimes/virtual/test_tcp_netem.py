@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from emulator.runtimes.virtual.links.network import law
+from emulator.runtimes.virtual.links.network import link_constants
 from emulator.world.link import Link
 from tests.fakes.modelled import Transfer, header, modelled
 from tests.netem import machine, transfers
@@ -62,7 +62,7 @@ def test_loss_costs_what_it_does_in_virtual_time(
     (_, first), *_, (_, last) = measured[number]
     took = (last - first) / (case.count - 1)
     model = case.link.up.transfer(case.size) - case.link.up.delay
-    model *= case.rate / law(case.link, Link(), "up", tcp=True).rate
+    model *= case.rate / link_constants(case.link, Link(), "up", tcp=True).rate
     found = Transfer(case.link, "up", case.size, took, model)
     print(f"\n{header()}\n{found} at a loss of {case.loss:.0%}")
     assert abs(found.difference) < 0.3

@@ -1,12 +1,14 @@
-"""A device in virtual time: its story, told on the heap.
+"""A node in virtual time: its coroutine, run on the event heap.
 
-Whatever a wish takes is planned as an event, at which the story goes on. A node that waits for a
-message holds nothing but its story.
+A command that takes time is planned as an event, at which the coroutine goes on. A node that waits
+for a message holds little more than its coroutine: a fleet may have a million such nodes.
 """
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from .... import chance
 from ....core.messages import ModelReply, Reply, Request
@@ -17,74 +19,70 @@ from ....world.laws import Fixed, Law
 from ..clock.alarms import Alarms
 from ..clock.heap import Heap
 from ..learning.gradient_handle import GradientHandle, PrefetchedReply, VirtualLearner
-from ..links.network import Ways
+from ..links.network import GroupLinks
 from .cpu_quota import Quota
 from .receive_cost import Reception
 
 Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply]
 Incoming: TypeAlias = Reply | PrefetchedReply
-"""A worker is sent PrefetchedReplies in place of models, the evaluator models."""
+"""A worker is sent PrefetchedReplies in place of models; the evaluator is sent models."""
 
 
-class Surroundings(Protocol):
-    """What nodes need of the runtime that they are in."""
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """The parts of a run that its nodes use."""
 
-    heap: Heap
+    clock: Heap
     alarms: Alarms
     seed: int
     step: Law
-
-    def carry(self, node: "VirtualDevice", message: Request) -> None:
-        """Send it to the server, over the node's own link."""
-
-    def out_of_reach(self, node: "VirtualDevice") -> bool:
-        """Whether the node has been cut off for so long that its connection is given up."""
-
-    def strike(self, node: "VirtualDevice") -> bool:
-        """Let the node draw whether a fault ends this iteration; whether it is off now."""
-
-    def evaluate(self, theta: Vector) -> tuple[float, float]: ...
+    """Seconds of a whole core for one mini-batch."""
+    request: Callable[["VirtualDevice", Request], None]
+    """Send a message to the server, over the node's own links."""
+    out_of_reach: Callable[["VirtualDevice"], bool]
+    """Return whether the node's connection has been given up."""
+    draw_fault: Callable[["VirtualDevice"], bool]
+    """Draw whether a fault strikes in this iteration; return whether the node is down now."""
+    evaluate: Callable[[Vector], tuple[float, float]]
+    """Return the accuracy and the loss of a model on the test set."""
 
 
 class VirtualDevice:
-    """One device, or the evaluator. A crash ends its story, a boot begins another."""
+    """One device, or the evaluator. A crash ends its coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "_world", "hazard", "hazards", "held", "inbox", "incarnation", "listed", "name"),
-        *("coroutine", "learner", "number", "quota", "reception", "timeout", "until", "ways"),
+        *("_dice", "coroutine", "hazard", "hazards", "held", "inbox", "incarnation", "learner"),
+        *("links", "listed", "name", "number", "quota", "reception", "surroundings", "timeout"),
+        "until",
     )
 
-    def __init__(self, world: Surroundings, name: str, ways: Ways | None, number: int) -> None:
-        """`number` is the device's own on its group's ways; who has none is beside the server."""
-        self._world = world
-        self.name, self.ways, self.number = name, ways, number
-        self.timeout = math.inf
+    def __init__(
+        self, surroundings: Surroundings, name: str, links: GroupLinks, number: int
+    ) -> None:
+        """`links` belong to the node's group, in which the node has that `number`."""
+        self.surroundings = surroundings
+        self.name, self.links, self.number = name, links, number
+        self.timeout = math.inf  # seconds that the server has to answer
         self.hazards: tuple[dict[str, Any], ...] = ()
-        self.incarnation = 0
-        self.coroutine: Coroutine | None = None
-        self.learner: VirtualLearner | None = None
-        self.quota: Quota | None = None
+        self.incarnation = 0  # the number of crashes
+        self.coroutine: Coroutine | None = None  # None while the node is down or boots
+        self.learner: VirtualLearner | None = None  # the worker's; the evaluator has none
+        self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
         self.hazard: Hazard | None = None
         self.inbox: list[Incoming] | None = None
-        self.until: float | None = None  # when its patience ends; None: it does not wait
-        self.listed = False
-        self.held: int | None = None  # the version of the model that it holds
+        self.until: float | None = None  # when the node stops waiting; None: it does not wait
+        self.listed = False  # whether the alarms know the node
+        self.held: int | None = None  # version of the model that the node holds
         self._dice: Random | None = None
 
-    @property
-    def links(self) -> Ways:
-        """Its ways, which every device has."""
-        if self.ways is None:
-            raise TypeError(f"{self.name} is on no link")
-        return self.ways
-
     def begin(self, coroutine: Coroutine) -> None:
+        """Run `coroutine` from here on."""
         self.coroutine = coroutine
         self._live(None)
 
     def die(self) -> None:
-        """Nothing of it is left; what still comes for this incarnation comes to nobody."""
+        """End the coroutine and forget all. Messages and events of this incarnation become void."""
         self.incarnation += 1
         if self.coroutine is not None:
             self.coroutine.close()
@@ -93,14 +91,15 @@ class VirtualDevice:
         self.coroutine = self.learner = self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
-        """A message of so many bytes has arrived, on a connection of that incarnation."""
+        """Take `message` of `size` bytes, which was sent to that incarnation of the node."""
         if incarnation != self.incarnation or self.coroutine is None:
             return
         if isinstance(message, PrefetchedReply | ModelReply):
             self.held = message.version
             if self.quota and self.reception:
+                # to receive a model takes processor time, while its bytes come in
                 work, over = self.reception
-                self.quota.spend(self._world.heap.now, work * size, over * size)
+                self.quota.spend(self.surroundings.clock.now, work * size, over * size)
         if self.until is not None:
             self.until = None
             self._live(message)
@@ -110,64 +109,70 @@ class VirtualDevice:
             self.inbox.append(message)
 
     def renew(self) -> None:
-        """Go on with a new connection: no answer comes to a question that was on the last one."""
+        """Go on with a new connection. An answer awaited on the old connection never comes."""
         if self.until is not None:
             self.until = None
             self._live(None)
 
     def done(self, law: Law, times: int = 1) -> float:
-        """When work that begins now is done; `law` says what a whole core takes for each piece."""
+        """Return when work that begins now will be done.
+
+        The work has `times` pieces; `law` gives the seconds that each takes a whole core.
+        """
         if isinstance(law, Fixed):
             work = float(law.fixed) * times
         else:
             if self._dice is None:
-                self._dice = Random(chance.work(self._world.seed, self.name))
+                self._dice = Random(chance.work(self.surroundings.seed, self.name))
             work = sum([law.draw(self._dice) for _ in range(times)])
-        now = self._world.heap.now
+        now = self.surroundings.clock.now
         return now + work if self.quota is None else self.quota.finish(now, work)
 
-    # -- the story -------------------------------------------------------------------------------
+    # -- the coroutine -------------------------------------------------------------------------
 
-    def _live(self, outcome: Any) -> None:
-        """Tell the story on until it has to wait for something."""
-        coroutine, world = self.coroutine, self._world
+    def _live(self, result: Any) -> None:
+        """Send `result` to the coroutine, and run it until a command takes time."""
+        coroutine, surroundings = self.coroutine, self.surroundings
         if coroutine is None:
             return
         try:
             while True:
-                command = coroutine.send(outcome)
-                outcome = None
+                command = coroutine.send(result)
+                result = None
                 match command:
                     case Tell(message):
-                        world.carry(self, message)
+                        surroundings.request(self, message)
                     case Await(timeout):
                         if not self.inbox:
                             self._wait(timeout)
                             return
-                        outcome = self.inbox.pop(0)
+                        result = self.inbox.pop(0)
                     case Compute(reply):
-                        if not world.strike(self):
+                        if not surroundings.draw_fault(self):
                             self._compute(reply.handle)
                         return
                     case Evaluate(theta):
-                        outcome = world.evaluate(theta)
+                        result = surroundings.evaluate(theta)
                     case Begun():
                         pass
         except StopIteration:
             self.coroutine = None
 
     def _wait(self, timeout: float) -> None:
-        world = self._world
+        surroundings = self.surroundings
         if timeout < math.inf:
-            world.alarms.set(self, world.heap.now + timeout)
+            surroundings.alarms.set(self, surroundings.clock.now + timeout)
         else:
             self.until = math.inf
 
     def give_up(self, until: float) -> None:
-        """Its patience has ended, unless it was answered since; without a connection it lasts."""
+        """Stop waiting, if the node still waits for the message that was due at `until`.
+
+        A node without a connection waits on: asking again would be in vain.
+        """
         if self.until != until:
             return
-        if self._world.out_of_reach(self):
+        if self.surroundings.out_of_reach(self):
             self.until = math.inf
         else:
             self.until = None
@@ -175,8 +180,8 @@ class VirtualDevice:
 
     def _compute(self, handle: GradientHandle) -> None:
         handle.begin()
-        heap, end = self._world.heap, self.done(self._world.step, handle.steps)
-        heap.at(end, self._computed, self.incarnation, handle, end - heap.now)
+        now, end = self.surroundings.clock.now, self.done(self.surroundings.step, handle.steps)
+        self.surroundings.clock.at(end, self._computed, self.incarnation, handle, end - now)
 
     def _computed(self, incarnation: int, handle: GradientHandle, seconds: float) -> None:
         if incarnation == self.incarnation:

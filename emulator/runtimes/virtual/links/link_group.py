@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from ....world.link import FRAME
 from ..clock.heap import Heap
 from .connections import Connections, Start
-from .server_link import Access
+from .server_link import ServerLink
 from .tcp import Tcp
 
 BITS = 8 * FRAME
@@ -27,7 +27,7 @@ BITS = 8 * FRAME
 
 
 @dataclass(frozen=True)
-class Law:
+class LinkConstants:
     """What the lines of a group have in common: both ends' sides together, in seconds."""
 
     rate: float
@@ -77,10 +77,10 @@ class LinkGroup:
     def __init__(
         self,
         heap: Heap,
-        law: Law,
+        law: LinkConstants,
         devices: int,
         dice: Callable[[int], Random],
-        access: Access | None = None,
+        access: ServerLink | None = None,
     ) -> None:
         """`dice` are each device's own, for jitter; `access` the server's side, if it is rated."""
         self._heap, self._law, self._dice, self._access = heap, law, dice, access

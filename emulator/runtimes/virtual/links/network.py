@@ -1,17 +1,20 @@
-"""All links of a scenario in virtual time: each device's own, and the server's that they share."""
+"""All links of a scenario in virtual time: those of the devices, behind the server's own link."""
 
 import math
 from collections.abc import Callable
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
 from ....world.link import FRAME, Link, Side
 from ..clock.heap import Heap
-from .link_group import Law, LinkGroup
-from .server_link import Access
+from .link_group import LinkConstants, LinkGroup
+from .server_link import ServerLink
 from .tcp import ACK, Tcp
+
+Direction: TypeAlias = Literal["up", "down"]
+"""`up` is from a device to the server, `down` from the server to a device."""
 
 
 class InterfaceBytes(NamedTuple):
@@ -21,95 +24,106 @@ class InterfaceBytes(NamedTuple):
     tx: int
 
 
-class Ways:
-    """The links of one group of devices, which are known by number."""
+class GroupLinks:
+    """The links of one group of devices, up and down. `number` is a device's index in the group."""
 
     def __init__(self, up: LinkGroup, down: LinkGroup, acknowledged: float) -> None:
+        """`acknowledged`: bytes of frames that TCP sends back for each byte of a message."""
         self.up, self.down = up, down
         self._acknowledged = acknowledged
 
-    def cut(self, who: int) -> None:
-        self.up.cut(who)
-        self.down.cut(who)
+    def cut(self, number: int) -> None:
+        """Stop both directions until `mend`."""
+        self.up.cut(number)
+        self.down.cut(number)
 
-    def mend(self, who: int) -> None:
-        self.up.mend(who)
-        self.down.mend(who)
+    def mend(self, number: int) -> None:
+        """Let both directions go on after `cut`."""
+        self.up.mend(number)
+        self.down.mend(number)
 
-    def drop(self, who: int) -> None:
-        self.up.drop(who)
-        self.down.drop(who)
+    def drop(self, number: int) -> None:
+        """Forget the connection and all messages that have not left."""
+        self.up.drop(number)
+        self.down.drop(number)
 
-    def reconnect(self, who: int) -> bool:
-        """Begin a new connection; return whether the device's end still had something to say."""
-        self.down.reconnect(who, resend=False)
-        return self.up.reconnect(who, resend=True)
+    def reconnect(self, number: int) -> bool:
+        """Begin a new connection; return whether the device's end still had messages to send."""
+        self.down.reconnect(number, resend=False)
+        return self.up.reconnect(number, resend=True)
 
-    def count(self, who: int) -> InterfaceBytes:
-        """At the device's interface; acknowledgements flow against what they are of."""
-        return counted(self.down.carried(who), self.up.carried(who), self._acknowledged)
+    def count(self, number: int) -> InterfaceBytes:
+        """Return the bytes of frames at the device's interface so far.
+
+        The acknowledgements of a message flow against it, so each direction adds to both counters.
+        """
+        received, sent = self.down.carried(number), self.up.carried(number)
+        rx = received * FRAME + sent * self._acknowledged
+        tx = sent * FRAME + received * self._acknowledged
+        return InterfaceBytes(round(rx), round(tx))
 
 
-def counted(came: int, left: int, acknowledged: float) -> InterfaceBytes:
-    """Frames of so many bytes of messages; `acknowledged`: bytes that come back for each."""
-    rx, tx = came * FRAME + left * acknowledged, left * FRAME + came * acknowledged
-    return InterfaceBytes(round(rx), round(tx))
-
-
-def lay(heap: Heap, scenario: Scenario) -> list[Ways]:
-    """The links of each group, in the scenario's order, behind the server's own."""
+def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
+    """Return the links of each group of devices, in the scenario's order."""
     server = scenario.server.link
-    pushes = _access(heap, server.down)
-    pulls = _access(heap, server.up)
-    tcp = scenario.virtual.tcp
+    shared: dict[Direction, ServerLink | None] = {
+        "up": _server_link(clock, server.down),
+        "down": _server_link(clock, server.up),
+    }
+
+    def one_way(group: Group, direction: Direction) -> LinkGroup:
+        constants = link_constants(group.link, server, direction, scenario.virtual.tcp)
+        dice = _dice(scenario.seed, group.names, direction)
+        return LinkGroup(clock, constants, len(group.names), dice, shared[direction])
+
+    acknowledged = acknowledgements(scenario)
     return [
-        Ways(
-            _lines(heap, law(g.link, server, "up", tcp), scenario.seed, g, "up", pushes),
-            _lines(heap, law(g.link, server, "down", tcp), scenario.seed, g, "down", pulls),
-            acknowledgements(scenario),
-        )
-        for g in scenario.devices
+        GroupLinks(one_way(group, "up"), one_way(group, "down"), acknowledged)
+        for group in scenario.devices
     ]
 
 
 def acknowledgements(scenario: Scenario) -> float:
-    """Return the bytes that TCP sends back for each byte of a message."""
+    """Return the bytes of frames that TCP sends back for each byte of a message."""
     return ACK if scenario.virtual.tcp else 0.0
 
 
-def law(link: Link, server: Link, way: str, tcp: bool) -> Law:
-    """What lies between a device and the server; without `tcp`, ideal: nothing is lost."""
-    there, back = (link.up, link.down) if way == "up" else (link.down, link.up)
-    beyond, returning = (server.down, server.up) if way == "up" else (server.up, server.down)
-    habits = Tcp.of(there, back, beyond, returning) if tcp else None
+def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) -> LinkConstants:
+    """Return the constants of a device's `link` and the `server` link behind it, in one direction.
+
+    Without `tcp` the link is ideal: nothing is lost.
+    """
+    there, back = (link.up, link.down) if direction == "up" else (link.down, link.up)
+    beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
+    model = Tcp.of(there, back, beyond, returning) if tcp else None
     rate = math.inf if there.rate is None else float(there.rate)
-    return Law(
-        rate=habits.limit(rate) if habits else rate,
+    return LinkConstants(
+        rate=model.limit(rate) if model else rate,
         delay=there.delay + beyond.delay,
+        # both sides draw from normal laws: the variances add up
         jitter=math.hypot(there.jitter, beyond.jitter),
         setup=there.setup + beyond.setup,
-        tcp=habits,
+        tcp=model,
     )
 
 
-def _access(heap: Heap, side: Side) -> Access | None:
-    return None if side.rate is None else Access(heap, float(side.rate))
+def _server_link(clock: Heap, side: Side) -> ServerLink | None:
+    """Return one direction of the server's link; None if it is not rated, so nothing is shared."""
+    return None if side.rate is None else ServerLink(clock, float(side.rate))
 
 
-def _lines(
-    heap: Heap, law: Law, seed: int, group: Group, way: str, access: Access | None
-) -> LinkGroup:
-    return LinkGroup(heap, law, len(group.names), _dice(seed, group.names, way), access)
+def _dice(seed: int, names: tuple[str, ...], direction: Direction) -> Callable[[int], Random]:
+    """Return a function from a device's number to its generator, which is made at the first call.
 
+    A generator takes 2.5 kB: too much for each of a million devices that never draw.
+    """
+    generators: dict[int, Random] = {}
 
-def _dice(seed: int, names: tuple[str, ...], way: str) -> Callable[[int], Random]:
-    """Each device's own for this direction, made when first thrown."""
-    thrown: dict[int, Random] = {}
-
-    def dice(who: int) -> Random:
-        found = thrown.get(who)
-        if found is None:
-            found = thrown[who] = Random(chance.jitter(seed, names[who], way))
-        return found
+    def dice(number: int) -> Random:
+        generator = generators.get(number)
+        if generator is None:
+            generator = Random(chance.jitter(seed, names[number], direction))
+            generators[number] = generator
+        return generator
 
     return dice

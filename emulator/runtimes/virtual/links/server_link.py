@@ -47,7 +47,7 @@ class _Class:
         return self.since + left / self.rate if left > 0 else self.since
 
 
-class Access:
+class ServerLink:
     """`rate` in bits of frames a second."""
 
     def __init__(self, heap: Heap, rate: float) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.writing import read
-from emulator.runtimes.virtual.serving_time import Processor
+from emulator.runtimes.virtual.server_processor import ServerProcessor
 from emulator.units import Seconds
 from emulator.world.laws import Fixed, Uniform
 from tests.fakes.virtual_world import played
@@ -26,7 +26,7 @@ devices: [{name: device, count: COUNT}]
 
 @given(st.lists(st.floats(0, 0.01), min_size=1, max_size=50))
 def test_updates_are_served_one_after_the_other(gaps: list[float]) -> None:
-    processor, now, through = Processor(Fixed(Seconds(0.004)), seed=1), 0.0, 0.0
+    processor, now, through = ServerProcessor(Fixed(Seconds(0.004)), seed=1), 0.0, 0.0
     for gap in gaps:
         now += gap
         processor.take(now)
@@ -36,14 +36,14 @@ def test_updates_are_served_one_after_the_other(gaps: list[float]) -> None:
 
 
 def test_without_a_law_it_takes_no_time() -> None:
-    processor = Processor(None, seed=1)
+    processor = ServerProcessor(None, seed=1)
     processor.take(3.0)
     assert processor.free(3.0) == 3.0
 
 
 def test_a_law_is_drawn_from_by_the_seed() -> None:
     def drawn(seed: int) -> float:
-        processor = Processor(Uniform((Seconds(0.001), Seconds(0.01))), seed)
+        processor = ServerProcessor(Uniform((Seconds(0.001), Seconds(0.01))), seed)
         processor.take(0.0)
         return processor.free(0.0)
 

@@ -1,0 +1,86 @@
+"""All nodes of a run in virtual time: the scenario's devices, and the evaluator."""
+
+import math
+from collections.abc import Sequence
+from random import Random
+
+from ... import chance
+from ...core.evaluator import evaluator
+from ...core.worker import worker
+from ...faults import Hazard
+from ...scenario import Scenario
+from ...scenario.timeouts import answer_timeout
+from ...world.laws import Law
+from ...world.roles import EVALUATOR
+from .device.cpu_quota import Quota
+from .device.receive_cost import packet, reception
+from .device.virtual_device import Surroundings, VirtualDevice
+from .learning.gradient_handle import FleetLearning, HandleEncoder, PrefetchedReply
+from .links.link_group import LinkConstants, LinkGroup
+from .links.network import GroupLinks, acknowledgements
+
+
+class Fleet:
+    """Makes the nodes of a run and boots them."""
+
+    def __init__(self, scenario: Scenario, learning: FleetLearning, size: int, boot: Law) -> None:
+        """The model has `size` parameters; `boot` is the law of the seconds that a boot takes."""
+        self._scenario, self._learning, self._size = scenario, learning, size
+        self._boot_law = boot
+        self._encoder = HandleEncoder()
+        self.nodes: dict[str, VirtualDevice] = {}
+        """Every node by name; empty until `populate`."""
+
+    def populate(self, surroundings: Surroundings, links: Sequence[GroupLinks]) -> None:
+        """Make all nodes and begin their coroutines. `links` are of each group of devices."""
+        scenario = self._scenario
+        devices = iter(scenario.nodes)
+        sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
+        for group, of_group in zip(scenario.devices, links, strict=True):
+            received = reception(group.link.down, sent)
+            timeout = answer_timeout(scenario, group.link, 4 * self._size)
+            for number in range(len(group.names)):
+                spec = next(devices)
+                device = VirtualDevice(surroundings, spec.name, of_group, number)
+                device.timeout = timeout
+                if spec.cpu is not None and spec.cpu < 1:
+                    device.quota, device.reception = Quota(spec.cpu), received
+                device.hazards = spec.hazards
+                self.nodes[spec.name] = device
+        for device in self.nodes.values():
+            self._begin(device, 0)
+        if self._learning.scores:
+            self._start_evaluator(surroundings)
+
+    def boot(self, device: VirtualDevice) -> None:
+        """Boot `device`: its worker runs after the seconds that the boot takes."""
+        end = device.done(self._boot_law)
+        device.surroundings.clock.at(end, self._begin, device, device.incarnation)
+
+    def _begin(self, device: VirtualDevice, incarnation: int) -> None:
+        """Begin the worker of `incarnation`, unless `device` has died again while it booted."""
+        if incarnation != device.incarnation:
+            return
+        seed = self._scenario.seed
+        if device.hazards:
+            device.hazard = Hazard(device.hazards, chance.hazard(seed, device.name, incarnation))
+        device.learner = self._learning.learner(device.name, incarnation)
+        device.begin(
+            worker(
+                device.name, incarnation, self._encoder, self._size, device.timeout, PrefetchedReply
+            )
+        )
+
+    def _start_evaluator(self, surroundings: Surroundings) -> None:
+        clock, ideal = surroundings.clock, LinkConstants(math.inf)
+        links = GroupLinks(
+            LinkGroup(clock, ideal, 1, _no_jitter),
+            LinkGroup(clock, ideal, 1, _no_jitter),
+            acknowledgements(self._scenario),
+        )
+        node = self.nodes[EVALUATOR] = VirtualDevice(surroundings, EVALUATOR, links, 0)
+        node.begin(evaluator(EVALUATOR, 0, self._size, math.inf))
+
+
+def _no_jitter(number: int) -> Random:
+    raise RuntimeError("a link without jitter draws nothing")

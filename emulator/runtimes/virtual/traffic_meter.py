@@ -1,0 +1,37 @@
+"""Samples of the byte counters of every network interface, as containers report them."""
+
+from collections.abc import Iterable
+
+from ...log.writing import RunLog
+from ...world.roles import SERVER
+from .device.virtual_device import VirtualDevice
+
+SAMPLES = 200
+"""Nodes sampled each second. Larger fleets are sampled less often, or they would fill the log."""
+
+
+class TrafficMeter:
+    """A Chore that writes `traffic` records of the devices, of the evaluator and of the server."""
+
+    def __init__(self, nodes: Iterable[VirtualDevice], log: RunLog, zero: float) -> None:
+        """Sample `nodes` from the driver's time `zero` on, at which the run began."""
+        self._nodes, self._log, self._zero = tuple(nodes), log, zero
+        self._interval = max(1.0, len(self._nodes) / SAMPLES)  # seconds between two samples
+        self._due = zero
+
+    def deadline(self) -> float:
+        return self._due
+
+    def tick(self, now: float) -> None:
+        """Write one record for each interface, as of `now` on the driver's clock."""
+        self._sample(now - self._zero)
+        self._due = now + self._interval
+
+    def _sample(self, now: float) -> None:
+        received = sent = 0
+        for node in self._nodes:
+            count = node.links.count(node.number)
+            # all that leaves a node arrives at the server, and nothing else does
+            received, sent = received + count.tx, sent + count.rx
+            self._log.write(now, "traffic", node=node.name, rx=count.rx, tx=count.tx)
+        self._log.write(now, "traffic", node=SERVER, rx=received, tx=sent)

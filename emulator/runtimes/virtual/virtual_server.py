@@ -1,0 +1,88 @@
+"""The parameter server in virtual time: its messages, its timer, and its processor."""
+
+import math
+from collections.abc import Mapping
+
+from ...core import wire
+from ...core.messages import ModelReply, Patch, Reply, Request, Update
+from ...core.server import ParameterServer, Replies
+from ...errors import WireError
+from .channel import Channel
+from .clock.heap import Heap
+from .device.virtual_device import Incoming, VirtualDevice
+from .learning.gradient_handle import PrefetchedReply
+from .server_processor import ServerProcessor
+
+
+class VirtualServer:
+    """Drives a ParameterServer: requests from the channel go in, replies go back out."""
+
+    def __init__(
+        self,
+        server: ParameterServer,
+        clock: Heap,
+        channel: Channel,
+        devices: Mapping[str, VirtualDevice],
+        processor: ServerProcessor,
+        *,
+        encrypted: bool,
+    ) -> None:
+        """`devices` holds every node by name; `encrypted` messages are longer on the wire."""
+        self._server, self._clock, self._channel = server, clock, channel
+        self._devices, self._processor, self._encrypted = devices, processor, encrypted
+        self._planned = math.inf  # time of the earliest tick that is planned
+        channel.connect(self._receive)
+
+    def arm(self) -> None:
+        """Plan the server's next tick. Halt the clock once the run is over."""
+        if self._server.over:
+            self._clock.halted = True
+            return
+        due = self._server.deadline()
+        # a deadline that moves back leaves its tick planned: the server ignores a tick too early
+        if due is not None and due < self._planned:
+            self._planned = due
+            self._clock.at(due, self._tick)
+
+    def _tick(self) -> None:
+        self._planned = math.inf
+        self._send(self._server.tick(self._clock.now))
+        self.arm()
+
+    def _receive(self, message: Request) -> None:
+        now = self._clock.now
+        if isinstance(message, Update):
+            self._processor.take(now)
+        try:
+            replies = self._server.receive(message, now)
+        except WireError as error:
+            self._server.refuse(message.node, str(error), now)
+        else:
+            self._send(replies)
+        self.arm()
+
+    def _send(self, replies: Replies) -> None:
+        now, channel = self._clock.now, self._channel
+        free = self._processor.free(now)
+        for name, reply in replies:
+            device, size = self._devices[name], wire.size(reply, encrypted=self._encrypted)
+            if channel.out_of_reach(device):
+                self._server.unsent(name, reply, now)
+            elif device.learner is not None:
+                answer = self._prefetched(device, reply)
+                if free > now:
+                    self._clock.at(free, channel.reply, device, device.incarnation, answer, size)
+                else:
+                    channel.reply(device, device.incarnation, answer, size)
+            elif device.coroutine is not None:
+                # the evaluator, which measures the model of this moment: no wait for the processor
+                channel.reply(device, device.incarnation, reply, size)
+            # else the device is down, which the server cannot know
+
+    def _prefetched(self, device: VirtualDevice, reply: Reply) -> Incoming:
+        """Return `reply`, or in place of a model a handle on the gradient at that model."""
+        if device.learner is None or not isinstance(reply, ModelReply | Patch):
+            return reply
+        # the server takes no step between its answer and this call, so `pulled` is of that version
+        handle = device.learner.prefetch(self._server.pulled())
+        return PrefetchedReply(reply.ticket, reply.version, handle)
