@@ -1,4 +1,4 @@
-"""What a training step takes on this host's core, and so on every device: `calibrate`."""
+"""`emulate calibrate`: measure the time of a training step on a core of this host."""
 
 import json
 from pathlib import Path
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
     from ..codecs import AnyCodec
 
 MODEL, BATCH_SIZE, ALGORITHM = "mnist-cnn", 10, "adacomp"
-"""What is measured where neither a scenario nor an option says."""
+"""Model, batch size and algorithm to measure without a scenario or options."""
 
-MOST = 60_000
-"""Examples of the largest batch: no data set has more."""
+MOST_EXAMPLES = 60_000
+"""Largest batch size: no data set has more examples."""
 
 
-@click.command(short_help="Measure what a training step takes on a core of this host.")
+@click.command(short_help="Measure the time of a training step on a core of this host.")
 @click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--model", metavar="NAME", help=f"The model to train; {MODEL} if not given.")
+@click.option("--model", metavar="NAME", help=f"Model to train; {MODEL} if not given.")
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
     metavar="N",
-    help=f"Images in a mini-batch; {BATCH_SIZE} if not given.",
+    help=f"Examples in a mini-batch; {BATCH_SIZE} if not given.",
 )
 @SET
 @JSON_OPTION
@@ -37,16 +37,17 @@ def calibrate(
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Measure anew what a worker takes on one core of this host, and keep it.
+    """Measure the computing times of a worker on a core of this host, and keep the results.
 
-    A profile says `cpu: 10%`, a share of a core of this host. Containers find out what that means
-    by running; virtual time takes it from the calibration: a step that takes a core 5 ms takes
-    such a device 50 ms. A run in virtual time measures by itself what it finds no calibration for,
-    so this is for measuring again, as on a machine that was busy the first time.
+    A device profile gives a share of a core of this host, for example `cpu: 10%`. In containers
+    the share takes effect by itself. Virtual time needs the calibration: a step of 5 ms on a whole
+    core takes a device with 10 % of a core 50 ms. A run in virtual time calibrates by itself if
+    there is no calibration yet, so this command is for measuring again, for example if the machine
+    was busy the first time.
 
-    With FILE, the scenario's model, batch size and codec are measured; without it, the codec is
-    that of adacomp. It takes about eight seconds, and wants a machine that does nothing else. To
-    play a run elsewhere with the same times, use the scenario.yaml in its folder: they stand there.
+    With FILE, the scenario's model, batch size and codec are measured; without FILE, the codec of
+    adacomp. The measurement takes about eight seconds and needs an idle machine. To play a run
+    elsewhere with the same times, use the scenario.yaml in its run folder, which holds them.
 
     \b
     emulate calibrate
@@ -54,28 +55,32 @@ def calibrate(
     emulate calibrate scenarios/quickstart.yaml
     """
     if file is not None and (model or batch_size):
-        raise click.UsageError("FILE says which model and batch size: give it or the options")
+        raise click.UsageError(
+            "FILE names model and batch size: give FILE or the options, not both"
+        )
     if file is None and overrides:
-        raise click.UsageError("--set overrides a key of FILE: name the scenario")
+        raise click.UsageError("--set overrides a key of FILE: give FILE too")
     from ..calibration import measure, store
 
     wanted = _of_file(file, overrides) if file else _of_options(model, batch_size)
-    if wanted[1] > MOST:
-        raise click.UsageError(f"a batch of {wanted[1]:,}: {MOST:,} is the most that is measured")
-    found = measure(
+    if wanted[1] > MOST_EXAMPLES:
+        raise click.UsageError(
+            f"a batch of {wanted[1]:,} examples is too large: at most {MOST_EXAMPLES:,} are allowed"
+        )
+    measured = measure(
         *wanted[:3],
         lambda step: click.echo(f"{step} ...", err=True),
         error_feedback=wanted[3],
     )
-    place, shares = store(found), _shares(file.parent if file else Path())
+    kept, shares = store(measured), _shares(file.parent if file else Path())
     if as_json:
-        click.echo(json.dumps(_plain(found, place, shares), indent=2))
+        click.echo(json.dumps(_plain(measured, kept, shares), indent=2))
     else:
-        _print(found, place, shares)
+        _print(measured, kept, shares)
 
 
 def _of_file(file: Path, overrides: tuple[str, ...]) -> tuple[str, int, "AnyCodec", bool]:
-    """The model, the batch size, the codec, and whether it has error feedback."""
+    """Return model, batch size, codec and error feedback of the scenario in `file`."""
     from ..scenario import load
 
     training = load(file, overrides).training
@@ -95,7 +100,9 @@ def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "A
 
 
 def _shares(folder: Path) -> dict[str, float]:
-    """The device profiles that a scenario in the folder can name, and their shares of a core."""
+    """Return the CPU shares of the device profiles that a scenario in `folder` can use, the largest
+    first; profiles without a share are left out.
+    """
     from ..scenario.reading.profiles import Library
     from ..scenario.reading.yaml_subset import read
     from ..units import Share
@@ -106,42 +113,40 @@ def _shares(folder: Path) -> dict[str, float]:
         try:
             shares[name] = float(Share.parse(profile["cpu"]))
         except (TypeError, KeyError, ValueError):
-            continue  # no quota, or a mistake that is told to who uses the profile
-    return dict(sorted(shares.items(), key=lambda one: -one[1]))
+            continue  # no quota, or a mistake, which a scenario that uses the profile reports
+    return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 
 
-def _plain(found: "Calibration", place: Path, shares: dict[str, float]) -> dict[str, Any]:
-    median, boot = float(found.step.lognormal[0]), float(found.boot.fixed)
+def _plain(measured: "Calibration", kept: Path, shares: dict[str, float]) -> dict[str, Any]:
+    median, boot = float(measured.step.lognormal[0]), float(measured.boot.fixed)
     devices = {
         name: {"cpu": share, "step": median / share, "boot": boot / share}
         for name, share in shares.items()
     }
-    return {**found.plain(), "devices": devices, "file": str(place)}
+    return {**measured.plain(), "devices": devices, "file": str(kept)}
 
 
-def _print(found: "Calibration", place: Path, shares: dict[str, float]) -> None:
+def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> None:
     from rich.text import Text
 
     from ..units import Share
     from .tables import console, table
 
     def on(share: float) -> list[str]:
-        return [_time(time / share) for time in (float(median), float(found.boot.fixed))]
+        return [_time(time / share) for time in (float(median), float(measured.boot.fixed))]
 
-    (median, sigma), out = found.step.lognormal, console()
-    processor = f"{found.host} ({found.processor})"
+    (median, sigma), out = measured.step.lognormal, console()
+    processor = f"{measured.host} ({measured.processor})"
     out.print(
-        Text(found.model, "bold"),
-        f", batch {found.batch_size}, {found.codec}, on {processor}",
+        Text(measured.model, "bold"),
+        f", batch {measured.batch_size}, {measured.codec}, on {processor}",
         sep="",
     )
     out.print(
         f"step  {median} of a core, sigma {sigma:g}: model in, gradient, encoding, update out"
     )
-    out.print(f"boot  {found.boot.fixed} of a core: from the start of a worker to its hello")
-    out.print(
-        f"serve {found.serve.fixed} of a core: what an update and its model take the server\n"
-    )
+    out.print(f"boot  {measured.boot.fixed} of a core: from the start of a worker to its hello")
+    out.print(f"serve {measured.serve.fixed} of a core: an update and its model, at the server\n")
     rows = table(
         "device",
         "cpu",
@@ -152,7 +157,7 @@ def _print(found: "Calibration", place: Path, shares: dict[str, float]) -> None:
     rows.add_row("(no profile)", "no quota", *on(1.0))
     for name, share in shares.items():
         rows.add_row(name, str(Share(share)), *on(share))
-    out.print(rows, f"\nkept in {place}", sep="\n", soft_wrap=True)
+    out.print(rows, f"\nkept in {kept}", sep="\n", soft_wrap=True)
 
 
 def _time(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""`emulate check`: what a scenario means, and whether this host can carry it."""
+"""`emulate check`: show the plan of a scenario, and compare its demand with this host."""
 
 import json
 import sys
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from ..scenario.deadlines import StepTime
 
 
-@click.command(short_help="What would be played, and can this host carry it?")
+@click.command(short_help="Show the plan of a scenario, and whether this host can carry it.")
 @FILE
 @SET
-@ON_OPTION(help="Where `emulate run` would play it.")
+@ON_OPTION(help="Runtime to check for, as for `emulate run`.")
 @JSON_OPTION
 def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> None:
-    """Say what the scenario FILE means, and whether this host can carry it. Starts nothing.
+    """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing.
 
-    Shows the resolved devices and links, the faults as compiled from the seed, what all of it
-    wants of this host, the keys that a runtime does not keep, and all for which `emulate run` would
-    refuse it, but for what only the Docker engine knows: see `emulate doctor`. The exit code is 2
-    if the file is wrong, with every mistake and its place, and 1 if this host lacks something.
+    The output has the resolved devices and links, the faults as compiled from the seed, the demand
+    for cores and memory beside the host's, the keys that a runtime ignores, and each reason for
+    which `emulate run` would refuse the scenario. Reasons that lie in the Docker engine are shown
+    by `emulate doctor` instead. The exit code is 2 if the file has mistakes, which are listed with
+    their places, and 1 if this host cannot carry the scenario.
 
-    In JSON every quantity is a number: times in seconds, rates in bits a second, memory in bytes,
-    CPU shares in cores, other shares from 0 to 1; null where there is no rate or no quota. Of a
-    file that is wrong it holds nothing but the `mistakes`: `file`, `line`, `place`, `message`.
+    In JSON every quantity is a number: times in seconds, rates in bits per second, memory in bytes,
+    CPU shares in cores, other shares from 0 to 1; null means no rate or no quota. For a file with
+    mistakes the JSON has only `mistakes`, each with `file`, `line`, `place` and `message`.
 
     \b
     emulate check scenarios/quickstart.yaml
@@ -57,56 +58,58 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.unkept import unkept
 
     scenario, host = load(file, overrides), Host.here()
-    shown, wanted = overview(scenario), demand(scenario)
+    plan, wanted = overview(scenario), demand(scenario)
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
-    for found in short.values():
-        found += late_groups(scenario, _step(scenario))
+    for warnings in short.values():
+        warnings += late_groups(scenario, _step(scenario))
     short["docker"] += slow_starts(scenario, GATHERING)
     least = startup_time(scenario, host.cores)
-    refusals = {one: preflight(scenario, one, host).refusals for one in ON}
-    ignored = {one: unkept(scenario, one) for one in ON}
+    refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
+    ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
     if as_json:
         content = {
             "mistakes": [],
-            **shown.plain(),
+            **plan.plain(),
             "demand": wanted.plain(),
             "startup": least,
             "host": {**host.plain(), "available": host.available},
-            "shortfalls": [one.plain() for one in short["docker"]],
-            "refusals": {one: list(map(str, errors)) for one, errors in refusals.items()},
-            "not_kept": {one: [key.plain() for key in keys] for one, keys in ignored.items()},
+            "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
+            "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
+            "not_kept": {name: [key.plain() for key in keys] for name, keys in ignored.items()},
         }
         click.echo(json.dumps(content, indent=2))
     else:
-        from .tables import Findings, demand_table, print_world
+        from .tables import Findings, demand_table, print_overview
 
         findings = {
-            one: Findings(
+            runtime: Findings(
                 on=words,
-                refused=list(map(str, refusals[one])),
-                warned=[str(found) for found in short[one] if not found.fatal],
-                unkept=list(map(str, ignored[one])),
+                refused=list(map(str, refusals[runtime])),
+                warned=[str(shortfall) for shortfall in short[runtime] if not shortfall.fatal],
+                unkept=list(map(str, ignored[runtime])),
             )
-            for one, words in ON.items()
+            for runtime, words in ON.items()
         }
         (other,) = ON.keys() - {on}
         table = demand_table(wanted, host, least) if on == "docker" else None
-        print_world(scenario, shown, table, findings[on], findings[other])
+        print_overview(scenario, plan, table, findings[on], findings[other])
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 
 def _step(scenario: "Scenario") -> "StepTime | None":
-    """Return what a mini-batch takes: as the scenario says, or as calibrated on this host."""
+    """Return the time of a mini-batch, from `virtual.step` or from this host's calibration."""
     from ..calibration import known
     from ..scenario.deadlines import StepTime
 
     training, given = scenario.training, scenario.virtual.step
     if given is not None:
         return StepTime(given.mean, "virtual.step")
-    found = known(
+    calibration = known(
         training.model,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,
     )
-    return None if found is None else StepTime(found.step.mean, "as calibrated on this host")
+    if calibration is None:
+        return None
+    return StepTime(calibration.step.mean, "as calibrated on this host")

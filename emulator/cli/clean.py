@@ -1,4 +1,4 @@
-"""`emulate clean`: remove what dead runs have left in the engine."""
+"""`emulate clean`: remove the containers, networks and volumes of dead runs."""
 
 import json
 import sys
@@ -15,17 +15,15 @@ if TYPE_CHECKING:
     from ..runtimes.docker.owners import Owner
 
 
-@click.command(short_help="Remove what dead runs have left in the engine.")
-@click.option(
-    "--run", "run", default=None, metavar="ID", help="Only what this run (its id) has left."
-)
-@click.option("--force", is_flag=True, help="Also what belongs to runs that are being played.")
+@click.command(short_help="Remove the containers, networks and volumes of dead runs.")
+@click.option("--run", "run", default=None, metavar="ID", help="Clean up after this run only.")
+@click.option("--force", is_flag=True, help="Clean up after runs that are being played too.")
 @JSON_OPTION
 def clean(run: str | None, force: bool, as_json: bool) -> None:
-    """Remove every container, network and volume that runs have left behind.
+    """Remove the containers, networks and volumes that dead runs have left in the Docker engine.
 
-    They are found by their label; nothing without it is touched. What belongs to a run that is
-    being played is left alone. Run folders stay. The exit code is 1 if something could not be
+    The emulator's label marks them; nothing without the label is touched. Containers of a run that
+    is being played stay, and so do run folders. The exit code is 1 if something could not be
     removed.
 
     \b
@@ -41,14 +39,14 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
     left: list[str] = []
     for owner in wanted:
         if owner not in spared:
-            swept = remove(client, owner)
-            counts = {what: count + getattr(swept, what) for what, count in counts.items()}
-            left += swept.left
+            removed = remove(client, owner)
+            counts = {kind: count + getattr(removed, kind) for kind, count in counts.items()}
+            left += removed.left
     if as_json:
-        told = {**counts, "spared": [owner.run for owner in spared], "left": left}
-        click.echo(json.dumps(told))
+        content = {**counts, "spared": [owner.run for owner in spared], "left": left}
+        click.echo(json.dumps(content))
         sys.exit(1 if left else 0)
-    click.echo("removed " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    click.echo("removed " + ", ".join(f"{count} {kind}" for kind, count in counts.items()))
     for owner in spared:
         click.echo(f"left alone: run {owner.run} {_life(owner)}")
     for why in left:
@@ -57,11 +55,11 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
 
 
 def _life(owner: "Owner") -> str:
-    """Return why what belongs to the owner stays, and what ends it."""
+    """Return the reason for which the containers of `owner` stay, and the way to end the run."""
     if owner.conductor is None:
         return (
-            "has containers that run, and its lock cannot be seen from here "
-            f"({owner.lock or 'its label is missing'}): end it where it was started"
+            "has running containers, and its lock cannot be seen from here "
+            f"({owner.lock or 'the label is missing'}): end the run on the machine that started it"
         )
     if owner.folder is None:
         return f"is just starting (process {owner.conductor})"

@@ -1,4 +1,4 @@
-"""`emulate compare`: put runs side by side."""
+"""`emulate compare`: compare runs in a table and in figures."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .pages import drawable, ended, runs_readable, short
 
 
-@click.command(short_help="Put runs side by side, and what each accuracy cost.")
+@click.command(short_help="Compare runs: accuracy, and the bytes and updates that it cost.")
 @click.argument("run", nargs=-1)
 @click.option(
     "--runtimes",
@@ -18,12 +18,10 @@ from .pages import drawable, ended, runs_readable, short
     type=click.Path(path_type=Path),
     default=None,
     metavar="FILE",
-    help="Play this scenario in virtual time and in containers, and compare the two.",
+    help="Play this scenario in containers and in virtual time, and compare the two runs.",
 )
 @SET
-@OUT_OPTION(
-    help="Also draw the runs over each other: a page, compare.html, and figures in this folder."
-)
+@OUT_OPTION(help="Also draw the runs over each other: compare.html and its figures in this folder.")
 @RUNS_OPTION
 @JSON_OPTION
 def compare(
@@ -34,10 +32,11 @@ def compare(
     runs: Path,
     as_json: bool,
 ) -> None:
-    """Put each RUN side by side: how it went, and what it took to reach an accuracy.
+    """Compare runs in a table: outcome, accuracy, and the cost of every target accuracy.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. With
-    --runtimes a scenario is played in virtual time and in containers, and the difference told.
+    --runtimes a scenario is played in containers and in virtual time, and the table shows how far
+    the two runs agree.
 
     \b
     emulate compare asgd adacomp              the latest run of each of two scenarios
@@ -54,8 +53,8 @@ def compare(
     if not run:
         raise click.UsageError("Missing argument 'RUN...'.")
     if overrides:
-        raise click.UsageError("--set goes with --runtimes: runs are as they are")
-    _side_by_side([ended(one, runs) for one in run], out, as_json=as_json)
+        raise click.UsageError("--set needs --runtimes: finished runs cannot be changed")
+    _side_by_side([ended(name, runs) for name in run], out, as_json=as_json)
 
 
 def _side_by_side(folders: list[Path], out: Path | None, *, as_json: bool) -> None:

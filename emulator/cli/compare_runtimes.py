@@ -1,4 +1,4 @@
-"""Play one scenario in containers and in virtual time, and say how far the two agree."""
+"""The comparison of runtimes: a scenario played in containers and in virtual time."""
 
 import json
 import sys
@@ -20,17 +20,18 @@ if TYPE_CHECKING:
     from ..scenario import Scenario
 
 UNSTEADY = 0.1
-"""By how much a step's time may differ after the containers' run from what it was before."""
+"""Largest relative change of the step time during the containers' run that needs no warning."""
 
 
 @enduring()
 def agree(
     file: Path, overrides: tuple[str, ...], out: Path | None, runs: Path, *, as_json: bool
 ) -> None:
-    """Both runs stay in `runs`; the process ends with the exit code of the first that failed.
+    """Play the scenario in `file` in containers and in virtual time, and print their agreement.
 
-    What a step takes is measured before and after the containers' run, to see whether the host
-    holds its speed, and meanwhile, on the host that they make busy: virtual time reckons with that.
+    Both run folders stay in `runs`. If a run fails, the process ends with the run's exit code. The
+    time of a step is measured before and after the containers' run, to see whether the host's speed
+    changed, and during the run, on the busy host: virtual time uses the measurement of the run.
     """
     from ..runs.preflight import preflight
     from ..runtimes.docker.play_containers import require
@@ -46,13 +47,13 @@ def agree(
     speed: dict[str, float] = {}
     if before and meter:
         after = _calibrate(scenario)
-        found = meter.refined(before.meanwhile(after))
+        meanwhile = meter.refined(before.meanwhile(after))
         speed = {
             "step_before_s": before.median,
-            "step_meanwhile_s": found.median,
+            "step_meanwhile_s": meanwhile.median,
             "step_after_s": after.median,
         }
-        scenario = _at(scenario, found)
+        scenario = _at(scenario, meanwhile)
         _warn(before.median, after.median)
     folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
     _tell(folders, speed, out, as_json=as_json)
@@ -68,7 +69,7 @@ def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
 
 
 def _calibrate(scenario: "Scenario") -> "Calibration":
-    """Anew: a host may be slower today, or this minute."""
+    """Measure the scenario's computing times again: the speed of a host changes by the minute."""
     from ..calibration import measure
 
     training = scenario.training
@@ -94,15 +95,17 @@ def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
 
 
 def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
-    """The scenario with the laws that it leaves open as this host had them."""
+    """Return `scenario` with the calibrated times `speed` in place of missing ones."""
     virtual = scenario.virtual.filled(step=speed.step, boot=speed.boot, serve=speed.serve)
     return scenario.model_copy(update={"virtual": virtual})
 
 
 def _warn(before: float, after: float) -> None:
     if abs(after / before - 1) > UNSTEADY:
-        told = f"a step took a core {1e3 * before:.2f} ms before, and {1e3 * after:.2f} ms after"
-        click.echo(f"this host does not hold its speed: {told} the containers ran", err=True)
+        times = f"{1e3 * before:.2f} ms of CPU before it and {1e3 * after:.2f} ms after it"
+        click.echo(
+            f"the host's speed changed during the run: one training step took {times}", err=True
+        )
 
 
 def _tell(
@@ -118,9 +121,9 @@ def _tell(
             with drawable(out):
                 drawn = compare.compare_html(both, out, agreement.readable(table))
     if as_json:
-        told: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
-        told |= {**speed, "agreement": agreement.rows(table)}
-        click.echo(json.dumps(told, indent=2))
+        content: dict[str, Any] = {on: str(folder) for on, folder in folders.items()}
+        content |= {**speed, "agreement": agreement.rows(table)}
+        click.echo(json.dumps(content, indent=2))
         return
     click.echo(f"\n{agreement.text(table)}\n")
     for on, folder in folders.items():

@@ -1,4 +1,4 @@
-"""`emulate doctor`: everything that runs need of a machine, each with its remedy."""
+"""`emulate doctor`: check whether this machine has everything that runs need."""
 
 import json
 import sys
@@ -17,46 +17,48 @@ if TYPE_CHECKING:
     from ..shaping.features import Features
 
 LEAST_MEMORY = 2 << 30
+"""Free memory that a run needs, in bytes."""
 
 NEEDED = "mnist"
-"""The data set without which the quickstart does not run; the others are for who names them."""
+"""Data set of the quickstart; the other data sets are optional."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that runs need, or that is good to know."""
+    """A finding of `emulate doctor`: a need of runs, and whether this machine meets the need."""
 
     what: str
     ok: bool
     found: str
     remedy: str = ""
     optional: bool = False
-    """Whether runs can do without it."""
+    """Whether runs work without `what`."""
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def examine() -> list[Finding]:
-    """Everything, also where the first thing is missing already."""
+    """Return the findings of every check, also after a failed check."""
     data = (_data(name) for name in datasets.DATASETS)
     return [_host(Host.here()), _tensorflow(), *data, *_engine()]
 
 
 def _host(host: Host) -> Finding:
     memory = f"{host.memory / 2**30:.1f} GiB of memory"
-    if host.available < host.memory:  # else the system does not say what of it is free
+    # equal numbers mean that the system does not tell how much memory is free
+    if host.available < host.memory:
         memory = f"{host.available / 2**30:.1f} of {memory} free"
-    found = f"{host.cores} cores, {memory}, kernel {host.kernel}"
+    facts = f"{host.cores} cores, {memory}, kernel {host.kernel}"
     enough = host.available >= LEAST_MEMORY
-    return Finding("host", enough, found, "" if enough else "free some memory: 2 GiB are needed")
+    return Finding("host", enough, facts, "" if enough else "free some memory: 2 GiB are needed")
 
 
 def _tensorflow() -> Finding:
-    found = installed.tensorflow()
-    if found is None:
+    installation = installed.tensorflow()
+    if installation is None:
         return Finding("tensorflow", False, "not installed", installed.remedy())
-    return Finding("tensorflow", True, f"{found[1].version} ({found[0]})")
+    return Finding("tensorflow", True, f"{installation[1].version} ({installation[0]})")
 
 
 def _data(name: str) -> Finding:
@@ -65,8 +67,8 @@ def _data(name: str) -> Finding:
     except EmulatorError as error:
         return Finding("data", False, str(error), optional=name != NEEDED)
     inputs = datasets.DATASETS[name].task.inputs
-    found = f"{name}: {len(data.train):,} + {len(data.test):,} {inputs}, sound"
-    return Finding("data", True, found, optional=name != NEEDED)
+    sizes = f"{name}: {len(data.train):,} + {len(data.test):,} {inputs}, sound"
+    return Finding("data", True, sizes, optional=name != NEEDED)
 
 
 def _engine() -> list[Finding]:
@@ -87,18 +89,18 @@ def _image(client: Any) -> list[Finding]:
     from ..runtimes.docker.images import node_image
 
     try:
-        found = node_image.require(client)
+        image = node_image.require(client)
     except EmulatorError as error:
         return [Finding("image", False, str(error))]
-    made = Finding("image", True, f"{node_image.name()} {found.id[:19]}, made of this code")
+    sound = Finding("image", True, f"{node_image.name()} {image.id[:19]}, made of this code")
     try:
-        return [made, Finding("shaping", True, service(probing.probe(client, found.id)))]
+        return [sound, Finding("shaping", True, service(probing.probe(client, image.id)))]
     except EmulatorError as error:
-        return [made, Finding("shaping", False, str(error))]
+        return [sound, Finding("shaping", False, str(error))]
 
 
 def service(features: "Features") -> str:
-    """What serves each part of a link on this kernel, in words."""
+    """Return in words the means of shaping rate, delay and loss with the kernel's `features`."""
     delay = "by the kernel" if features.netem else "held at the receiver (no netem here)"
     rate = next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
     loss = "netem" if features.netem else "nftables" if features.nftables else "missing"
@@ -108,18 +110,19 @@ def service(features: "Features") -> str:
 
 def _leftovers(runs: int) -> Finding:
     if runs:
-        found = f"{runs} dead runs have left something in the engine"
-        return Finding("leftovers", False, found, "emulate clean", True)
+        count = f"{runs} dead runs have left containers, networks or volumes in the engine"
+        return Finding("leftovers", False, count, "emulate clean", True)
     return Finding("leftovers", True, "dead runs have left nothing", optional=True)
 
 
-@click.command(short_help="What this machine has of what runs need, and what it lacks.")
+@click.command(short_help="Check whether this machine has everything that runs need.")
 @JSON_OPTION
 def doctor(as_json: bool) -> None:
-    """Say what this machine has of what runs need, and how to get what it lacks.
+    """Check whether this machine has everything that runs need, and name the remedies.
 
-    Looks at memory, data, the Docker engine, the image, what the kernel can do to packets, and
-    what earlier runs have left behind. The exit code is 1 if a run could not be played.
+    The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
+    means of shaping links, and containers left by dead runs. The exit code is 1 if a run could not
+    be played.
     """
     findings = examine()
     if as_json:

@@ -1,4 +1,4 @@
-"""`emulate list`: the runs, the newest last."""
+"""`emulate list`: list the runs, the newest last."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -22,16 +22,16 @@ _FACTS: dict[str, tuple[type, ...]] = {
     "compression_ratio": _NUMBER_OR_NONE,
     "duration_s": (int, float),
 }
-"""What a summary tells of a run in the list, and the types that its values may have."""
+"""Keys of summary.json that the list shows, and the types that their values may have."""
 
 
-@click.command("list", short_help="The runs, the newest last.")
+@click.command("list", short_help="List the runs, the newest last.")
 @RUNS_OPTION
 @JSON_OPTION
 def list_(runs: Path, as_json: bool) -> None:
-    """Show the runs, the newest last: how each went, and the id that other commands take.
+    """List the runs, the newest last: outcome, accuracy, and the id that other commands accept.
 
-    A run whose summary or manifest is damaged is left out, and named on standard error.
+    A run with a damaged summary or manifest is left out, and named on standard error.
 
     \b
     emulate list
@@ -41,7 +41,7 @@ def list_(runs: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
-        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes one")
+        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes a first run")
     else:
         _print(rows)
 
@@ -66,7 +66,11 @@ def _row(path: Path) -> dict[str, Any]:
 
 
 def facts(path: Path) -> dict[str, Any]:
-    """Return the facts of a run. Raises an EmulatorError if one of its files is damaged."""
+    """Return the keys of `_FACTS` for the run in the folder `path`.
+
+    The values are None, the outcome aside, while the run has no summary. Raises EmulatorError if
+    the summary or the manifest is damaged.
+    """
     file = path / "summary.json"
     if (path / "manifest.json").exists():
         read_json(path / "manifest.json")
@@ -105,7 +109,7 @@ def _print(rows: list[dict[str, Any]]) -> None:
 
 
 def _when(stamp: str) -> str:
-    """`20261121T105633Z` as people write it."""
+    """Return `stamp`, for example 20261121T105633Z, as date and time: 2026-11-21 10:56."""
     if len(stamp) != len("20261121T105633Z"):
         return stamp
     return f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]} {stamp[9:11]}:{stamp[11:13]}"

@@ -1,4 +1,4 @@
-"""What happened in a run, and what its nodes printed: afterwards, or as it comes."""
+"""`emulate logs`: print the log of a run, or the output of a node."""
 
 import math
 import time
@@ -14,24 +14,27 @@ from ..runs.folder import conductor, find
 from .options import RUNS_OPTION
 
 PAUSE = 0.5
-"""Seconds between looks at what has come."""
+"""Seconds between two looks at a growing file."""
 
 
-@click.command(short_help="What happened in a run, or what a device printed.")
+@click.command(short_help="Print the log of a run, or the output of a device.")
 @click.argument("run")
 @click.argument("device", required=False)
-@click.option("-f", "--follow", is_flag=True, help="Go on as more comes, until the run ends.")
+@click.option(
+    "-f", "--follow", is_flag=True, help="Print new lines as they come, until the run ends."
+)
 @RUNS_OPTION
 def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
-    """Print what happened in RUN, or what DEVICE (or server, evaluator) printed.
+    """Print the log of RUN, a line for every record, or the output of DEVICE.
 
-    RUN is a run folder, the id at its end, or a scenario's name for its latest run. While it is
-    being played, only what the server saw is known; the rest is added in the end.
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. DEVICE is a
+    device's name, `server` or `evaluator`. While the run is being played, the log has the records
+    of the server only; the others are added at the end.
 
     \b
-    emulate logs quickstart                   all that happened, a line each
-    emulate logs -f quickstart                and what goes on happening
-    emulate logs quickstart fiber-1           what one device printed
+    emulate logs quickstart                   the log of the latest run
+    emulate logs -f quickstart                the same, followed until the run ends
+    emulate logs quickstart fiber-1           the output of one device
     """
     path = find(run, runs)
     look = _printed(path, device) if device else _happened(path)
@@ -40,12 +43,13 @@ def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
 
 
 Look = Callable[[], Iterable[str]]
-"""The lines that have come since the last look."""
+"""Returns the lines that are new since its last call."""
 
 
 def _followed(path: Path, look: Look) -> Iterator[str]:
     while True:
-        ongoing = conductor(path) is not None  # before the look, so that the last one sees all
+        # asked before the look: after the run's end one more look sees the last lines
+        ongoing = conductor(path) is not None
         yield from look()
         if not ongoing:
             return
@@ -56,24 +60,26 @@ def _printed(path: Path, node: str) -> Look:
     log = path / "devices" / f"{node}.log"
     if not log.is_file():
         names = ", ".join(sorted(file.stem for file in log.parent.glob("*.log")))
-        raise EmulatorError(f"{path.name} has no log of {node!r}; it has {names or 'none yet'}")
+        raise EmulatorError(
+            f"{path.name} has no output of {node!r}, but of {names or 'no node yet'}"
+        )
     opened = log.open(encoding="utf-8", errors="replace")
     file = click.get_current_context().with_resource(opened)
     return lambda: (line.rstrip("\n") for line in file)
 
 
 def _happened(path: Path) -> Look:
-    from .watching.run_views import describe
+    from .watching.run_views import describe_record
 
-    server, whole, told = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Told()
+    server, whole, printed = Tail(path / "server" / "run.jsonl"), path / "run.jsonl", _Printed()
 
     def look() -> Iterator[str]:
-        # the server's own log becomes part of the whole one, and is gone
+        # at the end of the run the server's own log is merged into `whole` and removed
         try:
-            records = filter(told.lacks, read(whole)) if whole.is_file() else server.read()
+            records = filter(printed.lacks, read(whole)) if whole.is_file() else server.read()
             for record in list(records):
-                told.note(record)
-                yield describe(record)
+                printed.note(record)
+                yield describe_record(record)
         except (KeyError, TypeError, ValueError) as error:
             reason = f"a record lacks {error}" if isinstance(error, KeyError) else str(error)
             raise EmulatorError(f"the log of {path.name} is damaged: {reason}") from error
@@ -81,8 +87,11 @@ def _happened(path: Path) -> Look:
     return look
 
 
-class _Told:
-    """Which records were told already, as far as is needed to go on in another file."""
+class _Printed:
+    """The records printed so far, remembered far enough to go on in the merged log.
+
+    Records are written in the order of time, so the latest time and its records suffice.
+    """
 
     def __init__(self) -> None:
         self._since = -math.inf
@@ -90,21 +99,25 @@ class _Told:
         self._ended = False
 
     def note(self, record: Record) -> None:
-        known = _known(record)
-        if known > self._since:
-            self._since, self._latest = known, []
-        if known == self._since:
+        written = _written(record)
+        if written > self._since:
+            self._since, self._latest = written, []
+        if written == self._since:
             self._latest.append(record)
         self._ended |= record["what"] == "stop"
 
     def lacks(self, record: Record) -> bool:
-        """Whether the record is still to be told."""
-        if record["what"] in ("unmeasured", "stop"):  # written last, at a moment that is past
+        """Return whether `record` has not been printed yet."""
+        # these are written last, with an earlier time
+        if record["what"] in ("unmeasured", "stop"):
             return not self._ended
-        known = _known(record)
-        return known > self._since or (known == self._since and record not in self._latest)
+        written = _written(record)
+        return written > self._since or (written == self._since and record not in self._latest)
 
 
-def _known(record: Record) -> float:
-    """Return when the record was written: a score is booked at an earlier moment than that."""
+def _written(record: Record) -> float:
+    """Return the time at which `record` was written, in emulated seconds.
+
+    The evaluator's scores bear an earlier `at`: the time of the measured model.
+    """
     return float(record["scored"] if "scored" in record else record["at"])

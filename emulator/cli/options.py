@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options shared by several commands."""
 
 from functools import partial
 from pathlib import Path
@@ -13,25 +13,25 @@ SET = click.option(
     "overrides",
     multiple=True,
     metavar="PATH=VALUE",
-    help="Override a key of the scenario, as --set training.batch_size=32. Repeatable.",
+    help="Override a key of the scenario, for example --set training.batch_size=32. Repeatable.",
 )
 ON = {"docker": "containers", "virtual": "virtual time"}
-"""The runtimes, and what each is in words."""
+"""The runtimes, with their names in words."""
 
 ON_OPTION = partial(
     click.option, "--on", type=click.Choice(list(ON)), default="docker", show_default=True
 )
-"""To be called with a help: what is done there."""
+"""Option of the runtime; call it with the `help` of the command."""
 RUNS_OPTION = click.option(
     "--runs",
     type=click.Path(path_type=Path),
     default=RUNS,
     show_default=True,
     metavar="FOLDER",
-    help="Folder that holds the runs.",
+    help="Folder of the runs.",
 )
 OUT_OPTION = partial(
     click.option, "--out", type=click.Path(path_type=Path), default=None, metavar="FOLDER"
 )
-"""To be called with a help: what it is the folder of."""
+"""Option of an output folder; call it with the `help` of the command."""
 JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON, for scripts.")

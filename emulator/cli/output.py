@@ -1,6 +1,7 @@
-"""Standard output and error that may go away during a run, which goes on to its end in silence.
+"""Standard output and error that survive the end of their reader, as a run should.
 
-As with `emulate run FILE | head`, or when a terminal is closed under `nohup`.
+A reader goes away, for example, with `emulate run FILE | head`, or with a terminal that is closed
+under `nohup`.
 """
 
 import errno
@@ -11,11 +12,11 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 
 _GONE = (errno.EPIPE, errno.EIO)
-"""What the system says of a pipe that nobody reads any more, and of a terminal that was closed."""
+"""Error numbers of a write to a pipe without a reader, and to a closed terminal."""
 
 
 class Enduring:
-    """A text stream that discards what nobody can read any more."""
+    """A text stream that discards output after its reader is gone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -34,7 +35,10 @@ class Enduring:
             self._discard(error)
 
     def _discard(self, error: OSError) -> None:
-        """Let the stream end nowhere: it would try again and again to be rid of what it holds."""
+        """Redirect the stream to /dev/null after `error`; raise any other error again.
+
+        Without the redirection the stream would try to write its buffer again and again.
+        """
         if error.errno not in _GONE:
             raise error
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -47,9 +51,9 @@ class Enduring:
 
 @contextmanager
 def enduring() -> Iterator[None]:
-    """Let `sys.stdout` and `sys.stderr` outlive those who read them, until the end of the block."""
+    """Keep `sys.stdout` and `sys.stderr` writable inside the block, with or without a reader."""
     before = sys.stdout, sys.stderr
-    if None in before:  # closed from the beginning: Python and click know of that
+    if None in before:  # closed from the beginning: Python and click handle this case
         yield
         return
     sys.stdout, sys.stderr = (Enduring(stream) for stream in before)

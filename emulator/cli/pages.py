@@ -1,4 +1,4 @@
-"""Pages that the analysis draws of runs, and its errors in our words."""
+"""Drawing of reports and comparisons by the analysis, with errors translated for the console."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from .analysis_package import analysis
 
 
 def page(folder: Path, *, to_stderr: bool = False) -> None:
-    """Draw a run's report, and say where it is."""
+    """Draw the report of the run in `folder` and print the path of the page."""
     try:
         with runs_readable():
             drawn = analysis("report").report(folder)
@@ -23,13 +23,13 @@ def page(folder: Path, *, to_stderr: bool = False) -> None:
 
 
 def short(path: Path) -> Path:
-    """The path as one would type it here."""
+    """Return `path` relative to the working directory if it lies below, else unchanged."""
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 @contextmanager
 def runs_readable() -> Iterator[None]:
-    """Say in our words what the analysis, which knows nothing of us, cannot read."""
+    """Translate the analysis' RunError into an EmulatorError: the analysis imports no emulator."""
     try:
         yield
     except analysis().RunError as error:
@@ -38,7 +38,7 @@ def runs_readable() -> Iterator[None]:
 
 @contextmanager
 def drawable(out: Path | None) -> Iterator[None]:
-    """Raise a HostError where the folder `out` cannot take a comparison."""
+    """Translate an OSError into a HostError that names the folder `out`."""
     try:
         yield
     except OSError as error:
@@ -46,7 +46,10 @@ def drawable(out: Path | None) -> Iterator[None]:
 
 
 def ended(name: str, runs: Path) -> Path:
-    """The run's folder, complete as far as can be; an EmulatorError while it is being played."""
+    """Return the folder of the ended run `name`; gather the logs and the model of a killed run.
+
+    Raises EmulatorError while the run is being played.
+    """
     folder = find(name, runs)
     if conductor(folder) is not None:
         raise EmulatorError(

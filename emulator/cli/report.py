@@ -1,4 +1,4 @@
-"""`emulate report`: draw one run as a page."""
+"""`emulate report`: draw a run as a page with figures."""
 
 from pathlib import Path
 
@@ -12,12 +12,13 @@ from .pages import ended, page
 @click.argument("run")
 @RUNS_OPTION
 def report(run: str, runs: Path) -> None:
-    """Draw RUN: a page that needs nothing else (report.html), and its figures as PNG.
+    """Draw RUN as a page with figures: report.html, and each figure as a PNG file.
 
-    RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. The page is a
+    single file: it can be copied without the run folder.
 
     \b
-    emulate report quickstart                 the latest run of that scenario
-    emulate report 8c4eb2                     the run whose folder ends so
+    emulate report quickstart                 the latest run of the scenario `quickstart`
+    emulate report 8c4eb2                     the run with this id
     """
     page(ended(run, runs))

@@ -1,4 +1,4 @@
-"""`emulate run`: play a scenario."""
+"""`emulate run`: play a scenario in containers or in virtual time."""
 
 import json
 import sys
@@ -25,8 +25,8 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 @FILE
 @SET
 @ON_OPTION(
-    help="In containers, real and in real time; or in virtual time: exact, repeatable, and with "
-    "neither Docker nor root.",
+    help="Runtime: `docker` plays the scenario in containers and in real time; `virtual` in "
+    "virtual time, which is repeatable and needs neither Docker nor root.",
 )
 @RUNS_OPTION
 @click.option(
@@ -37,15 +37,16 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 def run(
     file: Path, overrides: tuple[str, ...], on: str, runs: Path, report: bool, as_json: bool
 ) -> None:
-    """Play the scenario FILE, and leave a run folder.
+    """Play the scenario FILE, and write the results into a run folder.
 
-    In containers it takes as long as it lasts. In virtual time it takes as long as its gradients
-    do, repeats to the byte, and carries fleets that no host could.
+    In containers a run takes its emulated time in real time. In virtual time a run takes only the
+    time to compute its gradients, gives the same bytes again with the same seed, and can have more
+    devices than this host could carry in containers.
 
-    Ctrl-C ends it, keeps what there is and leaves no container behind; so does closing its
-    terminal, but under nohup. The exit code is 0 if the stop condition was reached or `emulate
-    stop` ended it, 130 if it was interrupted, 2 if the file is wrong and 1 for all else, also for
-    a run in which no update was ever applied.
+    Ctrl-C ends the run, keeps its results so far and removes its containers; so does closing the
+    terminal, except under nohup. The exit code is 0 if a stop condition was met or `emulate stop`
+    ended the run, 130 if the run was interrupted, 2 if the file has mistakes, and 1 in all other
+    cases, for example if no update was ever applied.
 
     \b
     emulate run scenarios/quickstart.yaml
@@ -102,8 +103,8 @@ def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
 
 
 def _tell(folder: Path, summary: dict[str, Any]) -> None:
-    def line(what: str, value: str) -> None:
-        click.echo(f"{what:<12} {value}")
+    def line(label: str, value: str) -> None:
+        click.echo(f"{label:<12} {value}")
 
     why = ": ".join(filter(None, (summary["stop"], summary["detail"])))
     line("outcome", summary["outcome"] + (f" ({why})" if why != summary["outcome"] else ""))

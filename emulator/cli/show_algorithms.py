@@ -1,4 +1,4 @@
-"""Which algorithms have a name, and what each name stands for."""
+"""`emulate algorithms`: list the named algorithms with the keys of each algorithm."""
 
 import json
 from typing import Any
@@ -8,15 +8,15 @@ import click
 from .options import JSON_OPTION
 
 
-@click.command(short_help="The algorithms that have a name, and what each stands for.")
+@click.command(short_help="List the algorithms of the papers and the keys that they set.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @JSON_OPTION
 def algorithms(names: tuple[str, ...], as_json: bool) -> None:
-    """List the algorithms that a scenario can name, or some of them: what each does in a line,
-    the paper, and the keys of `training` that the name stands for.
+    """List the algorithms for the key `training.algorithm`, or the algorithms called NAME.
 
-    To change one of them, override it (`--set training.codec.keep=0.5%`), or spell all of them out
-    in the scenario instead of the name. What an algorithm does not say stays the scenario's:
+    For each algorithm there is a description, the paper, and the keys of `training` that the name
+    sets. To change such a key, override it (`--set training.codec.keep=0.5%`), or write all keys
+    into the scenario in place of the name. An algorithm leaves the other keys to the scenario:
     `learning_rate`, and in most cases `optimizer`.
 
     \b
@@ -28,13 +28,13 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     for name in names:
         if name not in ALGORITHMS:
             raise click.BadParameter(f"{name!r} is not {', '.join(ALGORITHMS)}", param_hint="NAME")
-    found = {name: _plain(name) for name in names or ALGORITHMS}
+    listed = {name: _plain(name) for name in names or ALGORITHMS}
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        click.echo(json.dumps(listed, indent=2))
         return
-    for name, one in found.items():
-        click.echo(f"{click.style(name, bold=True)}  {one['about']} ({one['paper']})")
-        for key, value in one["training"].items():
+    for name, facts in listed.items():
+        click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['paper']})")
+        for key, value in facts["training"].items():
             click.echo(f"    {key}: {_flow(value)}")
 
 

@@ -1,4 +1,4 @@
-"""Play a grid of scenarios in virtual time: `sweep`."""
+"""`emulate sweep`: play a grid of scenarios in virtual time."""
 
 import json
 import math
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     "--over",
     multiple=True,
     metavar="PATH=VALUE,…",
-    help="Vary a key of the scenario, as --over training.learning_rate=0.01,0.1. Repeatable: every "
-    "combination is played.",
+    help="Vary a key of the scenario, for example --over training.learning_rate=0.01,0.1. "
+    "Repeatable: every combination of values is played.",
 )
 @click.option(
     "--seeds",
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     default=1,
     show_default=True,
     metavar="N",
-    help="Play each combination with N seeds: the scenario's own, and those that follow it.",
+    help="Play each combination with N seeds: the scenario's own seed and the next N - 1.",
 )
 @SET
 @OUT_OPTION(help="Folder of the sweep; RUNS/sweeps/NAME-DIGEST if not given.")
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=None,
     metavar="N",
-    help="Points to play side by side; as many as this host has cores if not given.",
+    help="Number of points to play at the same time; the number of cores if not given.",
 )
 @RUNS_OPTION
 @JSON_OPTION
@@ -60,12 +60,13 @@ def sweep(
 ) -> None:
     """Play the scenario FILE in virtual time for every combination of values and seeds.
 
-    Each point is played on one core, by a process of its own; the result does not depend on how
-    many are played side by side. All go into one folder: a run folder a point, and table.csv, a
-    row a point. A training that diverges is a result like others.
+    A point is one combination with one seed. A process on one core plays each point; the results
+    do not depend on the number of points at the same time. The folder of the sweep has a run folder
+    for each point, and table.csv with a row for each point. A training that diverges is a result
+    too.
 
-    Finished points are not played again: interrupted with Ctrl-C, the same command goes on where
-    it was. With more --seeds it plays what is new.
+    Finished points are not played again: after Ctrl-C, the same command plays the missing points,
+    and with more --seeds it plays the new ones.
 
     VALUE is YAML. A comma inside braces, brackets or quotes does not separate values.
 
@@ -89,11 +90,12 @@ def sweep(
             view.progress(f"{len(points)} points into {short(out)}")
             finished = play(points, out, cores, view, about=grid.plain())
     except Canceled:
-        where = f"what is finished is in {short(out)}; the same command goes on there"
+        where = f"finished points are in {short(out)}; the same command plays the others"
         click.echo(f"emulate: interrupted: {where}", err=True)
         sys.exit(130)
     if as_json:
-        click.echo(json.dumps([{**one.row, "run": str(one.folder)} for one in finished], indent=2))
+        rows = [{**point.row, "run": str(point.folder)} for point in finished]
+        click.echo(json.dumps(rows, indent=2))
         return
     _print(finished, [axis for axis in grid.plain()["over"] if axis != "seed"])
     click.echo(f"\n{'table':<12} {short(out / 'table.csv')}")
@@ -111,19 +113,19 @@ def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
     from ..sweep import highest, medians
     from .tables import console, table
 
-    rows = [one.row for one in finished]
-    told, target = medians(rows, axes), highest(rows)
+    rows = [point.row for point in finished]
+    combinations, target = medians(rows, axes), highest(rows)
     costs = [f"{cost} to {target} %" for cost in ("updates", "bytes") if target is not None]
-    seeds = max(sum(came["outcomes"].values()) for _, came in told)
+    seeds = max(sum(results["outcomes"].values()) for _, results in combinations)
     title = f"median of {seeds} seeds (least – most)" if seeds > 1 else None
     shown = table(*axes, "outcome", "final accuracy", *costs, title=title)
-    for values, came in told:
+    for values, results in combinations:
         shown.add_row(
             *(values[axis] for axis in axes),
-            _outcomes(came["outcomes"]),
-            _spread(came["final_accuracy"], "{:.2%}".format),
-            *([_spread(came["updates"], "{:.0f}".format)] if costs else []),
-            *([_spread(came["bytes"], amount)] if costs else []),
+            _outcomes(results["outcomes"]),
+            _spread(results["final_accuracy"], "{:.2%}".format),
+            *([_spread(results["updates"], "{:.0f}".format)] if costs else []),
+            *([_spread(results["bytes"], amount)] if costs else []),
         )
     console().print(shown)
 
@@ -134,8 +136,9 @@ def _outcomes(outcomes: dict[str, int]) -> str:
     return ", ".join(f"{count} {outcome}" for outcome, count in outcomes.items())
 
 
-def _spread(found: tuple[float, float, float] | None, words: Callable[[float], str]) -> str:
-    if found is None:
+def _spread(spread: tuple[float, float, float] | None, words: Callable[[float], str]) -> str:
+    """Return `spread`, a median with its least and largest value, in `words`; infinity is never."""
+    if spread is None:
         return "-"
-    median, least, most = ("never" if math.isinf(one) else words(one) for one in found)
+    median, least, most = ("never" if math.isinf(value) else words(value) for value in spread)
     return median if least == most else f"{median} ({least} – {most})"

@@ -1,4 +1,4 @@
-"""Tables for people: wide enough for what they hold, also where there is no terminal."""
+"""Tables on the console, wide enough for their texts with or without a terminal."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
@@ -19,81 +19,82 @@ from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Share
 from ..world.link import Link
 
-MOST = 40
-"""Rows of one table that a person still reads; `--json` has them all."""
+MOST_ROWS = 40
+"""Largest number of rows that a table shows; `--json` has all rows."""
 
 WIDE = 160
-"""Columns where no terminal sets a bound: a file, a pipe."""
+"""Width of the output in characters when a file or a pipe takes it."""
 
 _CHOSEN = (
     *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull", "split"),
 )
-"""Keys of `training` that choose the method; most have parameters of their own."""
+"""Keys of `training` that name a plugin; most plugins have parameters."""
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console that prints every text as it is written.
+    """Return a console for standard output, or for standard error, with literal texts.
 
     Names and values of a scenario may hold `[red]` or `:pizza:`, which rich would read as a style
-    and as an emoji. A text of ours that has a style is a `Text`.
+    and as an emoji. The emulator's own styled texts are `Text` objects.
     """
     literal: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
-    found = Console(stderr=stderr, **literal)
-    return found if found.is_terminal else Console(stderr=stderr, width=WIDE, **literal)
+    terminal = Console(stderr=stderr, **literal)
+    return terminal if terminal.is_terminal else Console(stderr=stderr, width=WIDE, **literal)
 
 
 def table(*columns: str, title: str | None = None) -> Table:
-    """Without lines, and without a cell cut short: what is shown can be copied."""
-    made = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
-    made.padding = (0, 2, 0, 0)
+    """Return an empty table without lines, whose cells wrap instead of being cut."""
+    empty = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    empty.padding = (0, 2, 0, 0)
     for column in columns:
-        made.add_column(column, overflow="fold", header_style="dim")
-    return made
+        empty.add_column(column, overflow="fold", header_style="dim")
+    return empty
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What `emulate check` has to say of a scenario on one runtime."""
+    """The results of `emulate check` for a scenario on one runtime."""
 
     on: str
-    """In words, as `containers`."""
+    """Runtime in words, for example `containers`."""
     refused: Sequence[str]
-    """Why `emulate run` would refuse it."""
+    """Reasons for which `emulate run` would refuse the scenario."""
     warned: Sequence[str]
     unkept: Sequence[str]
-    """Keys that the runtime does not keep, each with the reason."""
+    """Keys that the runtime ignores, with the reasons."""
 
 
-def print_world(
+def print_overview(
     scenario: Scenario,
-    world: Overview,
+    plan: Overview,
     demanded: Table | None,
-    found: Findings,
+    chosen: Findings,
     other: Findings,
 ) -> None:
-    """Print the resolved world, what it wants (`demanded`), and what was `found` on the runtime
-    that it is checked for, and on the `other`."""
+    """Print the `plan` of `scenario`, the table `demanded` if there is one, and the findings for
+    the `chosen` and the `other` runtime.
+    """
     out = console()
-    out.print(Text(world.name, "bold"), *_training(scenario), sep="\n")
-    out.print(f"server: {_link(world.server)}\n")
-    alike = list(_together(world.devices))
-    out.print(_devices(f"{len(world.devices)} devices", alike), _more(alike))
-    if world.faults:
-        out.print(_faults(world.faults), _more(world.faults))
-    if world.hazards:
-        out.print(_hazards(world.hazards), _more(world.hazards))
+    out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
+    out.print(f"server: {_link(plan.server)}\n")
+    rows = list(_grouped(plan.devices))
+    out.print(_devices(f"{len(plan.devices)} devices", rows), _more(rows))
+    if plan.faults:
+        out.print(_faults(plan.faults), _more(plan.faults))
+    if plan.hazards:
+        out.print(_hazards(plan.hazards), _more(plan.hazards))
     if demanded:
         out.print(demanded, "")
-    for findings in (found, other):
+    for findings in (chosen, other):
         for line in findings.unkept:
             out.print(Text("note", "yellow"), f"not kept in {findings.on}: {line}", soft_wrap=True)
     for line in other.refused:
         out.print(Text("note", "yellow"), f"refused in {other.on}: {line}", soft_wrap=True)
-    for line in found.refused:
+    for line in chosen.refused:
         out.print(Text("error", "red"), line, soft_wrap=True)
-    for line in found.warned:
+    for line in chosen.warned:
         out.print(Text("warning", "yellow"), line, soft_wrap=True)
-    if not found.refused and not found.warned:
+    if not chosen.refused and not chosen.warned:
         out.print(Text("ok", "green"), "this host can carry it")
 
 
@@ -116,24 +117,22 @@ def _training(scenario: Scenario) -> Iterable[str]:
 
 
 def _chosen(value: Any) -> str:
-    """Return a kind with all its parameters, or as a bare word if it has none, as YAML has it."""
+    """Return a plugin as YAML: kind and parameters, or the kind alone if it has no parameters."""
     written = plain(value)
     bare = isinstance(written, dict) and written.keys() == {"kind"}
     return str(written["kind"]) if bare else flow(written)
 
 
 def _link(link: Link) -> str:
-    return (
-        f"up {describe_side(link.up)}, down {describe_side(link.down)}"
-        if link.shaped
-        else "unshaped"
-    )
+    if not link.shaped:
+        return "unshaped"
+    return f"up {describe_side(link.up)}, down {describe_side(link.down)}"
 
 
-def _together(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
-    """Neighbours that differ in nothing but their numbers in one row."""
-    for _, alike in groupby(devices, key=lambda row: replace(row, name=_group(row.name))):
-        rows = list(alike)
+def _grouped(devices: Sequence[DeviceRow]) -> Iterable[DeviceRow]:
+    """Yield a row for every sequence of neighbours in `devices` that differ by number only."""
+    for _, equal in groupby(devices, key=lambda row: replace(row, name=_group(row.name))):
+        rows = list(equal)
         first, last = rows[0].name, rows[-1].name
         name = first if len(rows) == 1 else f"{first} … {last}"
         yield replace(rows[0], name=name)
@@ -146,7 +145,7 @@ def _group(name: str) -> str:
 
 def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
     made = table(*[field.name for field in fields(DeviceRow)], title=title)
-    for row in rows[:MOST]:
+    for row in rows[:MOST_ROWS]:
         made.add_row(
             row.name,
             row.profile or "-",
@@ -161,33 +160,33 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
 
 def _hazards(rows: Sequence[HazardRow]) -> Table:
     made = table("node", "fault", "per_iteration", title="faults that devices draw, by iteration")
-    for row in rows[:MOST]:
+    for row in rows[:MOST_ROWS]:
         made.add_row(row.node, row.fault, str(Fraction(row.per_iteration)))
     return made
 
 
 def _faults(faults: Sequence[FaultRow]) -> Table:
     made = table("from", "until", "node", "fault", title="faults, as compiled from the seed")
-    for row in faults[:MOST]:
+    for row in faults[:MOST_ROWS]:
         until = "for good" if row.until is None else f"{row.until:.1f} s"
         made.add_row(f"{row.at:.1f} s", until, row.node, row.fault)
     return made
 
 
 def _more(rows: Sequence[Any]) -> str:
-    """The line after a table: blank, unless there is more than it shows."""
-    return f"… {len(rows) - MOST} more (--json shows all)\n" if len(rows) > MOST else ""
+    """Return the line after a table of `rows`: the number of rows left out, or a blank line."""
+    return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
 def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
-    """Return what containers want of this host beside what it has.
+    """Return a table of the containers' demand beside the host's resources.
 
-    `startup`: seconds until all have said hello, at least.
+    `startup` is a lower bound, in seconds, on the time until all devices have said hello.
     """
-    made = table("", "wanted", "this host has", title="demand")
+    made = table("", "needed", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
     made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
-    memory = f"about {_gib(wanted.memory)}, the server's {_mib(wanted.server)} among it"
+    memory = f"about {_gib(wanted.memory)}, with {_mib(wanted.server)} for the server"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row(
         "memory limits",
@@ -197,7 +196,7 @@ def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
-    made.add_row("start-up", each, f"at least {startup:.0f} s until all have said hello")
+    made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")
     return made
 
 

@@ -221,8 +221,8 @@ def test_the_command_for_a_scenario(asked: list[Any], tmp_path: Path) -> None:
     [
         (("--model", "digits-mpl"), "did you mean 'digits-mlp'?"),
         (("--batch-size", "0"), "x>=1"),
-        (("x.yaml", "--model", "digits-mlp"), "give it or the options"),
-        (("--set", "seed=2"), "name the scenario"),
+        (("x.yaml", "--model", "digits-mlp"), "give FILE or the options"),
+        (("--set", "seed=2"), "give FILE too"),
     ],
 )
 def test_a_slip_of_the_fingers(asked: list[Any], words: tuple[str, ...], said: str) -> None:

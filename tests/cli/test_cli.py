@@ -64,4 +64,4 @@ def test_a_batch_beyond_all_data_is_not_measured(
     scenario(tmp_path, ("algorithm: adacomp", "algorithm: adacomp, batch_size: 10000000000"))
     told = emulate("calibrate", *words)
     assert told.code == 2
-    assert "a batch of 10,000,000,000: 60,000 is the most that is measured" in told.err
+    assert "a batch of 10,000,000,000 examples is too large: at most 60,000 are allowed" in told.err

@@ -44,7 +44,7 @@ def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
     "words, said",
     [
         ((), "Missing argument 'RUN...'"),
-        (("abc121", "--set", "seed=2"), "--set goes with --runtimes"),
+        (("abc121", "--set", "seed=2"), "--set needs --runtimes"),
         (("abc121", "--runtimes", "x.yaml"), "give either runs, or a scenario"),
     ],
 )
@@ -103,7 +103,7 @@ def test_a_scenario_is_played_on_both_runtimes(
     assert told.code == 0
     assert both_runtimes["seeds"] == [("docker", 5), ("virtual", 5)]
     assert both_runtimes["virtual"].step.lognormal[0] == pytest.approx(0.03)  # as it was meanwhile
-    assert "a step took a core 20.00 ms before, and 40.00 ms after the containers ran" in told.err
+    assert "one training step took 20.00 ms of CPU before it and 40.00 ms after it" in told.err
     assert "pair in virtual time\n" in told.out and "pair in containers\n" in told.out
     assert re.search(r"\nbytes a push +([\d,]+) +\1 +none\n", told.out), told.out
     assert "docker       runs/pair/1-docker\n" in told.out

@@ -66,7 +66,7 @@ def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
     assert emulate("logs", "synthetic", "fiber-0").out == "hello\nworld\n"
     told = emulate("logs", "synthetic", "fibre-0")
     assert told.code == 1
-    assert "has no log of 'fibre-0'; it has fiber-0" in told.err
+    assert "has no output of 'fibre-0', but of fiber-0" in told.err
 
 
 @pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
@@ -330,8 +330,8 @@ def test_what_is_spared_can_be_ended_from_here(
         "left alone: run moved1 is being played, in a folder that was moved from "
         f"{tmp_path}/moved1: `emulate stop` ends it, given the folder's new place",
         f"left alone: run begin1 is just starting (process {os.getpid()})",
-        "left alone: run other1 has containers that run, and its lock cannot be seen from here "
-        f"({tmp_path}/other1.lock): end it where it was started",
+        "left alone: run other1 has running containers, and its lock cannot be seen from here "
+        f"({tmp_path}/other1.lock): end the run on the machine that started it",
     ]
 
 

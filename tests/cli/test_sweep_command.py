@@ -120,7 +120,7 @@ def test_ctrl_c_says_how_to_go_on(
     told = typed(emulate, monkeypatch, *words)
     assert told.code == 130
     assert told.err == (
-        "emulate: interrupted: what is finished is in here; the same command goes on there\n"
+        "emulate: interrupted: finished points are in here; the same command plays the others\n"
     )
     assert sorted(path.name for path in Path("here").iterdir()) == [
         "points",

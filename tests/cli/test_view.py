@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from emulator.cli.watching.progress import Progress, amount
-from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe
+from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe_record
 from emulator.log.writing import Record
 from emulator.scenario import Timed
 from emulator.world.verbs import Action
@@ -173,7 +173,7 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
     ],
 )
 def test_a_record_as_a_line(record: Record, line: str) -> None:
-    assert describe(record).lstrip() == line
+    assert describe_record(record).lstrip() == line
 
 
 class Wall:
@@ -263,10 +263,10 @@ def test_more_faults_than_anyone_can_read() -> None:
     view.record({"at": 1101, "what": "stop", "reason": "time"})
     lines = out.getvalue().splitlines()
     assert len(lines) == 20 + 1 + 20 + 1 + 1
-    assert lines[20].strip() == "...  980 more lines, which are in the log"
+    assert lines[20].strip() == "...  980 more lines are in the log"
     assert "boot" in lines[21]
     assert lines[-2:] == [
-        "       ...  81 more lines, which are in the log",
+        "       ...  81 more lines are in the log",
         " 1101.00 s  stop: time",
     ]
 

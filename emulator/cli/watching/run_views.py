@@ -1,4 +1,4 @@
-"""A run as a person watches it: one live panel on a terminal, plain lines elsewhere."""
+"""Views of a run that is being played: a live panel on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -18,23 +18,23 @@ from .progress import Progress, amount, span
 if TYPE_CHECKING:
     from ...scenario import Timed
 
-TOLD = frozenset(
-    (*("start", *verbs.RECORDS, "exit", "evaluation", "unmeasured", "refused", "unsent", "stop"),)
+SHOWN = frozenset(
+    ("start", *verbs.RECORDS, "exit", "evaluation", "unmeasured", "refused", "unsent", "stop")
 )
-"""Records that are worth a line."""
+"""Kinds of records that a view shows as a line."""
 
-MOST = 20
-"""Lines that are told in a second: virtual time may pass through a day's faults in one."""
+MOST_LINES = 20
+"""Largest number of lines in a second: virtual time may pass a day full of faults in one second."""
 
-NAMED = 8
-"""Versions that a line names."""
+MOST_VERSIONS = 8
+"""Largest number of versions that a line names."""
 
 Clock = Callable[[], float]
-"""Seconds on the wall: a run's own time may stand still, or fly."""
+"""Returns seconds of real time: a run's own time may stand still, or pass faster."""
 
 
-def describe(record: Record) -> str:
-    """A record as one line for people."""
+def describe_record(record: Record) -> str:
+    """Return `record` as a line of text."""
     at, what, node = f"{record['at']:8.2f} s", record["what"], record.get("node", "")
     match what:
         case "evaluation":
@@ -63,33 +63,36 @@ def describe(record: Record) -> str:
 
 
 def _listed(versions: Sequence[int]) -> str:
-    """Return the first few versions, as `400, 600, 800 …`."""
-    return ", ".join(map(str, versions[:NAMED])) + (" …" if len(versions) > NAMED else "")
+    """Return the first few of `versions` as text, for example `400, 600, 800 …`."""
+    return ", ".join(map(str, versions[:MOST_VERSIONS])) + (
+        " …" if len(versions) > MOST_VERSIONS else ""
+    )
 
 
 class ConsoleLines:
-    """Records as lines, as many as can be read; what is too much is counted and told later."""
+    """Prints records as lines, at most `MOST_LINES` a second, and counts the lines left out."""
 
     def __init__(self, console: Console, clock: Clock) -> None:
         self._console, self._clock = console, clock
-        self._second, self._told, self._left_out = -1, 0, 0
+        self._second, self._printed, self._left_out = -1, 0, 0
 
-    def tell(self, record: Record) -> None:
-        if record["what"] not in TOLD:
+    def show(self, record: Record) -> None:
+        """Print `record` if its kind is shown; count the record instead in a full second."""
+        if record["what"] not in SHOWN:
             return
         if (second := int(self._clock())) != self._second:
-            self._second, self._told = second, 0
-        self._told += 1
-        if self._told <= MOST or record["what"] in ("start", "stop"):
+            self._second, self._printed = second, 0
+        self._printed += 1
+        if self._printed <= MOST_LINES or record["what"] in ("start", "stop"):
             self.catch_up()
-            self.say(describe(record))
+            self.say(describe_record(record))
         else:
             self._left_out += 1
 
     def catch_up(self) -> None:
-        """Say how many lines were left out since the last one that was told."""
+        """Print the number of lines left out since the last printed line, if there are any."""
         if self._left_out:
-            self.say(f"{'...':>10}  {self._left_out} more lines, which are in the log")
+            self.say(f"{'...':>10}  {self._left_out} more lines are in the log")
             self._left_out = 0
 
     def say(self, text: str) -> None:
@@ -97,7 +100,7 @@ class ConsoleLines:
 
 
 class Pace:
-    """How long the rest takes on the wall, if it goes on as it went since the run began."""
+    """The rest of a run in real time, estimated from the speed since the run began."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -108,7 +111,10 @@ class Pace:
             self._begun = self._clock()
 
     def words(self, share: float | None) -> str:
-        """As `25% done, 3 min left`; empty while nobody can know."""
+        """Return the progress for the done `share`, for example `25% done, 3 min left`.
+
+        The text is empty while the share is unknown or zero.
+        """
         if not share or self._begun is None:
             return ""
         left = (self._clock() - self._begun) * (1 - share) / share
@@ -116,9 +122,9 @@ class Pace:
 
 
 class StartUpStep:
-    """The step on the way up that is being done, and for how long.
+    """The current step of a run's start-up, with the time since the step began.
 
-    Texts that begin with the same word are one step, which counts.
+    Texts that begin with the same word belong to the same step: only their numbers change.
     """
 
     def __init__(self, clock: Clock, text: str = "") -> None:
@@ -126,7 +132,7 @@ class StartUpStep:
         self._begun = clock()
 
     def take(self, text: str) -> bool:
-        """Note what is being done; return whether another step has begun."""
+        """Take the text of the current step; return whether another step has begun."""
         new = text.split(" ", 1)[0] != self.text.split(" ", 1)[0]
         if new:
             self._begun = self._clock()
@@ -134,13 +140,13 @@ class StartUpStep:
         return new
 
     def words(self) -> str:
-        """As `waiting for 3 of 9 nodes ... 12 s`; the time from the first second on."""
+        """Return the step with its seconds, for example `waiting for 3 of 9 nodes ... 12 s`."""
         elapsed = self._clock() - self._begun
         return f"{self.text} ..." + (f" {elapsed:.0f} s" if elapsed >= 1 else "")
 
 
 class PlainRunView:
-    """A line for each thing that matters, and one for how it goes every `every` seconds."""
+    """Prints notable records as lines, and a line on the progress every `every` seconds."""
 
     def __init__(
         self,
@@ -157,14 +163,14 @@ class PlainRunView:
         self._progress.timeline = timeline
 
     def progress(self, text: str) -> None:
-        # who cannot see it count is told now and then
+        # without a live panel a growing count is printed every few seconds only
         if self._step.take(text) or self._again <= self._clock():
             self._again = self._clock() + self._every
             self._lines.say(self._step.words())
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        self._lines.tell(record)
+        self._lines.show(record)
         if record["what"] == "start":
             self._pace.begin()
             self._due = self._clock() + self._every
@@ -174,8 +180,8 @@ class PlainRunView:
         if 0 < self._due <= self._clock():
             self._due = self._clock() + self._every
             self._lines.catch_up()
-            told = (status(self._progress), self._pace.words(self._progress.share))
-            self._lines.say(f"{now:8.2f} s  {', '.join(filter(None, told))}")
+            parts = (status(self._progress), self._pace.words(self._progress.share))
+            self._lines.say(f"{now:8.2f} s  {', '.join(filter(None, parts))}")
 
     def __enter__(self) -> "PlainRunView":
         return self
@@ -185,9 +191,10 @@ class PlainRunView:
 
 
 def status(progress: Progress) -> str:
-    of = f"/{progress.goal}" if progress.goal else ""
+    """Return updates, speed, devices and bytes of `progress` on one line."""
+    goal = f"/{progress.goal}" if progress.goal else ""
     return (
-        f"{progress.updates}{of} updates, {progress.speed:.1f} updates/s, "
+        f"{progress.updates}{goal} updates, {progress.speed:.1f} updates/s, "
         f"{progress.up}/{len(progress.devices)} devices up, {amount(progress.pushed)} pushed"
     )
 
@@ -210,7 +217,7 @@ class LiveRunView:
 
     def record(self, record: Record) -> None:
         self._progress.take(record)
-        self._lines.tell(record)
+        self._lines.show(record)
         if record["what"] == "start":
             self._step.take("")
             self._pace.begin()

@@ -1,4 +1,4 @@
-"""A sweep as a person watches it: a live panel on a terminal, plain lines elsewhere."""
+"""Views of a sweep that is being played: a live panel on a terminal, plain lines elsewhere."""
 
 import time
 from collections.abc import Callable
@@ -14,20 +14,21 @@ if TYPE_CHECKING:
     from ...sweep import Finished, Standing
 
 SHOWN = 16
-"""Points that are being played, at most, that the panel names."""
+"""Largest number of running points that the panel names."""
 
 
-def told(one: "Finished", now: "Standing") -> str:
-    """A finished point as one line for people."""
-    row = one.row
-    accuracy = row["final_accuracy"]
-    came = "" if accuracy is None else f"{accuracy:.2%} "
+def describe_point(point: "Finished", now: "Standing") -> str:
+    """Return a line on the finished `point`, which begins with the count of finished points."""
+    row = point.row
+    final = row["final_accuracy"]
+    accuracy = "" if final is None else f"{final:.2%} "
     outcome = "" if row["outcome"] == "success" else f", {row['outcome']} ({row['stop']})"
-    return f"{now.finished}/{now.total}  {one.label}: {came}after {row['updates']} updates{outcome}"
+    result = f"{accuracy}after {row['updates']} updates{outcome}"
+    return f"{now.finished}/{now.total}  {point.label}: {result}"
 
 
 class PlainSweepView:
-    """A line for each point that is finished, and one for how it goes every `every` seconds."""
+    """Prints a line for every finished point, and a line on the progress every `every` seconds."""
 
     def __init__(
         self, console: Console, every: float = 30.0, clock: Callable[[], float] = time.monotonic
@@ -41,11 +42,11 @@ class PlainSweepView:
     def standing(self, now: "Standing") -> None:
         if self._clock() >= self._due:
             self._due = self._clock() + self._every
-            far = "; ".join(f"{label}: {far}" for label, far in now.playing)
-            self._say(f"{count(now)}; {far}")
+            playing = "; ".join(f"{label}: {state}" for label, state in now.playing)
+            self._say(f"{summary(now)}; {playing}")
 
-    def finished(self, one: "Finished", now: "Standing") -> None:
-        self._say(told(one, now))
+    def finished(self, point: "Finished", now: "Standing") -> None:
+        self._say(describe_point(point, now))
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=True)
@@ -58,12 +59,12 @@ class PlainSweepView:
 
 
 class LiveSweepView:
-    """One panel that stays in its place; finished points scroll by above it."""
+    """A panel that stays in place on a terminal, with finished points scrolling above the panel."""
 
     def __init__(self, console: Console) -> None:
         self._console, self._step = console, "starting"
         self._now: Standing | None = None
-        # gone at the end: what came of it is a table
+        # the panel disappears at the end: a table of the results takes its place
         self._live = Live(
             console=console, get_renderable=self._draw, refresh_per_second=4, transient=True
         )
@@ -74,18 +75,18 @@ class LiveSweepView:
     def standing(self, now: "Standing") -> None:
         self._now = now
 
-    def finished(self, one: "Finished", now: "Standing") -> None:
-        self._console.print(told(one, now), highlight=False, markup=False)
+    def finished(self, point: "Finished", now: "Standing") -> None:
+        self._console.print(describe_point(point, now), highlight=False, markup=False)
 
     def _draw(self) -> Panel:
         if self._now is None:
             return Panel(Text(f"{self._step} ..."), title="sweep", title_align="left")
         grid = Table.grid(padding=(0, 3))
-        for label, far in self._now.playing[:SHOWN]:
-            grid.add_row(Text(label), far)
+        for label, state in self._now.playing[:SHOWN]:
+            grid.add_row(Text(label), state)
         if (more := len(self._now.playing) - SHOWN) > 0:
             grid.add_row(f"and {more} more", "")
-        return Panel(grid, title=count(self._now), title_align="left")
+        return Panel(grid, title=summary(self._now), title_align="left")
 
     def __enter__(self) -> "LiveSweepView":
         self._live.start()
@@ -95,14 +96,14 @@ class LiveSweepView:
         self._live.stop()
 
 
-def count(now: "Standing") -> str:
-    """How far all of it is."""
+def summary(now: "Standing") -> str:
+    """Return the number of finished points and the estimated rest of the sweep."""
     left = "" if now.left is None else f", about {span(now.left)} left"
     return f"{now.finished} of {now.total} points finished{left}"
 
 
 def span(seconds: float) -> str:
-    """A time as people reckon it: 40 s, 12 min, 3 h 20 min."""
+    """Return `seconds` as a rounded text: `40 s`, `12 min`, `3 h 20 min`."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
