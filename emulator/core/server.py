@@ -116,6 +116,17 @@ class ParameterServer:
 
     # -- what drivers call ---------------------------------------------------------------------
 
+    def handle(self, node: str, message: Message, now: float) -> Replies:
+        """Take one `message` of `node` as `receive` does; count a refusal in the log.
+
+        A refused message has no replies.
+        """
+        try:
+            return self.receive(message, now)
+        except WireError as error:
+            self.refuse(node, str(error), now)
+            return []
+
     def receive(self, message: Message, now: float) -> Replies:
         """Take one message; return what to send, and to whom. A WireError refuses it, harmlessly.
 

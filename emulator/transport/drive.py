@@ -188,13 +188,7 @@ def _receive(server: ParameterServer, router: Router, held: Mapping[str, Held]) 
 
 
 def _take(server: ParameterServer, router: Router, node: str, message: Any) -> None:
-    now = time.monotonic()
-    try:
-        replies = server.receive(message, now)
-    except WireError as error:
-        server.refuse(node, str(error), now)
-        return
-    _send(server, router, replies)
+    _send(server, router, server.handle(node, message, time.monotonic()))
 
 
 def _send(server: ParameterServer, router: Router, replies: Replies) -> None:

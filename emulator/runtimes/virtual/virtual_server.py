@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from ...core import wire
 from ...core.messages import ModelReply, Patch, Reply, Request, Update
 from ...core.server import ParameterServer, Replies
-from ...errors import WireError
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import Incoming, VirtualDevice
@@ -53,12 +52,7 @@ class VirtualServer:
         now = self._clock.now
         if isinstance(message, Update):
             self._processor.take(now)
-        try:
-            replies = self._server.receive(message, now)
-        except WireError as error:
-            self._server.refuse(message.node, str(error), now)
-        else:
-            self._send(replies)
+        self._send(self._server.handle(message.node, message, now))
         self.arm()
 
     def _send(self, replies: Replies) -> None:
