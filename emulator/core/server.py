@@ -36,7 +36,7 @@ from .messages import (
 )
 from .parameters import State
 from .plan import Stop
-from .pulled_versions import Working
+from .pulled_versions import PulledVersions
 
 GATHERING = 120.0
 """Seconds that the members have to say hello."""
@@ -95,7 +95,7 @@ class ParameterServer:
         self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
         self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
         self._releases = synchronizer.releases  # when all of them were last looked at
-        self._working = Working()
+        self._pulled = PulledVersions()
         self._evaluations = Evaluations(every, parameters.theta.nbytes)
         self._evaluated: Snapshot | None = None  # what the evaluator was sent and has not scored
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
@@ -266,7 +266,7 @@ class ParameterServer:
 
     def _expect(self, node: str, version: int) -> None:
         """A node can have computed on one model only: the one it was sent last."""
-        sent = self._working.version(node)
+        sent = self._pulled.version(node)
         if node == self._evaluator:
             sent = self._evaluated.version if self._evaluated else None
         if version != sent:
@@ -281,8 +281,8 @@ class ParameterServer:
         self._pulls.changed([gradient for gradient, _ in steps], self.parameters.everywhere)
         self._ledger.step(arrivals, divisors, before, now)
         self._diverged.difference_update(arrival.update.node for arrival in arrivals)
-        oldest = self._working.oldest
-        self.parameters.forget(self.version if oldest is None else oldest, self._working)
+        oldest = self._pulled.oldest
+        self.parameters.forget(self.version if oldest is None else oldest, self._pulled)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
         else:
@@ -345,7 +345,7 @@ class ParameterServer:
         if pull.node == self._evaluator:
             model: ModelReply | Patch = self._measurable(pull)
         else:
-            self._working.begin(pull.node, self.version)
+            self._pulled.begin(pull.node, self.version)
             self._synchronizer.sent(pull.node)
             model = self._model(pull)
         self._ledger.pull(pull.node, model, now)
@@ -369,4 +369,4 @@ class ParameterServer:
         if node == self._evaluator:
             self._evaluated = None
         else:
-            self._working.end(node)
+            self._pulled.end(node)

@@ -1,4 +1,4 @@
-"""A scenario's data, dealt out to its devices."""
+"""A scenario's data split: the data set, and the training examples of each device."""
 
 from dataclasses import dataclass
 
@@ -10,25 +10,29 @@ from ..scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Hands:
-    """The data set, and which of its examples each device is dealt."""
+class DataSplit:
+    """A data set with the indices of the training examples that each device learns from."""
 
     data: Dataset
     parts: Parts
 
     @property
     def examples(self) -> dict[str, int]:
-        """Return the number of training examples of each device."""
+        """Number of training examples of each device, by name."""
         return {device: len(indices) for device, indices in self.parts.items()}
 
 
-def deal(scenario: Scenario) -> Hands:
-    """Split the scenario's data; writes nothing. A DataError if it is missing or damaged, a
-    ScenarioError if some device would not get a single batch."""
+def split_data(scenario: Scenario) -> DataSplit:
+    """Load the data set of `scenario` and split it between the devices; write no file.
+
+    Raise DataError if the data set is missing or damaged, ScenarioError if a device would get too
+    few examples for one mini-batch.
+    """
     training, devices = scenario.training, [device.name for device in scenario.nodes]
     data = datasets.load(training.dataset)
     labels, size = data.train.labels, training.batch_size
     try:
-        return Hands(data, parts(training.split, labels, devices, scenario.seed, batch_size=size))
+        assigned = parts(training.split, labels, devices, scenario.seed, batch_size=size)
     except ValueError as error:
         raise ScenarioError(f"training.split: {error}") from error
+    return DataSplit(data, assigned)

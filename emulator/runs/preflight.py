@@ -20,7 +20,7 @@ from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
-from .data_split import Hands, deal
+from .data_split import DataSplit, split_data
 
 
 @dataclass(frozen=True)
@@ -29,13 +29,13 @@ class Preflight:
 
     refusals: tuple[EmulatorError, ...]
     """Each would stop the run."""
-    hands: Hands | None
+    split: DataSplit | None
     """The data as it is split; None if the run needs none, or the split was refused."""
 
-    def require(self) -> Hands | None:
-        """Return `hands`; raise one error that has all refusals, if there are any."""
+    def require(self) -> DataSplit | None:
+        """Return `split`; raise one error that has all refusals, if there are any."""
         if not self.refusals:
-            return self.hands
+            return self.split
         kinds = {type(error) for error in self.refusals}
         kind = ScenarioError if ScenarioError in kinds else type(self.refusals[0])
         if len(self.refusals) == 1:
@@ -47,17 +47,20 @@ def preflight(
     scenario: Scenario,
     on: str,
     host: Host | None = None,
-    split: Callable[[Scenario], Hands | None] = deal,
+    split_by: Callable[[Scenario], DataSplit | None] = split_data,
 ) -> Preflight:
-    """Look for all that would stop `scenario` on the runtime `on` on this `host`."""
-    hands, refusals = None, []
+    """Look for all that would stop `scenario` on the runtime `on` on this `host`.
+
+    `split_by` makes the data split, if the runtime needs one.
+    """
+    split, refusals = None, []
     if on == "docker" or scenario.virtual.learner != "none":
         try:
-            hands = split(scenario)
+            split = split_by(scenario)
         except (DataError, ScenarioError) as error:
             refusals.append(error)
     checks = _in_containers(scenario, host or Host.here())
-    return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), hands)
+    return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), split)
 
 
 # -- containers ----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import EmulatorError, ScenarioError
 from ..log.writing import Record
-from ..runs.data_split import deal
+from ..runs.data_split import split_data
 from ..runs.preflight import preflight
 from ..scenario import Scenario, Timed
 from .point import Point
@@ -24,7 +24,7 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
     kinds: set[type[EmulatorError]] = set()
     split = _Splits()
     for point in points:
-        for error in preflight(point.scenario, "virtual", split=split).refusals:
+        for error in preflight(point.scenario, "virtual", split_by=split).refusals:
             refusals.setdefault(str(error), []).append(point.label)
             kinds.add(type(error))
     if refusals:
@@ -50,7 +50,7 @@ class _Splits:
 
 def _refused(scenario: Scenario) -> EmulatorError | None:
     try:
-        deal(scenario)
+        split_data(scenario)
     except EmulatorError as error:
         return error
     return None

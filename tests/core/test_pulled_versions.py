@@ -1,16 +1,16 @@
-"""Who computes on which version: the oldest is always at hand, and all are in order."""
+"""The versions that nodes compute on: the oldest is known at once, and all come in order."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.pulled_versions import Working
+from emulator.core.pulled_versions import PulledVersions
 
 STEPS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans(), st.integers(0, 3)), max_size=60)
 
 
 @given(STEPS)
 def test_the_oldest_is_the_least_of_all(steps: list[tuple[str, bool, int]]) -> None:
-    working, plain, version = Working(), dict[str, int](), 0
+    working, plain, version = PulledVersions(), dict[str, int](), 0
     for node, begins, newer in steps:
         version += newer
         if begins:

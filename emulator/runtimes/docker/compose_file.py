@@ -10,7 +10,7 @@ from pathlib import Path
 from ...core.server import GATHERING
 from ...errors import HostError
 from ...learners.export import exported
-from ...runs.data_split import deal
+from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
 from ...scenario import Scenario, dump, timeline
 from ...world.roles import SERVER
@@ -28,7 +28,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
     client = connect()
     found = node_image.require(client)
     backend = backend_for(client, found.id, scenario, timeline(scenario))
-    hands, graph = deal(scenario), exported(scenario.training.model)
+    split, graph = split_data(scenario), exported(scenario.training.model)
     folder = RunFolder(path.resolve(), "compose")
     try:
         for left in (folder.work, folder.server):
@@ -38,7 +38,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
         world = prepare(
             scenario,
             folder,
-            hands=hands,
+            split=split,
             graph=graph,
             backend=backend,
             image=found.id,

@@ -12,7 +12,7 @@ from ...learners.export import exported
 from ...log.writing import read
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
-from ...runs.data_split import Hands
+from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.preflight import preflight
 from ...runs.results import gather
@@ -72,7 +72,7 @@ class _Ready:
     """Everything that a run in containers needs, found on this host."""
 
     client: DockerClient
-    hands: Hands
+    split: DataSplit
     graph: Path
     backend: Backend
     image: node_image.NodeImage
@@ -85,7 +85,7 @@ class _Ready:
         return prepare(
             session.scenario,
             session.folder,
-            hands=self.hands,
+            split=self.split,
             graph=self.graph,
             backend=self.backend,
             image=self.image.id,
@@ -97,8 +97,8 @@ def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _
     """Check the host and the engine; remove from the engine what dead runs have left."""
     view.progress("data")
     host = Host.here()
-    hands = preflight(scenario, "docker", host).require()
-    if hands is None:
+    split = preflight(scenario, "docker", host).require()
+    if split is None:
         raise TypeError("containers train, so their data is split")
     client = connect()
     image = node_image.require(client)
@@ -106,4 +106,4 @@ def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _
     backend = backend_for(client, image.id, scenario, planned)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
-    return _Ready(client, hands, exported(scenario.training.model), backend, image, host)
+    return _Ready(client, split, exported(scenario.training.model), backend, image, host)

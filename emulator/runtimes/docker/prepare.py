@@ -10,7 +10,7 @@ from pathlib import Path
 from ... import models
 from ...datasets import shard
 from ...node import config
-from ...runs.data_split import Hands
+from ...runs.data_split import DataSplit
 from ...runs.folder import RunFolder
 from ...runs.planning import plan
 from ...scenario import Device, Scenario, demand
@@ -93,7 +93,7 @@ def prepare(
     scenario: Scenario,
     folder: RunFolder,
     *,
-    hands: Hands,
+    split: DataSplit,
     graph: Path,
     backend: Backend,
     image: str,
@@ -104,20 +104,20 @@ def prepare(
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
-    planned = plan(scenario, hands.examples)
+    planned = plan(scenario, split.examples)
     orders = Orders(scenario, planned, model.layout.size, guests, secrets, backend, user)
     world = Prepared(scenario, folder, orders, image, graph)
     tell("shards")
-    _write_shards(hands, folder.work / "shards")
+    _write_shards(split, folder.work / "shards")
     world.output.mkdir()
     if os.getuid() == 0:
         shutil.chown(world.output, user, user)
     return world
 
 
-def _write_shards(hands: Hands, shards: Path) -> None:
+def _write_shards(split: DataSplit, shards: Path) -> None:
     """Each device's part of the training set in a folder of its own; the evaluator's is the test
     set."""
-    for name, indices in hands.parts.items():
-        shard.write(shards / name, hands.data.train.take(indices))
-    shard.write(shards / EVALUATOR, hands.data.test)
+    for name, indices in split.parts.items():
+        shard.write(shards / name, split.data.train.take(indices))
+    shard.write(shards / EVALUATOR, split.data.test)

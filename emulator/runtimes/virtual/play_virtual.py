@@ -20,7 +20,7 @@ from ...machine.host import Host
 from ...machine.host import cores as usable
 from ...node.checkpoint import Checkpoints, save
 from ...runs.conductor import RunView, run
-from ...runs.data_split import Hands
+from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.planning import plan
 from ...runs.preflight import preflight
@@ -47,10 +47,10 @@ def play(
     view.take_timeline(schedule)
     if scenario.virtual.learner != "none":
         view.progress("data")
-    hands = preflight(scenario, "virtual").require()
+    split = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
-    planned = plan(resolved, None if hands is None else hands.examples)
-    learning, codec, state = _learners(resolved, planned, hands, view, cores)
+    planned = plan(resolved, None if split is None else split.examples)
+    learning, codec, state = _learners(resolved, planned, split, view, cores)
     session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
         log = RunLog(sink, view.record)
@@ -78,11 +78,11 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
 
 
 def _learners(
-    scenario: Scenario, plan: Plan, hands: Hands | None, view: RunView, cores: int | None
+    scenario: Scenario, plan: Plan, split: DataSplit | None, view: RunView, cores: int | None
 ) -> tuple[FleetLearning, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
     model = models.find(plan.model)
-    if hands is None:
+    if split is None:
         codec = ExpectedSizeCodec(training.codec, model.layout)
         fleet = TrafficOnly(model.layout.size, codec.frames, _steps(scenario))
         return fleet, codec, ConstantState(model.initial(scenario.seed))
@@ -92,7 +92,7 @@ def _learners(
         graph = exported(training.model)
     make = tools(learner, model.layout, graph)
     made = [make() for _ in range(cores or usable())]
-    training_fleet = PrefetchedTraining(plan.worker, model.layout, hands, made)
+    training_fleet = PrefetchedTraining(plan.worker, model.layout, split, made)
     return training_fleet, PredecodedCodec(training.codec), assembly.parameters(plan)
 
 

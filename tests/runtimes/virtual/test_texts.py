@@ -15,7 +15,7 @@ from emulator.datasets.grammar import Grammar
 from emulator.layout import Layout
 from emulator.learners import device
 from emulator.runs import data_split
-from emulator.runs.data_split import Hands
+from emulator.runs.data_split import DataSplit
 from emulator.runtimes.virtual.learning.prefetching import PrefetchedTraining, Tool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
@@ -73,15 +73,15 @@ def test_accuracy_is_a_share_of_characters(
     assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     worker = WorkerPlan(seed=0, batch_size=1, codec={"kind": "dense"})
     tools = [Tool(Spaces(), Spaces())]
-    training = PrefetchedTraining(worker, Layout(()), Hands(sentences, {}), tools)
+    training = PrefetchedTraining(worker, Layout(()), DataSplit(sentences, {}), tools)
     assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     training.close()
 
 
 def test_texts_are_dealt_out_like_images(sentences: Dataset) -> None:
-    hands = data_split.deal(loads(SCENARIO))
-    assert [len(part) for part in hands.parts.values()] == [2500] * 2
-    assert len(np.unique(np.concatenate([*hands.parts.values()]))) == 5000
+    split = data_split.split_data(loads(SCENARIO))
+    assert [len(part) for part in split.parts.values()] == [2500] * 2
+    assert len(np.unique(np.concatenate([*split.parts.values()]))) == 5000
 
 
 @pytest.mark.tensorflow

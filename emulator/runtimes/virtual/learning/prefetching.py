@@ -28,7 +28,7 @@ from ....learners.graph import GraphEvaluator, GraphLearner
 from ....learners.local_steps import descend, draw
 from ....learners.local_training import LocalTraining
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
-from ....runs.data_split import Hands
+from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, NotFinite, Vector
 from .gradient_handle import GradientHandle, VirtualLearner
 from .job_pool import Job, Pool
@@ -89,22 +89,22 @@ class PrefetchedTraining:
     scores = True
 
     def __init__(
-        self, plan: WorkerPlan, layout: Layout, hands: Hands, working: Sequence[Tool]
+        self, plan: WorkerPlan, layout: Layout, split: DataSplit, working: Sequence[Tool]
     ) -> None:
         """`layout` is the model's; `working` holds at least one tool, each for one thread."""
-        self._hands, self._layout, self._local = hands, layout, plan.local
+        self._split, self._layout, self._local = split, layout, plan.local
         self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(working)
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        part = Subset(self._hands.data.train, self._hands.parts[device])
+        part = Subset(self._split.data.train, self._split.parts[device])
         batches = self._assembly.batches(device, incarnation, part)
         encoder = self._assembly.encoder(device, incarnation, batches)
         codec, layout = self._assembly.codec, self._layout
         return _Prefetcher(self._pool, part, batches, encoder, codec, layout, self._local)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
-        test = self._hands.data.test
+        test = self._split.data.test
         chunks = [slice(start, start + CHUNK) for start in range(0, len(test), CHUNK)]
         scored = [self._pool.submit(_score(theta, test, chunk)) for chunk in chunks]
         right, loss = 0, 0.0
