@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from .facts import fact
 from .runs import Run
 
 _RATES = {"bit": 1.0, "kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
@@ -31,6 +32,7 @@ class Device:
         return ", ".join(filter(None, [sides[0], sides[1] if self.down else ""])) or "unshaped"
 
 
+@fact
 def devices(run: Run) -> list[Device]:
     """In the scenario's order; where no scenario is left, those that the records name."""
     entries = run.scenario.get("devices")
@@ -38,6 +40,7 @@ def devices(run: Run) -> list[Device]:
     return listed or [Device(name, _group(name)) for name in _named(run)]
 
 
+@fact
 def groups(run: Run) -> dict[str, str]:
     """The group of each device, by its name."""
     return {device.name: device.group for device in devices(run)}

@@ -42,9 +42,8 @@ def name(module: FigureModule) -> str:
     return module.__name__.rpartition(".")[2]
 
 
-def render(module: FigureModule, runs: Sequence[Run]) -> Figure:
-    """The figure in the style of the house; keep to that style while saving it."""
-    table = module.table(runs)
+def render(module: FigureModule, table: pd.DataFrame) -> Figure:
+    """Draw a figure's `table`; the caller sets STYLE, until the figure is saved."""
     height: Any = getattr(module, "height", lambda table: HEIGHT)
     figure = Figure(figsize=(WIDTH, height(table)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
@@ -56,7 +55,7 @@ def render(module: FigureModule, runs: Sequence[Run]) -> Figure:
 def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
     """Write the figure as `folder/<name>.png`."""
     with rc_context(STYLE):
-        return _save(render(module, runs), name(module), folder, dpi)
+        return _save(render(module, module.table(runs)), name(module), folder, dpi)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
@@ -70,7 +69,7 @@ def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[P
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
     """An `<svg>` element to stand in an HTML page, referring to nothing outside of it."""
     with rc_context(STYLE):
-        return _inline(render(module, runs), module.TITLE)
+        return _inline(render(module, module.table(runs)), module.TITLE)
 
 
 def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
@@ -78,11 +77,12 @@ def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI
 
     A PNG of this name that was there before is removed then: it shows something else.
     """
-    if module.table(runs).empty:
+    table = module.table(runs)
+    if table.empty:
         (folder / f"{name(module)}.png").unlink(missing_ok=True)
         return ""
     with rc_context(STYLE):
-        figure = render(module, runs)
+        figure = render(module, table)
         _save(figure, name(module), folder, dpi)
         return _inline(figure, module.TITLE)
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 import pandas as pd
 
+from .facts import fact
 from .runs import BOOT, Run
 
 Key: TypeAlias = tuple[str, str]
@@ -27,6 +28,7 @@ _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
 
 
+@fact
 def outages(run: Run) -> pd.DataFrame:
     """Return when a fault held each device, and when its process was gone unasked.
 
@@ -48,6 +50,7 @@ def outages(run: Run) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(OUTAGE)).sort_values("at", ignore_index=True)
 
 
+@fact
 def actions(run: Run) -> pd.DataFrame:
     """Each action, planned and realised: what the schedule wanted and what came of it.
 
@@ -76,6 +79,7 @@ def actions(run: Run) -> pd.DataFrame:
     return table.sort_values("planned", ignore_index=True, kind="stable")
 
 
+@fact
 def downtime(run: Run) -> pd.Series:
     """Seconds for which each device was gone, overlapping outages counted once."""
     sums: dict[str, float] = {}
@@ -117,6 +121,7 @@ def _drawn(rows: Sequence[Row]) -> Spans:
     return spans
 
 
+@fact
 def _happened(run: Run) -> pd.DataFrame:
     """Return the faults that began or ended, and exits, with an end behind its beginning.
 

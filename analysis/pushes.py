@@ -6,6 +6,7 @@ whether it is counted at all. So the ratio is given under all of them, never as 
 
 import pandas as pd
 
+from .facts import fact
 from .runs import Run
 
 KINDS = ("values", "indices", "headers", "framing")
@@ -13,6 +14,7 @@ KINDS = ("values", "indices", "headers", "framing")
 _BLOCK = 65_536
 
 
+@fact
 def by_kind(run: Run) -> pd.Series:
     """Bytes of all applied pushes: `values`, `indices`, `headers`, `framing`, in this order."""
     updates = run.records("update")
@@ -22,6 +24,7 @@ def by_kind(run: Run) -> pd.Series:
     return updates[list(KINDS)].sum().astype("int64")
 
 
+@fact
 def dense(run: Run) -> float | None:
     """Bytes that as many dense pushes would weigh; without a summary, as many dense pulls."""
     if run.summary.get("dense_push_bytes") is not None:
@@ -32,6 +35,7 @@ def dense(run: Run) -> float | None:
     return float(pulls["bytes"].median()) * len(updates)
 
 
+@fact
 def models(run: Run) -> pd.DataFrame:
     """Push bytes and compression ratio under each byte model (f32 values throughout).
 

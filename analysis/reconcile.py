@@ -10,6 +10,7 @@ from dataclasses import astuple, dataclass
 
 from . import pushes, traffic
 from .allowance import HEADERS, PAYLOAD
+from .facts import fact
 from .runs import Run
 
 _PULL = 14
@@ -73,6 +74,7 @@ class Reconciliation:
         return self.tx.application * HEADERS / headers if headers > 0 else float("inf")
 
 
+@fact
 def reconcile(run: Run) -> Reconciliation | None:
     """None if a side of it is not known: no traffic at the server, or no bytes counted."""
     interface = _interface(run)

@@ -7,6 +7,7 @@ the rest is read: a report on half a run is worth having, a guess at the other h
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ TIMELINE = ("at", "verb", "node", "fault", "begins")
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What one run's folder holds; nothing in it is computed."""
+    """The content of one run's folder, and the facts that have been computed from it."""
 
     folder: Path
     scenario: dict[str, Any] = field(default_factory=dict)
@@ -63,12 +64,14 @@ class Run:
     """The values that set it apart, as `PATH=VALUE,…`, if it is a sweep's point."""
     notes: tuple[str, ...] = ()
     """What is missing or broken off, in words for the reader."""
+    known: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False)
+    """Facts that `facts.fact` has computed of this run, by their functions."""
 
     def records(self, what: str) -> pd.DataFrame:
         """All records of one kind in their order; empty, with its columns, if there are none."""
         return self.frames.get(what, pd.DataFrame(columns=list(COLUMNS.get(what, ("at",)))))
 
-    @property
+    @cached_property
     def faults(self) -> pd.DataFrame:
         """Return the beginnings and ends of faults, in no order: `what` and the columns `FAULT`."""
         columns = ["what", *FAULT]
@@ -79,12 +82,12 @@ class Run:
         ]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
-    @property
+    @cached_property
     def faults_begun(self) -> int:
         """Return how many faults began."""
         return int(self.faults["begins"].eq(True).sum())
 
-    @property
+    @cached_property
     def refused(self) -> int:
         """How many messages were refused; a record may stand for several."""
         return int(pd.to_numeric(self.records("refused")["count"]).fillna(1).sum())
@@ -108,7 +111,7 @@ class Run:
         """`success`, `stopped`, `canceled` or `failed`; `unfinished` if no summary says."""
         return str(self.summary.get("outcome", "unfinished"))
 
-    @property
+    @cached_property
     def end(self) -> float:
         """Emulated seconds at which the run stopped, as far as its records tell."""
         stop = self.records("stop")

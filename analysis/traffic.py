@@ -11,11 +11,13 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from .facts import fact
 from .runs import BOOT, Run
 
 COLUMNS = ("node", "what", "at", "until", "bytes", "mbit")
 
 
+@fact
 def rates(run: Run) -> pd.DataFrame:
     """A row for each node, direction (`rx`, `tx`) and interval between two readings.
 
@@ -35,6 +37,7 @@ def rates(run: Run) -> pd.DataFrame:
     return table[list(COLUMNS)]
 
 
+@fact
 def totals(run: Run) -> pd.DataFrame:
     """Return each node's bytes in the whole run: a row a node, columns `rx` and `tx`."""
     readings = run.records("traffic")

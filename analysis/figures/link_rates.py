@@ -9,6 +9,7 @@ from matplotlib.lines import Line2D
 
 from ..allowance import HEADERS, PAYLOAD
 from ..devices import devices
+from ..facts import fact
 from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
@@ -57,6 +58,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     return stack(runs, _rows, columns)
 
 
+@fact
 def _rows(run: Run) -> pd.DataFrame:
     intervals = dict(iter(_charged(run).groupby(["node", "what"])))
     rows = [

@@ -104,7 +104,7 @@ def test_figures_draw_whatever_there_is(
     table = figure.table(sizes[kind])
     assert table.columns[0] == "run"
     with rc_context(STYLE):
-        drawn = drawing.render(figure, sizes[kind])
+        drawn = drawing.render(figure, figure.table(sizes[kind]))
         drawn.set_dpi(20)
         drawn.canvas.draw()
     texts = [text.get_text() for ax in drawn.axes for text in ax.texts]
@@ -141,12 +141,12 @@ def test_accuracy_over_time_has_the_faults_as_bands(run: Run, sizes: dict[str, l
     assert measured["at"].to_list() == run.records("evaluation")["at"].to_list()
     assert bands["what"].to_list() == ["crash", "partition"]
     assert bands["until"].to_list() == faults.outages(run)["until"].to_list()
-    ax = drawing.render(accuracy_time, [run]).axes[0]
+    ax = drawing.render(accuracy_time, accuracy_time.table([run])).axes[0]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
         *("crash: fiber-1", "partition: adsl-0")
     ]
     assert ax.get_xlim()[1] > run.end * 0.9
-    several = drawing.render(accuracy_time, [run, run]).axes[0]
+    several = drawing.render(accuracy_time, accuracy_time.table([run, run])).axes[0]
     assert len(several.patches) == 0
 
 
@@ -162,7 +162,7 @@ def test_accuracy_over_time_has_the_faults_as_bands(run: Run, sizes: dict[str, l
     ids=lambda value: value if isinstance(value, str) else drawing.name(value),
 )
 def test_axes_are_labelled_in_words(run: Run, figure: drawing.FigureModule, label: str) -> None:
-    drawn = drawing.render(figure, [run])
+    drawn = drawing.render(figure, figure.table([run]))
     assert {ax.get_xlabel() for ax in drawn.axes} - {""} == {label}
 
 

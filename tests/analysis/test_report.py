@@ -267,7 +267,7 @@ def test_the_documented_figure_joins_the_report(
     run = read(Synthetic(devices=2, updates=150).write(tmp_path))
     table = example.table([run])
     assert table["loss"].iloc[0] == run.records("update")["loss"][:100].median()
-    assert len(drawing.render(example, [run]).axes[0].lines) == 1
+    assert len(drawing.render(example, example.table([run])).axes[0].lines) == 1
     assert example.table([]).empty
     monkeypatch.setattr(page, "FIGURES", (example,))
     html = report(tmp_path).read_text(encoding="utf-8")
