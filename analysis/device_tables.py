@@ -22,7 +22,7 @@ def links(run: Run) -> list[Row]:
 
     Of devices alike, the one whose link was busiest, and how many have each verdict.
     """
-    table = link_rates.table([run])
+    table = link_rates.link_use(run)
     columns = ["node", "what", "requested", "busiest", "share", "verdict"]
     if len(devices(run)) > MOST and not table.empty:
         table = _alike(run, table)

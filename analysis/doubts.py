@@ -104,7 +104,7 @@ def _faults(run: Run) -> list[str]:
 
 
 def _links(run: Run) -> list[str]:
-    table = link_rates.table([run])
+    table = link_rates.link_use(run)
     fast = table[table["verdict"] == link_rates.TOO_MUCH]
     if fast.empty:
         return []

@@ -55,11 +55,12 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     saturated`, `above the requested rate` (tx only), `a burst above it` (rx), `no traffic`.
     """
     columns = ["group", "node", "what", "requested", "busiest", "share", "verdict"]
-    return stack(runs, _rows, columns)
+    return stack(runs, link_use, columns)
 
 
 @fact
-def _rows(run: Run) -> pd.DataFrame:
+def link_use(run: Run) -> pd.DataFrame:
+    """Return the rows of `table` that are one run's, without the column `run`."""
     intervals = dict(iter(_charged(run).groupby(["node", "what"])))
     rows = [
         (
