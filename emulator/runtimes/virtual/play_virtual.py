@@ -27,7 +27,8 @@ from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
 from .learning.gradient_handle import FleetLearning
-from .learning.prefetching import PredecodedCodec, PrefetchedTraining, tools
+from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
+from .learning.thread_tools import tools_factory
 from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
 from .virtual_runtime import VirtualRuntime
 
@@ -90,14 +91,17 @@ def _learners(
     if learner == "tensorflow":
         view.progress("graphs")
         graph = exported(training.model)
-    make = tools(learner, model.layout, graph)
-    made = [make() for _ in range(cores or usable())]
-    training_fleet = PrefetchedTraining(plan.worker, model.layout, split, made)
+    make = tools_factory(learner, model.layout, graph)
+    tools = [make() for _ in range(cores or usable())]
+    training_fleet = PrefetchedTraining(plan.worker, model.layout, split, tools)
     return training_fleet, PredecodedCodec(training.codec), assembly.parameters(plan)
 
 
 def _steps(scenario: Scenario) -> int:
-    """Mini-batches between a model and its update where no data is dealt: for all the same."""
+    """Return the mini-batches between a model and its update, for a run without a data split.
+
+    Every device counts as having an equal share of the training examples.
+    """
     training = scenario.training
     examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
     return training.local.batches(examples, training.batch_size)

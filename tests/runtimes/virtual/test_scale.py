@@ -144,9 +144,9 @@ def test_devices_share_what_they_pull(tmp_path: Path) -> None:
 
     from emulator.runtimes.virtual.learning import prefetching
 
-    inner = prefetching._Prefetcher.prefetch
+    inner = prefetching.DevicePrefetcher.prefetch
     lockstep = "training.synchronization={kind: barrier}"
-    with patch.object(prefetching._Prefetcher, "prefetch", prefetch):
+    with patch.object(prefetching.DevicePrefetcher, "prefetch", prefetch):
         played(tmp_path, 40, lockstep, "virtual.learner=numpy", "stop={updates: 123}")
     assert len(pulled) > 120
     assert len(distinct) == len(pulled) // 41

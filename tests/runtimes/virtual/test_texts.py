@@ -16,7 +16,8 @@ from emulator.layout import Layout
 from emulator.learners import device
 from emulator.runs import data_split
 from emulator.runs.data_split import DataSplit
-from emulator.runtimes.virtual.learning.prefetching import PrefetchedTraining, Tool
+from emulator.runtimes.virtual.learning.prefetched_training import PrefetchedTraining
+from emulator.runtimes.virtual.learning.thread_tools import ThreadTools
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.fakes.virtual_world import Onlooker
@@ -72,7 +73,7 @@ def test_accuracy_is_a_share_of_characters(
     evaluator = device.DeviceEvaluator(tmp_path, tmp_path)
     assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     worker = WorkerPlan(seed=0, batch_size=1, codec={"kind": "dense"})
-    tools = [Tool(Spaces(), Spaces())]
+    tools = [ThreadTools(Spaces(), Spaces())]
     training = PrefetchedTraining(worker, Layout(()), DataSplit(sentences, {}), tools)
     assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
     training.close()

@@ -1,69 +1,76 @@
-"""Work for all cores: TensorFlow and NumPy let go of Python's lock.
+"""Jobs for all cores. Threads help because TensorFlow and NumPy release Python's lock.
 
-Whoever waits for a result works as well, so there are never more busy threads than cores: one more
-would cost each of them what its caches hold.
+The thread that waits for a result does jobs meanwhile. So there are never more busy threads than
+cores: one more would evict the others' data from the caches.
 """
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 Tool = TypeVar("Tool")
 Result = TypeVar("Result")
 
 AHEAD = 4
-"""Jobs for each tool that wait at most: what they hold, models for the most part, is memory."""
+"""The most jobs for each tool that wait. Each holds memory, for the most part a model."""
 
 
 class Job(Generic[Result]):
-    """Something that is done, or will be."""
+    """A function to be called once with a tool, and its result."""
 
     def __init__(self, pool: "Pool[Any]", work: Callable[[Any], Result]) -> None:
         self._pool = pool
         self._work: Callable[[Any], Result] | None = work
         self._done = Event()
-        self._result: Result | None = None
+        self._result: list[Result] = []  # empty until the job is done
         self._error: BaseException | None = None
 
     def result(self) -> Result:
-        """What came of it; meanwhile the caller, who must own the pool, does its share."""
+        """Wait for the result and return it, or raise the error of the job.
+
+        Only the owner of the pool may call this: it does jobs while it waits.
+        """
         while not self._done.is_set() and self._pool.help():
             pass
         return self.awaited()
 
     def awaited(self) -> Result:
-        """What came of it, for another job: one that was asked for later."""
+        """Wait for the result and return it, from within a job that was submitted later.
+
+        Jobs begin in the order of submission, so this job has begun and the wait ends.
+        """
         self._done.wait()
         if self._error is not None:
             raise self._error
-        return cast(Result, self._result)
+        return self._result[0]
 
     def do(self, tool: Any) -> None:
-        """Once: what the work holds on to, a model for the most part, is let go of with it."""
+        """Do the job, once. Its function is freed, and with it mostly a model."""
         work, self._work = self._work, None
         if work is None:
             raise RuntimeError("it is done already")
         try:
             try:
-                self._result = work(tool)
+                self._result.append(work(tool))
             except Exception as error:
                 self._error = error
             self._done.set()
         except BaseException as error:
-            # a signal came while the pool's owner did its share: the result may never be asked for
+            # A signal struck the pool's owner while it did the job. The owner gets the signal, as
+            # the job's result may never be asked for; threads that wait for the job get an error.
             if not self._done.is_set():
                 self._error = error
-            self._done.set()  # again, as it may have come before those who wait were told
+            self._done.set()  # once more: the signal may have come before all waiters were woken
             raise
 
 
 class Pool(Generic[Tool]):
-    """Jobs are begun in the order in which they were asked for, each with a tool of its own."""
+    """Threads that begin jobs in the order of submission, each thread with a tool of its own."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        """The caller works with the first tool, a thread with each of the others."""
+        """Start a thread for each tool but the first, which the caller works with."""
         self._tool, *others = tools
         self._most = AHEAD * len(tools)
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
@@ -72,7 +79,7 @@ class Pool(Generic[Tool]):
             thread.start()
 
     def submit(self, work: Callable[[Tool], Result]) -> Job[Result]:
-        """Have it done; where too many wait already, do one of them first."""
+        """Return a job that calls `work` with a tool. While too many jobs wait, do them first."""
         while self._jobs.qsize() >= self._most and self.help():
             pass
         job = Job(self, work)
@@ -80,7 +87,7 @@ class Pool(Generic[Tool]):
         return job
 
     def help(self) -> bool:
-        """Do the job that has waited longest; whether there was one."""
+        """Do the job that has waited longest, in this thread; return whether a job waited."""
         try:
             job = self._jobs.get_nowait()
         except Empty:
@@ -90,7 +97,7 @@ class Pool(Generic[Tool]):
         return True
 
     def close(self) -> None:
-        """Drop what has not begun, and wait for the rest."""
+        """Drop the jobs that have not begun, and wait for the others."""
         with suppress(Empty):
             while True:
                 self._jobs.get_nowait()
@@ -100,5 +107,5 @@ class Pool(Generic[Tool]):
             thread.join()
 
     def _work(self, tool: Tool) -> None:
-        while (job := self._jobs.get()) is not None:
+        while (job := self._jobs.get()) is not None:  # None ends the thread
             job.do(tool)

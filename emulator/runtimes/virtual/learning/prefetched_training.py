@@ -1,0 +1,79 @@
+"""Training for real in virtual time: data, gradients, encoders and evaluations of a whole fleet."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ....codecs.accounting import Accounting, accounting
+from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
+from ....codecs.decoded_frames import decode_once
+from ....core.assembly import WorkerAssembly
+from ....core.plan import WorkerPlan
+from ....datasets.examples import Examples, Subset
+from ....layout import Layout
+from ....learners.device import CHUNK
+from ....runs.data_split import DataSplit
+from ....vectors import Frames, Gradient, Vector
+from .gradient_handle import VirtualLearner
+from .job_pool import Pool
+from .prefetching import DevicePrefetcher
+from .thread_tools import ThreadTools
+
+
+@dataclass(frozen=True)
+class PredecodedCodec:
+    """The server's codec: takes the gradient that a background thread has decoded already."""
+
+    codec: Codec
+
+    def start(self, place: EncoderContext) -> Encoder:
+        return self.codec.start(place)
+
+    def decode(self, frames: Frames, layout: Layout) -> Gradient:
+        return decode_once(frames, self.codec, layout)
+
+    def count(self, frames: Frames) -> ByteCount:
+        return self.codec.count(frames)
+
+    @property
+    def paper(self) -> Accounting | None:
+        return accounting(self.codec)
+
+
+class PrefetchedTraining:
+    """Trains for real: a FleetLearning."""
+
+    scores = True
+
+    def __init__(
+        self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
+    ) -> None:
+        """`layout` is the model's. `tools` holds at least one item, each for one thread."""
+        self._split, self._layout, self._local = split, layout, plan.local
+        self._assembly = WorkerAssembly(plan, layout)
+        self._pool = Pool(tools)
+
+    def learner(self, device: str, incarnation: int) -> VirtualLearner:
+        examples = Subset(self._split.data.train, self._split.parts[device])
+        batches = self._assembly.batches(device, incarnation, examples)
+        encoder = self._assembly.encoder(device, incarnation, batches)
+        codec, layout = self._assembly.codec, self._layout
+        return DevicePrefetcher(self._pool, examples, batches, encoder, codec, layout, self._local)
+
+    def evaluate(self, theta: Vector) -> tuple[float, float]:
+        test = self._split.data.test
+        chunks = [slice(start, start + CHUNK) for start in range(0, len(test), CHUNK)]
+        jobs = [self._pool.submit(_evaluation(theta, test, chunk)) for chunk in chunks]
+        right, loss = 0, 0.0
+        for job in jobs:  # in the order of the chunks, so that the sum of the losses is the same
+            right_in_chunk, loss_of_chunk = job.result()
+            right, loss = right + right_in_chunk, loss + loss_of_chunk
+        return right / test.answers, loss / test.answers
+
+    def close(self) -> None:
+        self._pool.close()
+
+
+def _evaluation(
+    theta: Vector, test: Examples, chunk: slice
+) -> Callable[[ThreadTools], tuple[int, float]]:
+    return lambda tools: tools.evaluator.evaluate(theta, *test.batch(chunk))

@@ -1,0 +1,51 @@
+"""The learner and the evaluator that one background thread computes with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....layout import Layout
+from ....learners.graph import GraphEvaluator, GraphLearner
+from ....learners.numpy import NumpyEvaluator, NumpyLearner
+from ....vectors import Vector
+
+Inputs: TypeAlias = NDArray[np.float32]
+Labels: TypeAlias = NDArray[np.int32]
+
+
+class ThreadLearner(Protocol):
+    """Computes gradients. An instance belongs to one thread."""
+
+    def gradient(self, theta: Vector, x: Inputs, y: Labels) -> tuple[Vector, float]:
+        """Return the gradient and the mean loss of the mini-batch (`x`, `y`) at `theta`."""
+
+
+class ThreadEvaluator(Protocol):
+    """Measures models. An instance belongs to one thread."""
+
+    def evaluate(self, theta: Vector, x: Inputs, y: Labels) -> tuple[int, float]:
+        """Return the number of right answers and the sum of the losses over (`x`, `y`)."""
+
+
+@dataclass(frozen=True)
+class ThreadTools:
+    """The tools of one thread: TensorFlow's sessions and NumPy's scratch memory are not shared."""
+
+    learner: ThreadLearner
+    evaluator: ThreadEvaluator
+
+
+def tools_factory(learner: str, layout: Layout, graph: Path | None) -> Callable[[], ThreadTools]:
+    """Return a function that makes the tools of one thread.
+
+    `learner` is `numpy` or `tensorflow`, which needs the exported `graph` of the model.
+    """
+    if learner == "numpy":
+        return lambda: ThreadTools(NumpyLearner(layout), NumpyEvaluator(layout))
+    if graph is None:
+        raise TypeError("TensorFlow needs an exported model")
+    return lambda: ThreadTools(GraphLearner(graph), GraphEvaluator(graph))
