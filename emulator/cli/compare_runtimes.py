@@ -16,7 +16,7 @@ from .run import EXIT_CODES, watched
 
 if TYPE_CHECKING:
     from ..calibration import Calibration
-    from ..calibration.measuring import StepMeter
+    from ..calibration.step_meter import StepMeter
     from ..scenario import Scenario
 
 UNSTEADY = 0.1

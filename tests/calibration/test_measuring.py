@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from emulator.calibration import cpu_clock, measuring
+from emulator.calibration import cpu_clock, measuring, step_meter, worker_bench
 from emulator.calibration.record import described, rounded
 from emulator.codecs import AnyCodec, Dense
 from emulator.errors import HostError
@@ -29,11 +29,11 @@ __all__ = ["kept"]
 def test_the_law_is_that_of_the_middle_half() -> None:
     rng = np.random.default_rng(0)
     steps = (0.004 * np.exp(0.08 * rng.standard_normal(4000))).tolist()
-    law = measuring.law([*steps, *[10.0] * 40])
+    law = step_meter.law([*steps, *[10.0] * 40])
     assert law.lognormal[0] == pytest.approx(0.004, rel=0.02)
     assert law.lognormal[1] == pytest.approx(0.08, rel=0.08)
     assert str(Seconds(rounded(0.00406123))) == "4.06ms"
-    assert measuring.law([0.004] * 9) == LogNormal((Seconds(0.004), 1e-3))
+    assert step_meter.law([0.004] * 9) == LogNormal((Seconds(0.004), 1e-3))
 
 
 def test_a_processs_cpu_time_is_its_own() -> None:
@@ -78,25 +78,25 @@ def child(code: str) -> Iterator["subprocess.Popen[bytes]"]:
 
 
 def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    cold = [0.5, 0.7, *[0.71] * (measuring.WARM - 1)]
-    times = iter([*cold, *(1.0 + 0.25 * step for step in range(measuring.STEPS + 1))])
-    monkeypatch.setattr(measuring, "REST", 0.0)
-    meter = measuring.StepMeter(0, clock=lambda: next(times))
+    cold = [0.5, 0.7, *[0.71] * (step_meter.WARM - 1)]
+    times = iter([*cold, *(1.0 + 0.25 * step for step in range(step_meter.STEPS + 1))])
+    monkeypatch.setattr(step_meter, "REST", 0.0)
+    meter = step_meter.StepMeter(0, clock=lambda: next(times))
     meter.note({"what": "hello"})
     meter.note({"what": "start"})
     while not meter.full:
         meter.note({"what": "pull"})
         meter.note({"what": "update"})
     assert meter.readings[0] == 0.5
-    assert meter.steps == [0.25] * measuring.STEPS
+    assert meter.steps == [0.25] * step_meter.STEPS
 
 
 def test_a_worker_has_a_containers_environment() -> None:
     text = (ROOT / "images" / "node" / "Dockerfile").read_text()
     given = dict(re.findall(r"([A-Z_]+)=(\S+)", text))
-    assert {name: given.get(name) for name in measuring.ENVIRONMENT} == measuring.ENVIRONMENT
+    assert {name: given.get(name) for name in worker_bench.ENVIRONMENT} == worker_bench.ENVIRONMENT
     threads = {name for name in given if name.endswith("THREADS") or name.startswith("MALLOC")}
-    assert threads <= measuring.ENVIRONMENT.keys()
+    assert threads <= worker_bench.ENVIRONMENT.keys()
 
 
 NUMPY = """
@@ -114,7 +114,7 @@ device.GraphLearner = lambda folder: NumpyLearner(layout)
 def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All but TensorFlow: NumPy finds the gradients here."""
     monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", NUMPY + measuring._WORKER)
+    monkeypatch.setattr(worker_bench, "_WORKER", NUMPY + worker_bench._WORKER)
 
 
 @pytest.mark.usefixtures("by_numpy")
@@ -130,8 +130,8 @@ def test_a_worker_is_measured(
     codec: AnyCodec, feedback: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "WORKERS", 1)
-    monkeypatch.setattr(measuring, "REST", 0.0)
-    monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(step_meter, "REST", 0.0)
+    monkeypatch.setattr(worker_bench.tempfile, "tempdir", str(tmp_path))
     told: list[str] = []
     found = measuring.measure("digits-mlp", 32, codec, told.append, error_feedback=feedback)
     assert (found.host, found.model, found.batch_size) == ("here", "digits-mlp", 32)
@@ -149,9 +149,9 @@ def test_a_worker_is_measured_while_other_things_happen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "SELDOM", 0.01)
-    monkeypatch.setattr(measuring.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(worker_bench.tempfile, "tempdir", str(tmp_path))
     with measuring.alongside("digits-mlp", 32, CODEC) as meter:
-        wait_for(lambda: len(meter.steps) >= measuring.FEW)
+        wait_for(lambda: len(meter.steps) >= step_meter.FEW)
     found = meter.refined(FOUND)
     assert 5e-5 < found.step.lognormal[0] < 0.05
     assert 2e-5 < found.serve.fixed < 0.05
@@ -170,8 +170,8 @@ def test_other_things_are_not_kept_from_failing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
-    looked, check = threading.Event(), measuring._check
+    monkeypatch.setattr(worker_bench, "_WORKER", "raise SystemExit('no such library')")
+    looked, check = threading.Event(), worker_bench._check
 
     def looking(*what: Any) -> None:
         try:
@@ -179,7 +179,7 @@ def test_other_things_are_not_kept_from_failing(
         finally:
             looked.set()
 
-    monkeypatch.setattr(measuring, "_check", looking)
+    monkeypatch.setattr(worker_bench, "_check", looking)
     with (
         pytest.raises(HostError, match=r"\(failed\):\nno such library"),
         measuring.alongside("digits-mlp", 10, CODEC),
@@ -189,7 +189,7 @@ def test_other_things_are_not_kept_from_failing(
 
 def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
-    monkeypatch.setattr(measuring, "_WORKER", "raise SystemExit('no such library')")
+    monkeypatch.setattr(worker_bench, "_WORKER", "raise SystemExit('no such library')")
     with pytest.raises(HostError, match=r"cannot calibrate: .* \(failed\):\nno such library"):
         measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
 
@@ -197,12 +197,12 @@ def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyP
 ENDLESS = """
 import sys
 from pathlib import Path
-from emulator.calibration import measuring
+from emulator.calibration import measuring, step_meter, worker_bench
 from tests.fakes.made_up_calibration import CODEC
 from tests.calibration.test_measuring import NUMPY
 measuring.exported = Path
-measuring.STEPS, measuring.SPAN = 10**9, 1e9
-measuring._WORKER = NUMPY + measuring._WORKER
+step_meter.STEPS, step_meter.SPAN = 10**9, 1e9
+worker_bench._WORKER = NUMPY + worker_bench._WORKER
 measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
 """
 

@@ -60,7 +60,7 @@ def test_what_cannot_be_compared(
 def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None) -> dict[str, Any]:
     """Both runtimes take no time, and the host is ever slower; what they say can be changed."""
     from emulator import calibration
-    from emulator.calibration import measuring
+    from emulator.calibration import step_meter
     from emulator.cli import run
     from emulator.runtimes.docker import play_containers
 
@@ -73,8 +73,8 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
         return calibration.Calibration("a", "b", "2026-01-01", "m", 1, "dense", step, boot, serve)
 
     @contextmanager
-    def alongside(*what: object, **more: object) -> Iterator[measuring.StepMeter]:
-        yield measuring.StepMeter(serving=said["served"], readings=said["read"])
+    def alongside(*what: object, **more: object) -> Iterator[step_meter.StepMeter]:
+        yield step_meter.StepMeter(serving=said["served"], readings=said["read"])
 
     said["served"] = said["read"] = []
     monkeypatch.setattr(calibration, "measure", measure)

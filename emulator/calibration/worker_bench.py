@@ -1,0 +1,142 @@
+"""One server in this process and one worker in a process of its own, to be measured."""
+
+import io
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from .. import chance, codecs, models
+from ..codecs import AnyCodec
+from ..core.heartbeat import Heartbeat
+from ..core.plan import Plan, WorkerPlan
+from ..core.server import ParameterServer
+from ..datasets import shard
+from ..datasets.examples import Examples
+from ..errors import HostError
+from ..log.writing import RunLog
+from ..models.task import Task
+from ..node import config, server_role
+from ..transport import drive
+from ..transport.router import Router
+from ..transport.secrets import issue
+from .cpu_clock import CHILD, clock
+from .step_meter import StepMeter
+
+LEARNING_RATE = 1e-3
+"""So small that nothing diverges, however little there is to learn from noise."""
+
+ENVIRONMENT = {
+    "MALLOC_MMAP_THRESHOLD_": "33554432",
+    "MALLOC_TRIM_THRESHOLD_": "67108864",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+}
+"""What a container's environment has of weight for how fast a worker is."""
+
+_NODE, _FILE = "worker", "node.json"
+
+_WORKER = f"""{CHILD}
+import sys
+from pathlib import Path
+from emulator.node import config, role
+data, config.GRAPH = map(Path, sys.argv[1:])
+config.SHARD, node = data, config.read(data / {_FILE!r})
+role.work(node, node.part, 0)
+"""
+"""`emulator.node.role`, with folders of this host for those of a container. As there, it ends with
+its standard input."""
+
+
+@contextmanager
+def bench(
+    model: models.Model, batch_size: int, codec: AnyCodec, error_feedback: bool, graph: Path
+) -> Iterator["WorkerBench"]:
+    with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
+        shard.write(Path(folder), _noise(model.task, batch_size))
+        yield WorkerBench(model, batch_size, codec, error_feedback, graph, Path(folder))
+
+
+def _noise(task: Task, batch_size: int) -> Examples:
+    rng, count = chance.stream(chance.CALIBRATION), max(2000, batch_size)
+    levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)
+    inputs = rng.integers(0, levels, (count, *task.shape), np.uint8)
+    return Examples(inputs, rng.integers(0, task.classes, (count, *task.answers), np.uint8), scale)
+
+
+@dataclass(frozen=True)
+class WorkerBench:
+    """One server here, one worker in a process of its own, again and again."""
+
+    model: models.Model
+    batch_size: int
+    codec: AnyCodec
+    error_feedback: bool
+    graph: Path
+    folder: Path
+
+    def play(self, meter: StepMeter) -> StepMeter:
+        guests, secrets = issue([_NODE], encrypt=False)
+        heartbeat, size = Heartbeat(), self.model.layout.size
+        plan = self._plan
+        part = config.ServerRole(guests, heartbeat, plan)
+        with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
+            to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, patience=60.0)
+            worker = config.WorkerRole(to, plan.worker)
+            config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
+            with self._worker() as (process, said):
+                meter.clock = clock(process)
+                log = RunLog(io.BytesIO(), meter.note)
+                server = server_role.build(part, log)
+                drive.serve(server, router, canceled=lambda: _ending(meter, process))
+                _check(server, meter, said)
+        return meter
+
+    @property
+    def _plan(self) -> Plan:
+        """The plan of an asynchronous run of one worker, without a stop condition."""
+        codec = codecs.plain(self.codec)
+        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback)
+        return Plan(worker, self.model.name, LEARNING_RATE, workers=(_NODE,))
+
+    @contextmanager
+    def _worker(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
+        command = [sys.executable, "-c", _WORKER, str(self.folder), str(self.graph)]
+        with (
+            tempfile.TemporaryFile() as said,
+            subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env={**os.environ, **ENVIRONMENT},
+            ) as process,
+        ):
+            try:
+                yield process, said
+            finally:
+                process.kill()
+
+
+def _ending(meter: StepMeter, process: "subprocess.Popen[bytes]") -> str:
+    if meter.full:
+        return "updates"
+    return "" if process.poll() is None else "failed"
+
+
+def _check(server: ParameterServer, meter: StepMeter, said: IO[bytes]) -> None:
+    if meter.full:
+        return
+    said.seek(0)
+    words = said.read().decode(errors="replace").strip()[-2000:]
+    why = server.ended.detail or server.ended.reason if server.ended else ""
+    raise HostError(f"cannot calibrate: the worker that was to be measured ended ({why}):\n{words}")
