@@ -1,4 +1,7 @@
-"""What the server makes of stale gradients. To add one: its file, its name here, its test row."""
+"""Modulations: how the server shortens the step of a stale gradient.
+
+To add a modulation: write a file, name the class here, and add a row to the tests' table.
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -14,7 +17,7 @@ AnyModulation: TypeAlias = Constant | Staleness | PerParameter
 
 
 def make(description: Mapping[str, Any]) -> AnyModulation:
-    """The modulation that `plain` described."""
+    """Build the modulation that `plain` described."""
     modulation: AnyModulation = plugins.make(AnyModulation, description)
     return modulation
 

@@ -1,7 +1,7 @@
-"""Modulation shortens the step of a gradient that was computed on an old model.
+"""Protocols of modulation, which shortens the step of a gradient computed on an old model.
 
-How old counts in steps of the server: where several gradients make one step (softsync, a
-barrier), the model changed once. Versions count updates all the same, one for each gradient.
+Staleness counts steps of the server: where several gradients make one step (softsync, a barrier),
+the model changed once. Versions count updates, one for each gradient.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,26 +14,26 @@ from ..vectors import Gradient, Vector
 
 
 class Modulator(Protocol):
-    """What one server holds. Versions count the updates applied; all arithmetic is float32."""
+    """State of a server. Versions count applied updates; arithmetic is float32."""
 
     @property
     def oldest(self) -> int:
-        """The oldest version that `divisor` still answers for exactly."""
+        """Oldest version for which `divisor` is still exact."""
 
     def divisor(self, gradient: Gradient, version: int) -> np.float32 | Vector:
-        """What the step of a gradient computed on model `version` is divided by, at least 1.
+        """Return the divisor, at least 1, of the step of `gradient`, computed on model `version`.
 
-        One number, or one for each entry of the gradient.
+        The divisor is one number, or float32 with one number for each entry of `gradient`.
         """
 
     def applied(self, gradients: Sequence[Gradient]) -> None:
-        """These gradients made one step; each raised the version by one."""
+        """Record that `gradients` made a step; every gradient raised the version by 1."""
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:
-        """Nobody computes on a model older than `version` any more.
+        """Drop state about versions before `version`, on which no worker computes any more.
 
-        `needed`, if not empty: the versions from there on that somebody computes on, in order.
-        Beside them only the newest will be asked about. It is read seldom.
+        `needed`, if not empty, gives the later versions on which workers compute, in ascending
+        order; besides these only the newest version will be asked about. It is read rarely.
         """
 
 
@@ -41,7 +41,7 @@ class Modulation(Protocol):
     """Frozen configuration; `start` makes the state."""
 
     def start(self, layout: Layout, version: int = 0) -> Modulator:
-        """For a server whose model stands at `version`, of whose past nothing is known."""
+        """Return the state of a server with its model at `version` and an unknown past."""
 
     def memory(self, layout: Layout, workers: int) -> int:
-        """Return the bytes that the state takes at most, beside a few for each worker."""
+        """Return the largest size of the state in bytes, beside a few bytes for each worker."""

@@ -1,4 +1,4 @@
-"""Every gradient takes a full step, however old: plain asynchronous SGD."""
+"""Modulation `constant`: a full step for every gradient, as in plain asynchronous SGD."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _ONE = np.float32(1)
 
 @dataclass(frozen=True)
 class Constant:
-    """Divide by one."""
+    """No modulation: every gradient takes a full step, however stale."""
 
     kind: Literal["constant"] = "constant"
 
@@ -26,7 +26,7 @@ class Constant:
 
 
 class Unmodulated:
-    """Remembers nothing."""
+    """Modulator without state; the divisor is always 1."""
 
     oldest = 0
 

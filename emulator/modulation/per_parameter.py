@@ -1,7 +1,7 @@
-"""Divide each parameter's step by how often it was touched since (AdaComp: Hardy et al., 2017).
+"""Modulation `per-parameter` of AdaComp (Hardy et al., 2017): staleness for each parameter.
 
-A sparse update touches few parameters, so most of those in a stale gradient are fresh still,
-and their step stays long where `Staleness` would shorten it.
+A sparse update touches few parameters. So most parameters of a stale gradient are still fresh, and
+their step stays long where the modulation `staleness` would shorten it.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,10 @@ _NOTHING: Indices = np.empty(0, np.uint32)
 
 @dataclass(frozen=True)
 class PerParameter:
-    """Divide entry k by max(1, σ_k): the steps since the worker's model that held k."""
+    """AdaComp's modulation: entry k is divided by max(1, σ_k).
+
+    Hardy et al. (2017). σ_k counts the steps since the worker's model that held parameter k.
+    """
 
     kind: Literal["per-parameter"] = "per-parameter"
 
@@ -31,7 +34,7 @@ class PerParameter:
 
 
 class ByParameter:
-    """Answers for the versions that its history reaches back to."""
+    """Modulator that counts touched parameters in a `History`."""
 
     def __init__(self, history: History, size: int) -> None:
         self._history, self._size = history, size
@@ -49,20 +52,20 @@ class ByParameter:
 
     def applied(self, gradients: Sequence[Gradient]) -> None:
         self._history.record(self._touched([gradient.indices for gradient in gradients]))
-        for _ in gradients[1:]:  # versions that nobody will ever have
+        for _ in gradients[1:]:  # versions inside a step, which no worker ever gets
             self._history.record(_NOTHING)
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         self._history.forget(version, needed)
 
     def _touched(self, indices: list[Indices | None]) -> Indices | None:
-        """Return the indices of the parameters that one step moves; None means all parameters."""
-        sparse = [one for one in indices if one is not None]
+        """Return the parameters that a step with these `indices` moves; None means everything."""
+        sparse = [part for part in indices if part is not None]
         if len(sparse) < len(indices):
             return None
         if len(sparse) == 1:
             return sparse[0]
         touched = np.zeros(self._size, bool)
-        for one in sparse:
-            touched[one] = True
+        for part in sparse:
+            touched[part] = True
         return np.flatnonzero(touched).astype(np.uint32)

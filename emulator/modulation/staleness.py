@@ -1,4 +1,4 @@
-"""Divide the step by how many steps came in between (Zhang et al., 2016)."""
+"""Modulation `staleness`: divide the step by the number of steps since (Zhang et al., 2016)."""
 
 from array import array
 from bisect import bisect_left
@@ -14,7 +14,10 @@ from ..vectors import Gradient
 
 @dataclass(frozen=True)
 class Staleness:
-    """Divide by max(1, σ), σ being the steps made since the worker's model."""
+    """Staleness-aware steps: every entry is divided by max(1, σ).
+
+    Zhang et al. (2016). σ counts the server's steps since the worker's model.
+    """
 
     kind: Literal["staleness"] = "staleness"
 
@@ -26,7 +29,7 @@ class Staleness:
 
 
 class ByStaleness:
-    """Knows which versions steps led to, as far back as somebody computes on one."""
+    """Modulator with the ascending versions at which steps ended, back to the oldest in use."""
 
     def __init__(self, version: int) -> None:
         self._versions = array("q", [version])
@@ -36,6 +39,7 @@ class ByStaleness:
         return self._versions[0]
 
     def divisor(self, gradient: Gradient, version: int) -> np.float32:
+        # O(log steps kept): steps that ended after `version`
         since = len(self._versions) - 1 - bisect_left(self._versions, version)
         return np.float32(max(1, since))
 

@@ -1,4 +1,7 @@
-"""How the server steps along a gradient. To add one: its file, its name here, its test row."""
+"""Optimizers: how the server steps along a gradient.
+
+To add an optimizer: write a file, name the class here, and add a row to the tests' table.
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -15,7 +18,7 @@ AnyOptimizer: TypeAlias = SGD | Momentum | Adam | Sign
 
 
 def make(description: Mapping[str, Any]) -> AnyOptimizer:
-    """The optimizer that `plain` described."""
+    """Build the optimizer that `plain` described."""
     optimizer: AnyOptimizer = plugins.make(AnyOptimizer, description)
     return optimizer
 

@@ -1,4 +1,4 @@
-"""Each parameter at its own pace, by its gradients' first two moments (Kingma & Ba, 2015)."""
+"""Optimizer `adam`: steps scaled by a gradient's first two moments (Kingma & Ba, 2015)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,19 +11,22 @@ from ..vectors import Vector
 from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
 
 _BLOCK = 1 << 14
-"""Parameters that are moved at once: what a step needs of them stays in a core's cache."""
+"""Parameters moved at once, so that intermediate arrays stay in a core's cache."""
 
 
 @dataclass(frozen=True)
 class Adam:
-    """Algorithm 1 of the paper, with its correction of the bias. A step costs O(parameters)."""
+    """Adam with bias correction; a step costs O(parameters).
+
+    Kingma & Ba (2015), Algorithm 1.
+    """
 
     beta1: float = 0.9
-    """How much of the first moment, the mean, is kept."""
+    """Decay of the first moment (the mean) at each step, from 0 to below 1."""
     beta2: float = 0.999
-    """How much of the second moment, the mean square, is kept."""
+    """Decay of the second moment (the mean square) at each step, from 0 to below 1."""
     epsilon: float = 1e-8
-    """What is added to the root of the second moment."""
+    """Addend to the root of the second moment, from 1e-30 to 1."""
     kind: Literal["adam"] = "adam"
 
     def __post_init__(self) -> None:
@@ -38,7 +41,7 @@ class Adam:
 
 
 class AdamDescent:
-    """The two moments, and how many steps they hold."""
+    """The two moments of every parameter, and the number of steps."""
 
     everywhere = True
 
@@ -53,15 +56,15 @@ class AdamDescent:
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         gradient = mean(gradients, theta.size)
         self._steps += 1
-        one, two = self._adam.beta1, self._adam.beta2
-        self._first *= np.float32(one)
-        self._second *= np.float32(two)
+        beta1, beta2 = self._adam.beta1, self._adam.beta2
+        self._first *= np.float32(beta1)
+        self._second *= np.float32(beta2)
         where = slice(None) if gradient.indices is None else gradient.indices
-        self._first[where] += np.float32(1 - one) * gradient.values
-        self._second[where] += np.float32(1 - two) * np.square(gradient.values)
-        # α · m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε)
-        unbiased = np.float32((1 - two**self._steps) ** -0.5)
-        rate = np.float32(self._rate / (1 - one**self._steps))
+        self._first[where] += np.float32(1 - beta1) * gradient.values
+        self._second[where] += np.float32(1 - beta2) * np.square(gradient.values)
+        # θ -= α · m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε); the scalars are found once a step
+        unbiased = np.float32((1 - beta2**self._steps) ** -0.5)
+        rate = np.float32(self._rate / (1 - beta1**self._steps))
         for block in self._blocks:
             self._move(theta[block], self._first[block], self._second[block], unbiased, rate)
         if self._steps % FLUSH_EVERY == 0:
@@ -70,6 +73,7 @@ class AdamDescent:
     def _move(
         self, theta: Vector, first: Vector, second: Vector, unbiased: np.float32, rate: np.float32
     ) -> None:
+        """Move a block of `theta`; `unbiased` is 1 / √(1 - β₂ᵗ), `rate` is α / (1 - β₁ᵗ)."""
         scratch = self._scratch[: theta.size]
         np.sqrt(second, out=scratch)
         scratch *= unbiased

@@ -1,4 +1,4 @@
-"""An optimizer turns the mean gradient of a step into a change of the model."""
+"""Protocols of optimizers, which turn the mean gradient of a step into a change of the model."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -8,40 +8,40 @@ import numpy as np
 from ..vectors import Gradient, Vector
 
 TINY = np.float32(1e-30)
-"""What decays below it is as good as nothing: no float32 that a model holds would feel it."""
+"""Magnitude below which decaying state is set to zero; no float32 model would feel it."""
 
 FLUSH_EVERY = 64
-"""Steps between two times that what is tiny is made zero."""
+"""Steps between two flushes of tiny values."""
 
 
 class Modulated(NamedTuple):
-    """One gradient of a step: it enters with `share / divisor`; the shares add up to 1."""
+    """A gradient of a step with its weight `share / divisor`; the shares of a step add up to 1."""
 
     gradient: Gradient
     share: float
     divisor: np.float32 | Vector
-    """One number, or one for each entry of the gradient."""
+    """Divisor of the modulation: one number, or one for each entry of the gradient."""
 
 
 class Descent(Protocol):
-    """What one server holds."""
+    """State of an optimizer at the server."""
 
     everywhere: bool
-    """Whether a step changes parameters that no gradient of it holds."""
+    """Whether a step changes parameters that none of its gradients holds."""
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
-        """Move `theta`, in place, along the mean of these gradients; at least one."""
+        """Move `theta` in place along the mean of at least one gradient."""
 
 
 class Optimizer(Protocol):
     """Frozen configuration; `start` makes the state."""
 
     def start(self, size: int, rate: float) -> Descent:
-        """For a model of so many parameters and this learning rate."""
+        """Return the state for a model of `size` parameters and the learning rate `rate`."""
 
 
 def mean(gradients: Sequence[Modulated], size: int) -> Gradient:
-    """The mean of the modulated gradients: sparse if there is but one, and it is."""
+    """Return the mean of weighted gradients; sparse only if a single, sparse gradient is given."""
     if len(gradients) == 1:
         gradient, share, divisor = gradients[0]
         return Gradient(np.float32(share) / divisor * gradient.values, gradient.indices)
@@ -53,10 +53,10 @@ def mean(gradients: Sequence[Modulated], size: int) -> Gradient:
 
 
 def flush_tiny(*vectors: Vector) -> None:
-    """Make zero what has decayed to almost that.
+    """Set entries below `TINY` in magnitude to zero, in place.
 
-    float32 would stop at its smallest denormal, with which some processors compute a hundred
-    times slower.
+    Decaying values would otherwise end as denormal float32 numbers, with which some processors
+    compute a hundred times slower.
     """
     for vector in vectors:
         vector[np.abs(vector) < TINY] = 0

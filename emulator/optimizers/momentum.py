@@ -1,4 +1,4 @@
-"""A heavy ball rolls on: each step takes along what the steps before it did (Polyak, 1964)."""
+"""Optimizer `momentum`: the heavy-ball method (Polyak, 1964)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,14 +12,18 @@ from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
 
 @dataclass(frozen=True)
 class Momentum:
-    """u = m · u + g, then θ -= α · u. A step costs O(parameters), however sparse the gradient."""
+    """Heavy-ball momentum: u = m · u + g, then θ -= α · u.
+
+    Polyak (1964). A step costs O(parameters), however sparse the gradient is.
+    """
 
     momentum: float = 0.9
-    """The share of its speed that the ball keeps: m."""
+    """Share m of u that is kept at each step, between -1 and 1."""
     kind: Literal["momentum"] = "momentum"
 
     def __post_init__(self) -> None:
-        # below zero as well: what asynchrony adds can be too much (Mitliagkas et al., 2016)
+        # Negative values make sense: asynchrony itself adds momentum, about 1 - 1/g for g groups
+        # with memoryless service times (Mitliagkas et al., 2016), at times more than is wanted.
         if not -1 < self.momentum < 1:
             raise ValueError(f"momentum is {self.momentum:g}: it lies between -1 and 1")
 
@@ -28,7 +32,7 @@ class Momentum:
 
 
 class MomentumDescent:
-    """Keeps α · u, which is what θ moves by."""
+    """State α · u, the change of θ in a step."""
 
     everywhere = True
 

@@ -1,4 +1,4 @@
-"""Down the gradient, and no memory: stochastic gradient descent (Robbins & Monro, 1951)."""
+"""Optimizer `sgd`: stochastic gradient descent without memory (Robbins & Monro, 1951)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,10 @@ from .base import Modulated
 
 @dataclass(frozen=True)
 class SGD:
-    """θ -= α · g; a sparse gradient costs O(entries)."""
+    """Stochastic gradient descent: θ -= α · g.
+
+    Robbins & Monro (1951). A step of a sparse gradient costs O(entries).
+    """
 
     kind: Literal["sgd"] = "sgd"
 
@@ -21,7 +24,7 @@ class SGD:
 
 
 class SGDDescent:
-    """Remembers nothing."""
+    """Descent without memory."""
 
     everywhere = False
 

@@ -1,7 +1,7 @@
-"""A step of one size for every parameter, the way that most gradients point: majority vote.
+"""Optimizer `sign`: equal steps in the direction of most gradients (majority vote).
 
-Bernstein et al., 2018 (Algorithm 3), with one gradient from each worker, which is a barrier. The
-votes are signs, whatever the codec: `signsgd` sends nothing else.
+Bernstein et al. (2018), Algorithm 3, with one gradient from each worker, as a barrier collects. The
+votes are signs, whatever the codec; `signsgd` sends nothing else.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,10 @@ from .base import Modulated
 
 @dataclass(frozen=True)
 class Sign:
-    """θ -= α · sign(Σ sign(g)); a tie moves nothing. A step costs O(parameters)."""
+    """Majority vote: θ -= α · sign(Σ sign(g)); a tie moves nothing.
+
+    Bernstein et al. (2018), Algorithm 3. A step costs O(parameters).
+    """
 
     kind: Literal["sign"] = "sign"
 
@@ -25,7 +28,7 @@ class Sign:
 
 
 class SignDescent:
-    """Remembers nothing. A gradient has one vote: shares and divisors do not count."""
+    """Descent without memory. A gradient has one vote: shares and divisors do not count."""
 
     everywhere = True
 

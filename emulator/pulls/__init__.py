@@ -1,4 +1,4 @@
-"""What of the model travels to a worker that pulls: all of it, or what it does not have yet."""
+"""Pulls: whether a worker gets the whole model or only the parameters that changed."""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ AnyPull: TypeAlias = WholeModel | Delta
 
 
 def make(description: Mapping[str, Any]) -> AnyPull:
-    """The kind of pull that `plain` described."""
+    """Build the kind of pull that `plain` described."""
     pull: AnyPull = plugins.make(AnyPull, description)
     return pull
 

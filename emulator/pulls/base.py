@@ -1,4 +1,4 @@
-"""A pull answers a worker with a model: dense, or as a patch to the one that it holds."""
+"""Protocols of pulls, which answer a worker with the whole model or with a patch."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
@@ -7,35 +7,36 @@ from ..vectors import Frames, Gradient, Vector
 
 
 class EncodedModel(NamedTuple):
-    """What travels in a model's stead."""
+    """A model encoded as frames, whole or as a patch."""
 
     frames: Frames
     base: int | None = None
-    """The version that the frames are a patch to; None: they are the whole model."""
+    """Version that the frames patch; None means that they hold the whole model."""
 
 
 class Pulls(Protocol):
-    """What one server keeps so as to answer pulls.
+    """State of one server for answering pulls.
 
-    `theta` is the server's model as it is now, all parameters as float32. The next step changes
-    it in place, so whatever is made of it is a copy.
+    `theta` is the server's present model, float32 of all parameters. The next step changes it in
+    place, so every answer must be a copy.
     """
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
-        """These gradients made one step, each a version of its own.
+        """Record that `gradients` made a step, with a version for each gradient.
 
-        Unless it changed parameters `everywhere`, what is in none of them is what it was.
+        Unless the step changed parameters `everywhere`, parameters in none of the gradients are
+        unchanged.
         """
 
     def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
-        """What to send to a worker that holds that version, if any; None: `theta` as it is.
+        """Return the frames for a worker that holds version `held`; None stands for `theta` itself.
 
-        A patch costs what has changed, however large the model. Nothing is remembered of
-        workers: their number costs nothing.
+        `held` None means that the worker holds no model. A patch costs O(changed parameters),
+        however large the model is. No state is kept for a worker.
         """
 
     def rounded(self, theta: Vector) -> Vector | None:
-        """All parameters as a worker will hold them, read-only, one array a version.
+        """Return the parameters as a worker will hold them, read-only, one array a version.
 
-        None: exactly as they are.
+        None means exactly `theta`.
         """

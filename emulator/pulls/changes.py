@@ -1,4 +1,4 @@
-"""Which parameters changed since a version, as the indices that the updates since held."""
+"""Changed parameters since a version, from the indices that later updates held."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -9,51 +9,56 @@ import numpy as np
 from ..vectors import Gradient, Indices
 
 _ROOM = 4
-"""How many times over the parameters are logged at most: who is so far behind needs them all."""
+"""Log size in multiples of the parameters: a worker further behind needs the whole model anyway."""
 _MANY = 8
-"""From one in so many on, a table of all parameters is quicker than merging their indices."""
+"""From one changed parameter in this many on, a table of all is faster than merging indices."""
 
 
 class Changes:
-    """Noting costs O(1) an update; asking O(entries logged since), whoever asks."""
+    """Log of changed parameters. Recording costs O(1) an update, a question O(entries since)."""
 
     def __init__(self, size: int, version: int) -> None:
+        """Begin at `version` of a model of `size` parameters."""
         self._size = size
         self._log: deque[Indices] = deque()
         self._entries = 0
         self._newest = version
 
     def note(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
-        """The next versions, one for each gradient, which changed what it holds, or everything."""
+        """Record a version for each gradient: it changed the gradient's indices, or
+        `everywhere`."""
         self._newest += len(gradients)
         touched = [gradient.indices for gradient in gradients if gradient.indices is not None]
         if everywhere or len(touched) < len(gradients):
+            # everything changed: older versions cannot be patched, so the log begins anew
             self._log.clear()
             self._entries = 0
             return
         self._log.extend(touched)
-        self._entries += sum(one.size for one in touched)
+        self._entries += sum(indices.size for indices in touched)
         while self._entries > _ROOM * self._size:
             self._entries -= self._log.popleft().size
 
     def since(self, version: int) -> Indices | None:
-        """What changed after that version, ascending; None where that is not known, or all."""
+        """Return the parameters changed after `version`, ascending; None if unknown or
+        everything."""
         behind = self._newest - version
         if not 0 <= behind <= len(self._log):
             return None
         touched = list(islice(reversed(self._log), behind))
         if not touched:
             return np.empty(0, np.uint32)
-        if sum(one.size for one in touched) * _MANY < self._size:
+        if sum(indices.size for indices in touched) * _MANY < self._size:
             return _merged(touched)
         table = np.zeros(self._size, np.bool_)
-        for one in touched:
-            table[one] = True
+        for indices in touched:
+            table[indices] = True
         return np.flatnonzero(table).astype(np.uint32)
 
 
 def _merged(touched: list[Indices]) -> Indices:
-    # each of them ascends, and this sort merges what does: six times quicker than one that does not
+    """Return the union of ascending index arrays, ascending."""
+    # the stable sort merges ascending runs: six times faster here than the default sort
     indices = np.concatenate(touched)
     indices.sort(kind="stable")
     first = np.ones(indices.size, np.bool_)

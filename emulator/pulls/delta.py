@@ -1,4 +1,4 @@
-"""Only what changed since the model that the worker holds."""
+"""Pull `delta`: only the parameters that changed since the worker's version."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,13 +18,15 @@ INDICES = CODINGS["auto"]
 
 @dataclass(frozen=True)
 class Delta:
-    """Exactly the parameters that changed, and where they are; all of them where that is smaller.
+    """Delta pull: the parameters that changed and their indices, or the whole model if smaller.
 
-    With `values: f32` the worker's model is bit for bit the server's. With `f16` it is the
-    server's in half precision, as with dense pulls: what did not change was sent so before.
+    With `values: f32` the worker's model equals the server's bit for bit. With `f16` it equals the
+    server's in half precision, as with dense pulls: unchanged parameters were sent in that
+    precision before.
     """
 
     values: Values = "f32"
+    """Precision of the parameters that travel to a worker: `f32` or `f16`."""
     kind: Literal["delta"] = "delta"
 
     def __post_init__(self) -> None:
@@ -35,14 +37,15 @@ class Delta:
 
 
 class DeltaPulls:
-    """Pulls that know what the latest updates held."""
+    """State of delta pulls: the latest changes, and the answers for the present version."""
 
     def __init__(self, values: Values, layout: Layout, version: int) -> None:
         self._values: Values = values
         self._whole = WholeModelPulls(values)
         self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
-        self._coded: dict[int, EncodedModel | None] = {}  # by what is held, of the present version
+        # answers for the present version, by the version that a worker holds
+        self._coded: dict[int, EncodedModel | None] = {}
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)
@@ -60,7 +63,7 @@ class DeltaPulls:
         return self._whole.rounded(theta)
 
     def _patch(self, theta: Vector, held: int) -> EncodedModel | None:
-        """None where the whole model is no larger."""
+        """Return the patch from version `held`; None if unknown or as large as the whole model."""
         changed = self._changes.since(held)
         if changed is None or changed.size >= self._size:
             return None

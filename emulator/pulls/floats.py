@@ -1,4 +1,4 @@
-"""Parameters as they travel down: as they are, or in half precision."""
+"""Precision of parameters on their way to a worker: float32 or half precision."""
 
 from typing import Literal, TypeAlias
 
@@ -8,30 +8,35 @@ from ..errors import WireError
 from ..vectors import Buffer, Vector
 
 Values: TypeAlias = Literal["f32", "f16"]
+"""Precision: `f32` (4 bytes) or `f16` (IEEE 754 half precision, 2 bytes)."""
 
 _TYPES: dict[Values, np.dtype[np.floating]] = {"f32": np.dtype("<f4"), "f16": np.dtype("<f2")}
 _LARGEST = np.float32(65_504)
 
 
 def check(values: Values) -> None:
+    """Raise ValueError unless `values` names a precision."""
     if values not in _TYPES:
         raise ValueError(f"values {values!r} is not {' or '.join(_TYPES)}")
 
 
 def width(values: Values) -> int:
-    """Bytes of each parameter."""
+    """Return the bytes of a parameter."""
     return _TYPES[values].itemsize
 
 
 def encode(theta: Vector, values: Values) -> bytes:
-    """In half precision to the nearest, and what is too large as the largest there is."""
+    """Return `theta` as bytes in the precision `values`.
+
+    Half precision rounds to the nearest and clips to ±65,504, its largest number.
+    """
     if values == "f16":
         theta = theta.clip(-_LARGEST, _LARGEST)
     return theta.astype(_TYPES[values], copy=False).tobytes()
 
 
 def decode(frame: Buffer, values: Values, entries: int) -> Vector:
-    """`entries` parameters as float32; a WireError if the frame holds another number of them."""
+    """Return `entries` parameters of `frame` as float32. Raises WireError for another length."""
     expected = entries * width(values)
     if len(frame) != expected:
         raise WireError(f"{len(frame)} bytes of parameters, expected {expected}")
@@ -39,7 +44,7 @@ def decode(frame: Buffer, values: Values, entries: int) -> Vector:
 
 
 def rounded(theta: Vector, values: Values) -> Vector:
-    """As whoever reads what `coded` wrote will hold it; read-only."""
+    """Return the parameters as `decode` reads them from the bytes of `encode`; read-only."""
     read_back = decode(encode(theta, values), values, theta.size)
     read_back.flags.writeable = False
     return read_back

@@ -1,4 +1,4 @@
-"""The model that a worker holds, patched by what comes down."""
+"""The model that a worker holds, patched by the answers of the server."""
 
 from ..codecs.indices import CODINGS
 from ..errors import WireError
@@ -9,29 +9,30 @@ from .floats import Values
 
 
 class HeldModel:
-    """For one incarnation of a worker: it begins with nothing."""
+    """The model of a worker, from boot to crash; a worker begins without a model."""
 
     def __init__(self, values: Values, layout: Layout) -> None:
         self._values: Values = values
         self._layout, self._size = layout, layout.size
         self._theta: Vector | None = None
         self.version: int | None = None
-        """What it holds; None: nothing yet."""
+        """Version held; None before the first model."""
 
     def store(self, version: int, theta: Vector) -> Vector:
-        """A model that travelled as it is; a copy of it is held, and returned."""
+        """Hold a copy of the whole model `theta` at `version`, and return the copy."""
         self._theta, self.version = theta.copy(), version
         return self._theta
 
     def forget(self) -> None:
-        """Hold nothing, so that the next model is whole."""
+        """Drop the model, so that the next answer is a whole model."""
         self._theta = self.version = None
 
     def decode(self, version: int, frames: Frames, base: int | None) -> Vector:
-        """The model at `version`, from what came of it; `base` None: all of it did.
+        """Decode the model at `version` from `frames`, hold and return the result.
 
-        A WireError if it is no patch to what is held, or not of the model's size; then what is
-        held stays. The array is patched in place by the next call.
+        `base` is the version that the frames patch; None means that they hold the whole model.
+        Raises WireError, and keeps the model held, if `base` is another version or the sizes do not
+        fit. The next call may patch the returned array in place.
         """
         if base is None:
             (frame,) = frames
@@ -42,11 +43,12 @@ class HeldModel:
         return theta
 
     def _patched(self, frames: Frames, base: int) -> Vector:
+        """Return the model held after writing the parameters in `frames` into it."""
         if self._theta is None or base != self.version:
             raise WireError(f"a patch to version {base}, but {self.version} is held")
         coded, values = frames
-        entries, rest = divmod(len(values), floats.width(self._values))
-        if rest or entries > self._size:
+        entries, remainder = divmod(len(values), floats.width(self._values))
+        if remainder or entries > self._size:
             raise WireError(f"{len(values)} bytes of {self._size} parameters at most")
         changed = CODINGS["auto"].decode(coded, entries, self._layout)
         self._theta[changed] = floats.decode(values, self._values, entries)

@@ -1,4 +1,4 @@
-"""The whole model, to everyone, every time."""
+"""Pull `dense`: the whole model for every pull."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,11 @@ from .floats import Values
 
 @dataclass(frozen=True)
 class WholeModel:
-    """All parameters; with `values: f16` in half precision, which the worker computes on."""
+    """Dense pull: all parameters; with `values: f16` in half precision, on which workers
+    compute."""
 
     values: Values = "f32"
+    """Precision of the parameters that travel to a worker: `f32` or `f16`."""
     kind: Literal["dense"] = "dense"
 
     def __post_init__(self) -> None:
@@ -26,11 +28,11 @@ class WholeModel:
 
 
 class WholeModelPulls:
-    """Pulls that keep nothing but the model that was coded last."""
+    """State of dense pulls: the present version's encoding, made at the first question."""
 
     def __init__(self, values: Values) -> None:
         self._values: Values = values
-        self._coded: EncodedModel | None = None  # of the present version, once somebody asks for it
+        self._coded: EncodedModel | None = None
         self._rounded: Vector | None = None
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:

@@ -1,4 +1,7 @@
-"""Who waits for whom. To add a way: write its file, name it here, add its row to the tests."""
+"""Synchronizations: which gradients make a step, and which workers wait.
+
+To add a synchronization: write a file, name the class here, and add a row to the tests' table.
+"""
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
@@ -18,13 +21,13 @@ AnySynchronization: TypeAlias = Asynchronous | Barrier | Bounded | Softsync | Fe
 
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
-    """The synchronization that `plain` described."""
+    """Build the synchronization that `plain` described."""
     synchronization: AnySynchronization = plugins.make(AnySynchronization, description)
     return synchronization
 
 
 def local_training(synchronization: AnySynchronization, rate: float) -> LocalTraining:
-    """What a device does between a model and its update, where the server's rate is `rate`."""
+    """Return a device's local training under `synchronization`; `rate` is the server's rate."""
     match synchronization:
         case FedAvg() | LocalSGD():
             return synchronization.local_training(rate)

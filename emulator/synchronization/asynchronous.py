@@ -1,4 +1,4 @@
-"""Nobody waits: every gradient is a step of its own, in the order of arrival."""
+"""Synchronization `asynchronous`: every gradient is a step, in the order of arrival."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from .softsync import Collecting
 
 @dataclass(frozen=True)
 class Asynchronous:
-    """A worker's next model is the newest, whatever the others do: `softsync` with a step each."""
+    """Asynchronous: every gradient is a step at once, and a worker's next model is the newest."""
 
     kind: Literal["asynchronous"] = "asynchronous"
 

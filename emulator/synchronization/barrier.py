@@ -1,7 +1,7 @@
-"""Everybody waits: a step is the mean of one gradient from each (bulk synchronous, BSP).
+"""Synchronization `barrier`: a step is the mean of one gradient from each worker (BSP).
 
-With a `quorum` below 100 % the slowest are not waited for (Chen et al., 2016); unlike there,
-their gradients are not dropped but count in the next step.
+With a `quorum` below 100 % the slowest workers are not waited for (Chen et al., 2016). Unlike in
+that paper, their gradients are not dropped but count in the next step.
 """
 
 from collections.abc import Mapping
@@ -16,14 +16,17 @@ from .base import A, check_patience
 
 @dataclass(frozen=True)
 class Barrier:
-    """One gradient from `quorum` of the live members makes a step.
+    """Barrier: one gradient from `quorum` of the live workers makes a step.
 
-    Once `patience` has passed since the first of them, the others are given up: the step is
-    made without them, and they are not waited for again until they send a gradient.
+    Bulk synchronous parallel; with a smaller quorum as Chen et al. (2016). Once `patience` has
+    passed since the first gradient of a step, the missing workers are given up: the step is made
+    without them, and a given-up worker is not waited for again until it sends a gradient.
     """
 
     quorum: Fraction = Fraction(1)
+    """Share of the live workers that makes a step, rounded up to whole workers."""
     patience: Seconds = Seconds(60)
+    """Time after the first gradient of a step until the missing workers are given up."""
     kind: Literal["barrier"] = "barrier"
 
     def __post_init__(self) -> None:
@@ -38,7 +41,7 @@ class Barrier:
 
 
 class Lockstep(Generic[A]):
-    """Who is no longer waited for, and whose gradient is in."""
+    """State of a barrier: the arrived gradients, and the workers given up."""
 
     weights = None
 
@@ -57,7 +60,7 @@ class Lockstep(Generic[A]):
         pass
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
-        """A node's second gradient before the step takes the place of its first."""
+        """Take a gradient. A node's second gradient before the step replaces its first."""
         self._given_up.discard(node)
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
@@ -83,9 +86,11 @@ class Lockstep(Generic[A]):
 
     @property
     def _live(self) -> int:
+        """Number of workers that are waited for."""
         return len(self._members) - len(self._given_up)
 
     def _step(self) -> list[A]:
+        """Return the arrived gradients as the next step, and release the workers."""
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
         self._deadline = None

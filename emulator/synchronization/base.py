@@ -1,49 +1,53 @@
-"""Synchronization decides which gradients make the next step, and who waits for it."""
+"""Protocols of synchronization, which decides the gradients of a step and the workers that wait."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 A = TypeVar("A")
+"""Record of one push, kept by the caller; a synchronizer only passes it on."""
 
 
 class Synchronizer(Protocol[A]):
-    """What one server holds; `A` is whatever it keeps of a push.
+    """State of one server for its workers; `A` is the caller's record of a push.
 
-    A list that it returns is the next step: θ moves by the mean of these gradients. Time is
-    passed in: `tick` is to be called at `deadline()`, and may be called at any time.
+    A returned list is the next step: θ moves by the mean of these gradients; the list may be empty,
+    then there is no step. Times are seconds of the run and are passed in: `tick` is to be called at
+    `deadline()`, and may be called at any time.
     """
 
     @property
     def releases(self) -> int:
-        """Rises whenever somebody who was held may be so no longer."""
+        """Counter that rises whenever held nodes may have been released."""
 
     @property
     def weights(self) -> Mapping[str, float] | None:
-        """What each node's gradient counts for in the mean; None: all count alike."""
+        """Weight of each node's gradient in the mean; None means equal weights."""
 
     def begin(self, now: float) -> None:
-        """The run has begun: time counts from here."""
+        """Start counting time at `now`, the beginning of the run."""
 
     def sent(self, node: str) -> None:
-        """The node has been sent the newest model."""
+        """Record that `node` was sent the newest model."""
 
     def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
-        """Take one node's gradient; the arrivals that make a step, or None to go on waiting.
+        """Take a gradient of `node`; return the arrivals that make a step, or None to wait for
+        more.
 
-        A WireError refuses it.
+        Raises WireError to refuse the gradient.
         """
 
     def failed(self, node: str, now: float) -> list[A] | None:
-        """The node has nothing to send, its gradient is not finite; as `arrive`."""
+        """Record that `node` sends nothing, as its gradient is not finite; return as `arrive`
+        does."""
 
     def holds(self, node: str) -> bool:
-        """Whether the node gets no model before the next turn."""
+        """Return whether `node` gets no model before `releases` rises."""
 
     def deadline(self) -> float | None:
-        """When to stop waiting for the nodes that are absent."""
+        """Return the time at which to call `tick`; None if nothing is waited for."""
 
     def tick(self, now: float) -> list[A] | None:
-        """As `arrive`, because of the time."""
+        """Give up absent nodes whose time has passed; return as `arrive` does."""
 
 
 class Synchronization(Protocol):
@@ -52,13 +56,14 @@ class Synchronization(Protocol):
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> Synchronizer[Any]:
-        """For a server with these workers.
+        """Return the state of a server with the workers `members`.
 
-        All draws come from the seed. `examples`: how many each of them learns from, if known.
+        All draws come from `seed`. `examples` gives the number of training examples of each worker,
+        if known.
         """
 
 
 def check_patience(patience: float) -> None:
-    """A ValueError unless it is a time that passes."""
+    """Raise ValueError unless `patience` is a positive, finite time."""
     if not 0 < patience < float("inf"):
         raise ValueError(f"patience is {patience}: write a time above 0s")

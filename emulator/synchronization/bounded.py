@@ -1,9 +1,9 @@
-"""The fast wait for the slow, but only so long: stale synchronous parallel (Ho et al., 2013).
+"""Synchronization `bounded`: stale synchronous parallel (SSP; Ho et al., 2013).
 
-A worker's clock counts the gradients that it has sent. It may begin its next one only while it is
-no more than `bound` ahead of the slowest, so between its pull and its push the others make at most
-(2 · bound + 1) updates each. A bound of zero is nearly a barrier, though each gradient is applied
-as it comes; without any bound it would be asynchronous.
+A worker's clock counts the gradients that it has sent. A worker may begin the next gradient only
+while its clock is at most `bound` ahead of the slowest. So between a worker's pull and push the
+others make at most (2 · bound + 1) updates each. A bound of zero is nearly a barrier, except that
+each gradient is applied as it comes; an infinite bound would be asynchronous.
 """
 
 from collections.abc import Mapping
@@ -16,15 +16,16 @@ from .base import A, check_patience
 
 @dataclass(frozen=True)
 class Bounded:
-    """A worker begins clock c only once c - bound is no more than the slowest one's clock.
+    """Stale synchronous parallel: a worker is at most `bound` gradients ahead of the slowest.
 
-    Who has sent nothing while somebody waited for `patience` is given up: nobody waits for it
-    until it sends a gradient, and then its clock goes on at the slowest one's.
+    Ho et al. (2013). A worker that has sent nothing while another one waited for `patience` is
+    given up until it sends a gradient; then its clock goes on at the slowest worker's.
     """
 
     bound: int = 3
-    """How many gradients a worker may be ahead of the slowest: the paper's s."""
+    """Gradients that a worker may be ahead of the slowest: the paper's s."""
     patience: Seconds = Seconds(60)
+    """Time that a held worker waits until silent workers are given up."""
     kind: Literal["bounded"] = "bounded"
 
     def __post_init__(self) -> None:
@@ -39,7 +40,7 @@ class Bounded:
 
 
 class Clocks(Generic[A]):
-    """Everyone's clock, and the slowest of those that are waited for."""
+    """State of `bounded`: every worker's clock, and the slowest clock that is waited for."""
 
     weights = None
 
@@ -47,10 +48,10 @@ class Clocks(Generic[A]):
         self._bounded = bounded
         self._clocks = dict.fromkeys(members, 0)
         self._live = set(members)
-        self._at = {0: len(members)}  # how many of the live stand at each clock
+        self._at = {0: len(members)}  # number of live workers at each clock value
         self._slowest = 0
-        self._deadline: float | None = None  # while somebody waits
-        self._heard: set[str] = set()  # since somebody waits
+        self._deadline: float | None = None  # None while no worker is held
+        self._heard: set[str] = set()  # senders since the first worker was held
         self.releases = 0
 
     def begin(self, now: float) -> None:
@@ -80,14 +81,15 @@ class Clocks(Generic[A]):
         if self._deadline is not None and now >= self._deadline:
             for node in self._live - self._heard:
                 self._at[self._clocks[node]] -= 1
-            self._live &= self._heard  # at least the one that has been waiting
+            self._live &= self._heard  # never empty: a held worker has sent a gradient
             self._catch_up()
-            # who came back meanwhile, and stands where the slowest stood, has its own time
+            # a worker that came back meanwhile may hold others from here on: a new deadline
             self._heard = {node for node in self._live if self.holds(node)}
             self._deadline = now + self._bounded.patience if self._heard else None
         return None
 
     def _advance(self, node: str) -> None:
+        """Move the clock of `node` on by one; a given-up worker continues at the slowest clock."""
         clock = self._clocks.get(node, 0) + 1
         if node in self._live:
             self._at[clock - 1] -= 1
@@ -100,7 +102,8 @@ class Clocks(Generic[A]):
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """Once the slowest has moved on nobody waits: none was further than the next from it."""
+        """Find the new slowest clock. This releases all: no worker was further ahead than `bound` +
+        1."""
         while not self._at.get(self._slowest):
             self._at.pop(self._slowest, None)
             self._slowest += 1

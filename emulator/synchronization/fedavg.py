@@ -1,9 +1,9 @@
-"""Federated averaging: devices train for whole epochs between two rounds (McMahan et al., 2017).
+"""Synchronization `fedavg`: federated averaging (McMahan et al., 2017).
 
-What a device sends is the sum of the gradients along its way: the difference of its models, the
-first less the last, over its learning rate. So codecs compress it like any gradient, and an SGD
-step of the server, at the same rate, moves θ to the mean of the devices' models, weighted by how
-many examples each has. With one epoch in one batch that is a gradient: FedSGD.
+Devices train for whole epochs between two rounds. A device sends the sum of the gradients along its
+way: the difference of its first and last model over its learning rate. So codecs compress the sum
+like any gradient, and an SGD step of the server at the same rate moves θ to the mean of the
+devices' models, weighted by their numbers of examples. One epoch in one batch is FedSGD.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,20 @@ from .rounds import Rounds, clients_per_round
 
 @dataclass(frozen=True)
 class FedAvg:
-    """A round: a share of the devices, `epochs` of local SGD each, in batches of `batch_size`."""
+    """Federated averaging: in a round, a share of the devices trains for `epochs` of local SGD
+    each.
+
+    McMahan et al. (2017). Local batches have `training.batch_size` examples.
+    """
 
     clients: Fraction = Fraction(0.1)
-    """The share of the devices that a round is for: the paper's C. At least one device is."""
+    """Share of the devices drawn for a round, at least one device: the paper's C."""
     epochs: int = 1
-    """Passes over a device's own examples: the paper's E."""
+    """Passes over a device's own examples in a round: the paper's E."""
     local_rate: float | None = None
-    """The learning rate on the devices; without it, `training.learning_rate`."""
+    """Learning rate on the devices; without it, `training.learning_rate`."""
     patience: Seconds = Seconds(300)
-    """How long a round lasts at most."""
+    """Longest duration of a round."""
     kind: Literal["fedavg"] = "fedavg"
 
     def __post_init__(self) -> None:
@@ -43,12 +47,12 @@ class FedAvg:
         return Rounds(members, clients, self.patience, seed, examples)
 
     def local_training(self, rate: float) -> LocalTraining:
-        """What a device does; `rate` is the server's."""
+        """Return the local training of a device; `rate` is the server's learning rate."""
         return LocalTraining(self.local_rate or rate, epochs=self.epochs)
 
 
 def check_clients(share: float, rate: float | None) -> None:
-    """A ValueError unless somebody is drawn and learns."""
+    """Raise ValueError unless the share of devices and the local rate are usable."""
     if not 0 < share <= 1:
         raise ValueError(f"clients is {share}: write a share above 0% and up to 100%")
     if rate is not None and not 0 < rate < float("inf"):

@@ -1,7 +1,7 @@
-"""Local SGD: everybody trains for a few steps alone, then all take the mean (Stich, 2019).
+"""Synchronization `local-sgd`: a few local steps on every device, then the mean (Stich, 2019).
 
-What a device sends is as for `fedavg`, the sum of its gradients; the mean is a plain one. One step
-and all devices make a barrier.
+A device sends the sum of its gradients, as with `fedavg`; the mean is unweighted. With one step and
+all devices this is a barrier.
 """
 
 from collections.abc import Mapping
@@ -17,16 +17,19 @@ from .rounds import Rounds, clients_per_round
 
 @dataclass(frozen=True)
 class LocalSGD:
-    """A round: `steps` mini-batches of local SGD on each device, or on a share of them."""
+    """Local SGD: in a round, every device, or a share of the devices, makes `steps` steps alone.
+
+    Stich (2019). A step is a mini-batch of SGD.
+    """
 
     steps: int = 10
-    """Mini-batches between two rounds: the paper's H."""
+    """Mini-batches on a device between two rounds: the paper's H."""
     clients: Fraction = Fraction(1)
-    """The share of the devices that a round is for."""
+    """Share of the devices drawn for a round, at least one device."""
     local_rate: float | None = None
-    """The learning rate on the devices; without it, `training.learning_rate`."""
+    """Learning rate on the devices; without it, `training.learning_rate`."""
     patience: Seconds = Seconds(60)
-    """How long a round lasts at most."""
+    """Longest duration of a round."""
     kind: Literal["local-sgd"] = "local-sgd"
 
     def __post_init__(self) -> None:
@@ -42,5 +45,5 @@ class LocalSGD:
         return Rounds(members, clients, self.patience, seed)
 
     def local_training(self, rate: float) -> LocalTraining:
-        """What a device does; `rate` is the server's."""
+        """Return the local training of a device; `rate` is the server's learning rate."""
         return LocalTraining(self.local_rate or rate, steps=self.steps)

@@ -1,8 +1,8 @@
-"""Rounds: some devices are drawn, train alone for a while, and their mean is the next model.
+"""Rounds: drawn devices train alone for a while; the mean of their updates makes the next model.
 
-A device that is not drawn gets no model. The update of a device that comes too late for its round
-is refused, as the device learnt from a model that is gone. A round without any update makes no
-step: its model stays current, and an update of it counts in the next round.
+A device that is not drawn gets no model. An update that comes too late for its round is refused, as
+it belongs to an old model. A round without any update makes no step: the model stays current, and a
+later update from it counts in the next round.
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,17 +15,18 @@ from .base import A
 
 
 def clients_per_round(share: float, members: int) -> int:
-    """max(⌊C · K⌋, 1), as McMahan et al. (2017) have it."""
+    """Return max(⌊share · members⌋, 1), the paper's max(C · K, 1) (McMahan et al., 2017)."""
     # decimal arithmetic: in binary 0.29 · 100 is below 29
     return max(1, int(Decimal(repr(float(share))) * members))
 
 
 class Rounds(Generic[A]):
-    """Whom the round is for, who of them has the model, and whose update is in.
+    """State of a round: drawn devices, devices with the current model, and arrived updates.
 
-    After `patience` the round ends without those that are missing. They are drawn as before, but
-    in addition and waited for no more, until they send an update in time; unless too few others
-    are left: then the round waits for all devices that still train on the current model.
+    After `patience` the round ends without the missing devices. A device given up is still drawn,
+    but in addition to the wanted number and without being waited for, until it sends an update in
+    time. If too few other devices are left, the round waits for all devices that train on the
+    current model.
     """
 
     def __init__(
@@ -63,11 +64,11 @@ class Rounds(Generic[A]):
         return None if self._awaited else self._next(now)
 
     def failed(self, node: str, now: float) -> list[A] | None:
-        """It would fail again from the same model, so the round is over for it."""
+        """End the round for `node`, which would fail again from the same model."""
         if node not in self._training:
             return None
-        for some in (self._training, self._drawn, self._awaited):
-            some.discard(node)
+        for nodes in (self._training, self._drawn, self._awaited):
+            nodes.discard(node)
         return None if self._awaited else self._next(now)
 
     def holds(self, node: str) -> bool:
@@ -83,6 +84,7 @@ class Rounds(Generic[A]):
         return self._next(now)
 
     def _next(self, now: float) -> list[A]:
+        """Return the arrived updates as the next step, and draw the next round."""
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
         if arrivals:  # else there is no step, and the model stays current
@@ -93,7 +95,8 @@ class Rounds(Generic[A]):
         return arrivals
 
     def _draw(self) -> None:
-        """So many of the live, and those that were given up and drawn on the way to them."""
+        """Draw devices in random order until `clients` of them are live; skip none of the
+        given-up."""
         self._drawn: set[str] = set()
         self._awaited: set[str] = set()
         order = chance.stream(chance.clients(self._seed, self.releases)).permutation(

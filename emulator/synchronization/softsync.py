@@ -1,7 +1,7 @@
-"""Nobody waits, but steps are larger: one for each few gradients (Zhang et al., 2016).
+"""Synchronization `softsync`: a step for every few gradients (n-softsync; Zhang et al., 2016).
 
-Their n-softsync: once ⌊λ/n⌋ gradients of the λ workers are in, θ moves by their mean, whoever sent
-them. n = 1 waits for as many as there are workers, n = λ is asynchronous. With the modulation
+Once ⌊λ/n⌋ gradients of the λ workers are in, θ moves by their mean, whichever workers sent them. n
+= 1 waits for as many gradients as there are workers, n = λ is asynchronous. With the modulation
 `staleness` each gradient is divided by its own staleness, in steps, before the mean is taken.
 """
 
@@ -14,10 +14,13 @@ from .base import A
 
 @dataclass(frozen=True)
 class Softsync:
-    """A step is the mean of ⌊workers / splits⌋ gradients, at least one."""
+    """n-softsync: a step is the mean of ⌊workers / splits⌋ gradients, at least one.
+
+    Zhang et al. (2016). No worker waits.
+    """
 
     splits: int = 1
-    """Steps in the time in which each worker sends one gradient: the paper's n."""
+    """Steps in the time in which every worker sends one gradient: the paper's n."""
     kind: Literal["softsync"] = "softsync"
 
     def __post_init__(self) -> None:
@@ -31,7 +34,7 @@ class Softsync:
 
 
 class Collecting(Generic[A]):
-    """The gradients of the next step, so far; several may be of one worker."""
+    """State of `softsync`: the gradients so far; several may be from one worker."""
 
     releases = 0
     weights = None

@@ -258,7 +258,7 @@ def test_what_is_joined_for_want_of_memory_is_still_exact() -> None:
     dice = np.random.default_rng(5)
     with narrow(entries=8, updates=4), patch.object(history, "MEMORY", 6000):
         past, updates = History(SIZE), []
-        past._most = 32
+        past._log_limit = 32
         for now in range(1, 300):
             updates.append(np.sort(dice.choice(SIZE, 3, replace=False)).astype(np.uint32))
             past.record(updates[-1])
