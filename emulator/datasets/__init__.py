@@ -1,4 +1,4 @@
-"""Data sets, and how they are split over devices. Fetch them: `emulate data`."""
+"""Data sets, and their split over devices; `emulate data` fetches them."""
 
 from .catalog import DATASETS, SENTENCES, Description, find
 from .store import Dataset, load

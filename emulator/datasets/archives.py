@@ -1,4 +1,4 @@
-"""Named files out of folders, tars and zips, without unpacking the rest to the disk."""
+"""Named files from folders, tar and zip archives, without unpacking the rest to disk."""
 
 import gzip
 import io
@@ -12,10 +12,10 @@ from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 Files: TypeAlias = dict[str, bytes]
-"""Contents by file name, without the folder and uncompressed."""
+"""Uncompressed contents by file name without folder."""
 
 Members: TypeAlias = Iterable[tuple[str, Callable[[], bytes]]]
-"""Paths, and what reads each."""
+"""Pairs of a path and a function that reads the file."""
 
 
 class Unavailable(Exception):
@@ -23,6 +23,7 @@ class Unavailable(Exception):
 
 
 def in_folder(folder: Path, names: Collection[str]) -> Files:
+    """Return the files `names` found anywhere below `folder`. Raises Unavailable."""
     if not folder.is_dir():
         raise Unavailable("there is no such folder")
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -30,6 +31,7 @@ def in_folder(folder: Path, names: Collection[str]) -> Files:
 
 
 def in_tar(content: bytes, names: Collection[str]) -> Files:
+    """Return the files `names` of a tar archive, given as bytes. Raises Unavailable."""
     try:
         with tarfile.open(fileobj=io.BytesIO(content)) as tar:
             members = [member for member in tar if member.isfile()]
@@ -39,6 +41,7 @@ def in_tar(content: bytes, names: Collection[str]) -> Files:
 
 
 def in_zip(path: Path, names: Collection[str]) -> Files:
+    """Return the files `names` of the zip archive at `path`. Raises Unavailable."""
     try:
         with zipfile.ZipFile(path) as members:
             return _pick([(n, partial(members.read, n)) for n in members.namelist()], names)
@@ -47,8 +50,8 @@ def in_zip(path: Path, names: Collection[str]) -> Files:
 
 
 def unzipped(content: bytes) -> bytes:
-    """The content of gzipped bytes, and of others the bytes themselves."""
-    if not content.startswith(b"\x1f\x8b"):
+    """Return gzipped `content` uncompressed, and other content unchanged. Raises Unavailable."""
+    if not content.startswith(b"\x1f\x8b"):  # the magic number of gzip
         return content
     try:
         return gzip.decompress(content)
@@ -57,33 +60,37 @@ def unzipped(content: bytes) -> bytes:
 
 
 def output_of(command: list[str], folder: str) -> bytes:
-    """What the command prints when it is run in the folder; Unavailable if it fails."""
+    """Return the standard output of `command`, run in `folder`. Raises Unavailable if it fails."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=600
         )
     except FileNotFoundError as error:
         raise Unavailable(f"{command[0]} is not installed") from error
     except subprocess.TimeoutExpired as error:
         raise Unavailable(f"{' '.join(command)} did not end within 10 minutes") from error
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip().splitlines()
-        raise Unavailable(f"{' '.join(command)} failed: {said[-1] if said else 'it says nothing'}")
-    return done.stdout
+    if process.returncode:
+        errors = process.stderr.decode(errors="replace").strip().splitlines()
+        raise Unavailable(
+            f"{' '.join(command)} failed: {errors[-1] if errors else 'without a message'}"
+        )
+    return process.stdout
 
 
 def _pick(members: Members, names: Collection[str]) -> Files:
-    found: Files = {}
+    """Return the first member of each of `names`, with or without `.gz`. Raises Unavailable."""
+    files: Files = {}
     for path, read in members:
         name = PurePosixPath(path).name.removesuffix(".gz")
-        if name in names and name not in found:
-            found[name] = unzipped(read())
-    if missing := sorted(set(names) - set(found)):
+        if name in names and name not in files:
+            files[name] = unzipped(read())
+    if missing := sorted(set(names) - set(files)):
         raise Unavailable(f"holds no {' or '.join(missing)}")
-    return found
+    return files
 
 
 def _extracted(tar: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    """Return the content of `member`."""
     content = tar.extractfile(member)
-    assert content is not None  # it is a file
+    assert content is not None  # None only for members that are no files
     return content.read()

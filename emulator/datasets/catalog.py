@@ -1,4 +1,4 @@
-"""What the data sets are: their shape, their size, and the digests that tell them from others."""
+"""Catalogue of the data sets: shapes, sizes, and digests that identify their bytes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,30 +7,33 @@ from ..did_you_mean import suggestion
 from ..models.task import Task
 
 SETS = ("train", "test")
+"""The examples to learn from, and the examples of the accuracy test."""
 
 
 @dataclass(frozen=True)
 class Description:
-    """A data set in four parts, all of bytes: `train-images`, `train-labels`, and so on."""
+    """A data set in four parts of bytes: `train-images`, `train-labels`, and the same for
+    `test`."""
 
     name: str
     task: Task
     scale: int
-    """As in Examples: the brightest level of a pixel, or 1."""
+    """Divisor of the inputs: the brightest level of a pixel, or 1 for texts."""
     sizes: Mapping[str, int]
-    """Examples in `train` and in `test`."""
+    """Number of examples in `train` and in `test`."""
     digests: Mapping[str, str]
-    """SHA-256 of each part's bytes, in C order and without any header."""
+    """SHA-256 of the bytes of each part, in C order and without any header."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The inputs and the labels of what is learnt from, then those of the test."""
-        return tuple(f"{of}-{what}" for of in SETS for what in (self.task.inputs, "labels"))
+        """Names of the four parts: inputs and labels of `train`, then of `test`."""
+        contents = self.task.inputs, "labels"
+        return tuple(f"{name}-{content}" for name in SETS for content in contents)
 
     def shape(self, part: str) -> tuple[int, ...]:
-        """The shape of that part's array."""
-        of, what = part.split("-")
-        return (self.sizes[of], *(self.task.answers if what == "labels" else self.task.shape))
+        """Return the shape of the array of `part`."""
+        name, content = part.split("-")
+        return (self.sizes[name], *(self.task.answers if content == "labels" else self.task.shape))
 
 
 MNIST = Description(
@@ -89,7 +92,8 @@ DATASETS = {dataset.name: dataset for dataset in (MNIST, FASHION_MNIST, DIGITS, 
 
 
 def find(name: str) -> Description:
-    """The data set of that name; a ValueError says which there are and which was meant."""
+    """Return the data set called `name`. Raises ValueError with the known names and a
+    suggestion."""
     if name in DATASETS:
         return DATASETS[name]
     raise ValueError(f"{name!r} is not {' or '.join(DATASETS)}{suggestion(name, DATASETS)}")

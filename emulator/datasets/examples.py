@@ -1,4 +1,4 @@
-"""Labelled examples as they are stored: bytes, made into floats one batch at a time."""
+"""Labelled examples, stored as bytes and converted to floats one batch at a time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,15 +11,14 @@ Bytes = NDArray[np.uint8]
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Inputs and their labels; either may be mapped from a file."""
+    """Inputs and labels of equal number; either array may be mapped from a file."""
 
     inputs: Bytes
-    """Images [examples, height, width], or the codes of texts' characters [examples, length]."""
+    """Images [examples, height, width], or character codes of texts [examples, length]; uint8."""
     labels: Bytes
-    """Classes [examples], or the code of the next character at each place [examples, length]."""
+    """Classes [examples], or codes of the next characters [examples, length]; uint8."""
     scale: int
-    """What a model sees inputs divided by: an image's brightest level; 1 leaves codes as they
-    are."""
+    """Divisor of the inputs: the brightest level of images; 1 leaves character codes unchanged."""
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.labels):
@@ -30,25 +29,29 @@ class Examples:
 
     @property
     def answers(self) -> int:
-        """How many there are to get right: an image asks for one, a text for one a character."""
+        """Number of answers to get right: one for an image, one for each character of a text."""
         return self.labels.size
 
     def batch(
         self, which: slice | NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """Those examples as a model takes them: f32 [batch, pixels] in [0, 1] and i32 [batch], or
-        the characters' codes, f32 [batch, length] and i32 [batch, length]."""
+        """Return the examples `which` as a model takes them: inputs and labels.
+
+        Images: float32 [batch, pixels] in [0, 1], and int32 [batch]. Texts: float32 [batch, length]
+        with character codes, and int32 [batch, length].
+        """
         labels = self.labels[which].astype(np.int32)
         values = self.inputs[which].reshape(len(labels), -1)
         return np.divide(values, np.float32(self.scale), dtype=np.float32), labels
 
     def take(self, which: NDArray[np.integer[Any]]) -> "Examples":
+        """Return the examples with these numbers, as copies."""
         return Examples(self.inputs[which], self.labels[which], self.scale)
 
 
 @dataclass(frozen=True, eq=False)
 class Subset:
-    """Some of the examples, by their numbers: what devices that share memory hold."""
+    """Examples of `whole` with the numbers `which`: the share of a device in shared memory."""
 
     whole: Examples
     which: NDArray[np.integer[Any]]
@@ -59,5 +62,5 @@ class Subset:
     def batch(
         self, which: slice | NDArray[np.integer[Any]]
     ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        """As `Examples.batch`."""
+        """Return the subset's examples at positions `which`, as `Examples.batch` does."""
         return self.whole.batch(self.which[which])

@@ -1,4 +1,4 @@
-"""Gets a data set from the first of its sources that has the right bytes."""
+"""Fetching of a data set from the first source with the right bytes."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ from .store import folder, load, mismatch, save
 
 @dataclass(frozen=True)
 class Origin:
-    """What files a data set comes in, how they read, and where to look for them, in order."""
+    """Origin of a data set: its files, their reader, and the sources in the order to try."""
 
     files: tuple[str, ...]
     read: Callable[[Files], Arrays]
@@ -40,16 +40,21 @@ ORIGINS = {
     "sentences": Origin(
         TEXTS,
         read_texts,
-        # a character more than there are inputs: the last one's label
-        (Grammar({f"{of}.txt": 1 + math.prod(SENTENCES.shape(f"{of}-texts")) for of in SETS}),),
+        # one character more than the inputs: the last label
+        (
+            Grammar(
+                {f"{name}.txt": 1 + math.prod(SENTENCES.shape(f"{name}-texts")) for name in SETS}
+            ),
+        ),
     ),
 }
 
 
 def fetch(name: str, say: Callable[[str], None], sources: Sequence[Source] | None = None) -> None:
-    """Have the data set on this machine, if need be from `sources`, or else from its own.
+    """Make the data set `name` available on this machine, if it is not yet.
 
-    `say` is told each step. A DataError says what each source answered.
+    `sources` replace the data set's own; `say` takes a line for each step. Raises DataError with
+    the answer of every source.
     """
     description = find(name)
     try:
@@ -68,6 +73,7 @@ def fetch(name: str, say: Callable[[str], None], sources: Sequence[Source] | Non
 def _first(
     description: Description, say: Callable[[str], None], sources: Sequence[Source]
 ) -> Arrays:
+    """Return the arrays of the first source with the right bytes. Raises DataError."""
     origin, refusals = ORIGINS[description.name], []
     for source in sources:
         say(f"{description.name}: from {source}")
@@ -83,6 +89,7 @@ def _first(
 
 
 def _checked(description: Description, arrays: Arrays) -> Arrays:
+    """Return `arrays`. Raises Unavailable if a part differs from the description."""
     for part in description.parts:
         if why := mismatch(description, part, arrays[part]):
             raise Unavailable(f"its {part} {why}")

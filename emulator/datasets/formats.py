@@ -1,4 +1,4 @@
-"""The file formats that the data sets come in, read into four arrays of bytes."""
+"""File formats of the data sets, read into four arrays of bytes."""
 
 import struct
 from typing import TypeAlias
@@ -10,10 +10,11 @@ from .catalog import SENTENCES
 from .examples import Bytes
 
 Arrays: TypeAlias = dict[str, Bytes]
-"""By part: `train-images` [n, height, width] or `train-texts` [n, length], `train-labels`, and the
-same for `test`."""
+"""Arrays by part: `train-images` [n, height, width] or `train-texts` [n, length], `train-labels`,
+and the same for `test`."""
 
 IMAGES = ("train-images", "train-labels", "test-images", "test-labels")
+"""Parts of an image data set, in the order of the files in `IDX`."""
 
 IDX = (
     "train-images-idx3-ubyte",
@@ -21,23 +22,25 @@ IDX = (
     "t10k-images-idx3-ubyte",
     "t10k-labels-idx1-ubyte",
 )
-"""MNIST's four files, and those of every set that imitates it."""
+"""Names of MNIST's four files, which data sets in its format share."""
 
 DIGITS = ("digits.csv",)
 
 TEXTS = ("train.txt", "test.txt")
 
 ALPHABET = "\n ',.?abcdefghijklmnopqrstuvwxyz"
-"""A character's code is its place in it."""
+"""Characters of the texts; a character's code is its position here."""
 
 
 def read_idx(files: Files) -> Arrays:
-    """The format of LeCun's MNIST pages: a magic number, the shape, the bytes."""
+    """Read the IDX format of MNIST: a magic number, the shape, the bytes. Raises Unavailable."""
     return {part: _idx(name, files[name]) for part, name in zip(IMAGES, IDX, strict=True)}
 
 
 def _idx(name: str, content: bytes) -> Bytes:
+    """Return the array of the IDX file `content`. Raises Unavailable unless it holds bytes."""
     zeros, kind, axes = struct.unpack_from(">HBB", content) if len(content) >= 4 else (1, 0, 0)
+    # header: two zero bytes, the type (8: unsigned byte), the number of axes, and their lengths
     start = 4 + 4 * axes
     if zeros or kind != 8 or len(content) < start:
         raise Unavailable(f"{name} is not an idx file of bytes")
@@ -49,7 +52,8 @@ def _idx(name: str, content: bytes) -> Bytes:
 
 
 def read_digits(files: Files) -> Arrays:
-    """One line an image: its 64 pixels, then its class. Every fifth one is for the test."""
+    """Read a table with an image a line: 64 pixels and a class. Every fifth line is for the
+    test."""
     try:
         table = np.loadtxt(files[DIGITS[0]].decode().splitlines(), np.uint8, delimiter=",")
     except ValueError as error:
@@ -65,7 +69,7 @@ def read_digits(files: Files) -> Arrays:
 
 
 def read_texts(files: Files) -> Arrays:
-    """Cut into texts of one length; the labels are the same text, a character further on."""
+    """Cut the files into texts of one length; the labels are the text moved by one character."""
     (length,) = SENTENCES.task.shape
     arrays: Arrays = {}
     for part, name in zip(("train", "test"), TEXTS, strict=True):
@@ -77,10 +81,12 @@ def read_texts(files: Files) -> Arrays:
 
 
 def _codes(name: str, content: bytes) -> Bytes:
-    place = np.full(256, len(ALPHABET), np.uint8)
-    place[list(ALPHABET.encode())] = np.arange(len(ALPHABET))
-    codes: Bytes = place[np.frombuffer(content, np.uint8)]
+    """Return the code of each character of `content`. Raises Unavailable for an unknown
+    character."""
+    code_of = np.full(256, len(ALPHABET), np.uint8)
+    code_of[list(ALPHABET.encode())] = np.arange(len(ALPHABET))
+    codes: Bytes = code_of[np.frombuffer(content, np.uint8)]
     if strange := np.flatnonzero(codes == len(ALPHABET)).tolist():
-        found = content[strange[0] : strange[0] + 1]
-        raise Unavailable(f"{name} has the byte {found!r}, which is not in {ALPHABET!r}")
+        character = content[strange[0] : strange[0] + 1]
+        raise Unavailable(f"{name} has the byte {character!r}, which is not in {ALPHABET!r}")
     return codes

@@ -1,9 +1,8 @@
-"""A text that nobody wrote: sentences in simple English, out of a probabilistic grammar.
+"""Generated texts: sentences in simple English from a probabilistic grammar.
 
-It is there to be learnt from, a character at a time, wherever the emulator is, and under no
-licence but its own. What comes next hangs on more than the character before it: on how words are
-spelt, on whether the subject was one or many, at times with a relative clause in between, and on
-whether the sentence began as a question or in the past.
+The texts serve to learn characters from, offline and without a licence but our own. The next
+character depends on more than the one before: on spelling, on the number of the subject, at times
+with a relative clause in between, and on whether the sentence began as a question or in the past.
 """
 
 from bisect import bisect
@@ -20,7 +19,7 @@ RULES = {
     "NOW": "5 ONE ACTS | 3 MANY ACT | 1 PLACE + , ONE ACTS | 1 PLACE + , MANY ACT",
     "PAST": "2 WHEN + , ONE ACTED | 2 WHEN + , MANY ACTED | 1 ONE ACTED WHEN",
     "QUESTION": "3 does ONE DO | 2 do MANY DO | 1 ASK does ONE DO | 1 ASK do MANY DO",
-    # whom it is about
+    # subjects and objects
     "ONE": "5 the NOUN | 2 a NOUN | 3 the QUALITY NOUN | 1 the PERSON + 's NOUN"
     " | 1 the PERSON who ACTS",
     "MANY": "4 the NOUN + s | 2 NUMBER NOUN + s | 2 NUMBER QUALITY NOUN + s"
@@ -28,14 +27,14 @@ RULES = {
     "ANY": "3 ONE | 2 MANY",
     "NOUN": "3 PERSON | 4 THING",
     "PLACE": "1 ON the THING",
-    # what is done
+    # predicates
     "DO": "8 VERB ANY | 1 VERB ANY PLACE",
     "ACTS": "8 VERB + s ANY | 1 VERB + s ANY PLACE | 1 does not DO",
     "ACT": "8 DO | 1 do not DO",
     "ACTED": "8 VERB + ed ANY | 1 did not DO",
 }
-"""A name becomes one of its alternatives, each as often as its number says. A `+` joins its
-neighbours without a space."""
+"""Alternatives of each name, with relative frequencies. `+` joins its neighbours without a
+space."""
 
 WORDS = {
     "PERSON": "farmer sailor teacher doctor painter brother king stranger sister neighbour soldier"
@@ -51,18 +50,18 @@ WORDS = {
     "ASK": "why when_exactly where",
     "LINK": "and but because while",
 }
-"""Names that become a word: the n-th of them as often as 1/(n + 1) says."""
+"""Words of each name; the n-th word has a frequency proportional to 1/(n + 1)."""
 
 Choices: TypeAlias = Mapping[str, tuple[list[float], list[list[str]]]]
-"""By name: where each alternative's share of the chances ends, and what it consists of."""
+"""For each name, cumulative frequencies of the alternatives, and the items of each alternative."""
 
 
 @dataclass(frozen=True)
 class Grammar:
-    """A Source that writes its files itself."""
+    """A Source with generated files."""
 
     lengths: Mapping[str, int]
-    """The characters of each file."""
+    """Number of characters of each file."""
 
     def __str__(self) -> str:
         return "its own grammar"
@@ -72,7 +71,10 @@ class Grammar:
 
 
 def write(name: str, length: int) -> str:
-    """The first characters of the text of that name, a sentence a line; always the same ones."""
+    """Return the first `length` characters of the text called `name`, a sentence a line.
+
+    The text depends on `name` alone.
+    """
     chances, choices = _chances(name), _choices()
     lines: list[str] = []
     written = 0
@@ -83,6 +85,8 @@ def write(name: str, length: int) -> str:
 
 
 def _sentence(choices: Choices, chances: Iterator[float]) -> str:
+    """Return a sentence, using a number of `chances` for each name that is replaced."""
+    # a stack, the next item on top: names are replaced by an alternative, words are kept
     pending, words = ["SENTENCE"], []
     while pending:
         word = pending.pop()
@@ -95,20 +99,21 @@ def _sentence(choices: Choices, chances: Iterator[float]) -> str:
 
 
 def _chances(name: str) -> Iterator[float]:
-    """Numbers from zero to below one, without end."""
+    """Yield uniform numbers in [0, 1) without end, from the stream of the text `name`."""
     rng = chance.stream(chance.made_up_texts(name))
     while True:
         yield from rng.random(4096).tolist()
 
 
 def _choices() -> Choices:
+    """Return the alternatives of all names, from `RULES` and `WORDS`."""
     choices: dict[str, tuple[list[float], list[list[str]]]] = {}
     for name, rule in RULES.items():
         alternatives = [alternative.split() for alternative in rule.split("|")]
         weights = accumulate(float(weight) for weight, *_ in alternatives)
         choices[name] = list(weights), [parts for _, *parts in alternatives]
     for name, words in WORDS.items():
-        one_by_one = [[word] for word in words.split()]
-        weights = accumulate(1 / (place + 2) for place in range(len(one_by_one)))
-        choices[name] = list(weights), one_by_one
+        alternatives = [[word] for word in words.split()]
+        weights = accumulate(1 / (n + 1) for n in range(1, len(alternatives) + 1))
+        choices[name] = list(weights), alternatives
     return choices

@@ -1,4 +1,4 @@
-"""A shard: the part of a data set that one device sees, in a folder that can be mounted."""
+"""Shard: a device's part of a data set, in a folder that can be mounted."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ _INPUTS, _LABELS, _ABOUT = "inputs.npy", "labels.npy", "shard.json"
 
 
 def write(folder: Path, examples: Examples) -> None:
-    """Lay the examples down in the folder, which is made if need be."""
+    """Write `examples` into `folder`, which is created if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     np.save(folder / _INPUTS, examples.inputs)
     np.save(folder / _LABELS, examples.labels)
@@ -20,7 +20,10 @@ def write(folder: Path, examples: Examples) -> None:
 
 
 def read(folder: Path) -> Examples:
-    """Map what `write` has laid down; the pages are the host's cache, not a device's memory."""
+    """Map the examples that `write` has written. Raises DataError.
+
+    The pages belong to the host's page cache, not to the device's own memory.
+    """
     try:
         scale = json.loads((folder / _ABOUT).read_bytes())["scale"]
         return Examples(_mapped(folder / _INPUTS), _mapped(folder / _LABELS), scale)
@@ -29,4 +32,5 @@ def read(folder: Path) -> Examples:
 
 
 def _mapped(path: Path) -> Bytes:
+    """Return the array in the file at `path`, mapped."""
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))

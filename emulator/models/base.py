@@ -1,4 +1,4 @@
-"""A model is a layout of variables, a way to draw them, and a function from inputs to logits."""
+"""Models: a layout of variables, their initial values, and a function from inputs to logits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ from .task import Task
 
 
 class Draw(Protocol):
-    """How a variable begins; it takes from `rng` alone."""
+    """Function that draws the initial values of a variable from `rng` alone."""
 
     def __call__(self, variable: Variable, rng: np.random.Generator) -> NDArray[Any]: ...
 
 
 class Logits(Protocol):
-    """The forward pass, written with the TensorFlow module that the caller hands in.
+    """Forward pass, written with the TensorFlow module that the caller passes as `tf`.
 
-    `variables` stand in the layout's order and shapes; `x` is as `Examples.batch` gives it. What
-    comes back is float32 [batch, classes], or [batch, length, classes] for texts.
+    `variables` have the layout's order and shapes; `x` is as `Examples.batch` returns it. The
+    result is float32 [batch, classes] for images, [batch, length, classes] for texts.
     """
 
     def __call__(self, tf: Any, variables: Sequence[Any], x: Any) -> Any: ...
@@ -31,7 +31,7 @@ class Logits(Protocol):
 
 @dataclass(frozen=True)
 class Model:
-    """A classifier of small grey images or of characters. Knowing it costs no TensorFlow."""
+    """A classifier of small grey images or of characters. Loading it does not import TensorFlow."""
 
     name: str
     task: Task
@@ -40,7 +40,8 @@ class Model:
     logits: Logits
 
     def initial(self, seed: int) -> Vector:
-        """The weights that every run with this seed begins with, flat in the layout's order."""
+        """Return the initial weights of every run with `seed`, flat float32 in the layout's
+        order."""
         rng = chance.stream(chance.initial_model(seed))
         drawn = [np.ravel(self.draw(variable, rng)) for variable in self.layout.variables]
         return np.concatenate(drawn).astype(np.float32)

@@ -1,7 +1,7 @@
-"""A character LSTM: two layers of 128 units guess each next character; 218,144 parameters.
+"""Model `char-lstm`: two LSTM layers of 128 units predict characters; 218,144 parameters.
 
-The sizes are those that Karpathy's char-rnn has unless told otherwise, two layers of 128 unrolled
-over 50 characters; Chen et al. (2018) tried residual compression on a network of that kind.
+The sizes are defaults of Karpathy's char-rnn: two layers of 128 units unrolled over 50 characters.
+Chen et al. (2018) tested residual compression on a network of that kind.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ UNITS = (128, 128)
 
 
 def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
-    """As Glorot proposes, gate by gate; at first nothing is forgotten (Jozefowicz et al., 2015)."""
+    """Draw Glorot values gate by gate; the forget gate's bias is 1 (Jozefowicz et al., 2015)."""
     if variable.kind == "recurrent":
         inputs, units = variable.shape[0], variable.shape[1] // 4
         gate = Variable(variable.name, (inputs, units), variable.kind, variable.layer)
@@ -35,11 +35,11 @@ def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
 
 
 _FORGET = 1
-"""Which of the gates, in the order input, forget, candidate, output, keeps the old state."""
+"""Index of the forget gate in the order input, forget, candidate, output."""
 
 
 def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
-    """Each text begins with an empty memory."""
+    """Return logits [batch, length, classes]; each text begins with an empty memory."""
     *lstms, weights, bias = variables
     x = tf.one_hot(tf.cast(tf.transpose(x), tf.int32), ALPHABET)  # [length, batch, alphabet]
     for entering, recurrent, offset in zip(lstms[::3], lstms[1::3], lstms[2::3], strict=True):
@@ -49,7 +49,7 @@ def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
 
 
 def _per_character(tf: Any, x: Any, weights: Any) -> Any:
-    """One product for all characters of all texts."""
+    """Return the product of `x` [length, batch, inputs] and `weights`, as one matrix product."""
     inputs, outputs = weights.shape
     flat = tf.matmul(tf.reshape(x, [-1, inputs]), weights)
     return tf.reshape(flat, [LENGTH, -1, outputs])

@@ -1,4 +1,5 @@
-"""The perceptron 64-128-64-10 for the 8×8 digits: 17,226 parameters, for runs that take seconds."""
+"""Model `digits-mlp`: a perceptron 64-128-64-10 for 8×8 digits; 17,226 parameters, for quick
+runs."""
 
 from .mlp import mlp
 from .task import Task

@@ -1,4 +1,4 @@
-"""Where training begins: the usual laws of initial weights."""
+"""Distributions of initial weights."""
 
 import math
 
@@ -11,7 +11,10 @@ from ..layout import Variable
 def truncated_normal(
     sigma: float, size: tuple[int, ...], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """A normal law without what lies beyond two sigma: those values are drawn again."""
+    """Return normal values with deviation `sigma`, truncated at 2 `sigma`.
+
+    Values beyond are drawn again.
+    """
     values = rng.normal(size=size)
     while (beyond := np.abs(values) > 2).any():
         values[beyond] = rng.normal(size=np.count_nonzero(beyond))
@@ -19,9 +22,13 @@ def truncated_normal(
 
 
 def glorot_uniform(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Weights that keep a signal's variance from layer to layer; biases zero (Glorot, 2010)."""
+    """Return weights that keep a signal's variance from layer to layer (Glorot & Bengio, 2010).
+
+    Biases are zero.
+    """
     if variable.kind == "bias":
         return np.zeros(variable.shape)
-    *window, inputs, outputs = variable.shape  # a filter's window, in which each is met that often
+    # every input of a filter occurs once for each pixel of its window, so fans grow with it
+    *window, inputs, outputs = variable.shape
     bound = math.sqrt(6 / (math.prod(window) * (inputs + outputs)))
     return rng.uniform(-bound, bound, size=variable.shape)

@@ -1,9 +1,10 @@
-"""The variables of the usual layers: weights first, the bias last."""
+"""Variables of common layers: weights first, the bias last."""
 
 from ..layout import Variable
 
 
 def conv(layer: int, size: int, channels: int, filters: int) -> tuple[Variable, Variable]:
+    """Return the variables of a convolution with `filters` windows of `size` × `size` pixels."""
     name = f"conv{layer}"
     return (
         Variable(f"{name}/weights", (size, size, channels, filters), "conv", layer),
@@ -12,6 +13,7 @@ def conv(layer: int, size: int, channels: int, filters: int) -> tuple[Variable, 
 
 
 def dense(layer: int, inputs: int, outputs: int) -> tuple[Variable, Variable]:
+    """Return the variables of a dense layer: weights [inputs, outputs] and bias [outputs]."""
     name = f"dense{layer}"
     return (
         Variable(f"{name}/weights", (inputs, outputs), "dense", layer),
@@ -20,7 +22,10 @@ def dense(layer: int, inputs: int, outputs: int) -> tuple[Variable, Variable]:
 
 
 def lstm(layer: int, inputs: int, units: int) -> tuple[Variable, Variable, Variable]:
-    """Long short-term memory: four gates side by side, of the input and of the last output."""
+    """Return the variables of an LSTM layer: input weights, recurrent weights, bias.
+
+    The four gates stand side by side in the last dimension, 4 · `units`.
+    """
     name = f"lstm{layer}"
     return (
         Variable(f"{name}/weights", (inputs, 4 * units), "recurrent", layer),

@@ -1,4 +1,4 @@
-"""A multi-layer perceptron: dense layers with ReLU between them."""
+"""Multi-layer perceptrons: dense layers with ReLU in between."""
 
 import math
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from .task import Task
 
 
 def mlp(name: str, task: Task, hidden: Sequence[int]) -> Model:
-    """A perceptron on images, with one ReLU layer for each size in `hidden`."""
+    """Return a perceptron on images with a ReLU layer for each size in `hidden`."""
     widths = [math.prod(task.shape), *hidden, task.classes]
     variables = [v for layer, (a, b) in enumerate(pairwise(widths)) for v in dense(layer, a, b)]
     return Model(name, task, Layout(tuple(variables)), glorot_uniform, _logits)

@@ -1,4 +1,8 @@
-"""The small CNN that AdaComp was tried on (Hardy et al., 2017): 421,642 parameters."""
+"""Model `mnist-cnn`: the small CNN of AdaComp's experiments; 421,642 parameters.
+
+Hardy et al. (2017): two convolutions of 3×3, then dense layers of 128 and 10 units. The sizes and
+initial weights are those of the authors' published code.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,13 +18,14 @@ from .task import Task
 
 
 def _draw(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draw weights from a truncated normal distribution with deviation 0.1; biases are 0.1."""
     if variable.kind == "bias":
         return np.full(variable.shape, 0.1)
     return truncated_normal(0.1, variable.shape, rng)
 
 
 def _convolve(tf: Any, x: Any, weights: Any, bias: Any) -> Any:
-    """Same-size convolution, ReLU, then the maximum of each 2×2 square."""
+    """Apply a convolution of equal size, ReLU, then the maximum of each 2×2 square."""
     x = tf.nn.relu(tf.nn.bias_add(tf.nn.conv2d(x, weights, strides=1, padding="SAME"), bias))
     return tf.nn.max_pool2d(x, ksize=2, strides=2, padding="SAME")
 

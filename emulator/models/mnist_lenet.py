@@ -1,6 +1,7 @@
-"""The CNN that AdaComp's residual compression was tried on (Chen et al., 2018): 431,080 parameters.
+"""Model `mnist-lenet`: the CNN of the residual compression's experiments; 431,080 parameters.
 
-It is Caffe's LeNet: 20 and 50 filters of 5×5, 500 units, and a ReLU between the dense layers only.
+Chen et al. (2018) used a LeNet of this style. It is Caffe's: 20 and 50 filters of 5×5, 500 units,
+and a ReLU between the dense layers only.
 """
 
 from collections.abc import Sequence
@@ -14,7 +15,7 @@ from .task import Task
 
 
 def _convolve(tf: Any, x: Any, weights: Any, bias: Any) -> Any:
-    """Convolution where the filter fits, then the maximum of each 2×2 square."""
+    """Apply a convolution without padding, then the maximum of each 2×2 square."""
     x = tf.nn.bias_add(tf.nn.conv2d(x, weights, strides=1, padding="VALID"), bias)
     return tf.nn.max_pool2d(x, ksize=2, strides=2, padding="VALID")
 

@@ -1,4 +1,4 @@
-"""The perceptron 784-512-512-10 for MNIST: 669,706 parameters."""
+"""Model `mnist-mlp`: a perceptron 784-512-512-10 for MNIST; 669,706 parameters."""
 
 from .mlp import mlp
 from .task import Task

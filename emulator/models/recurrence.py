@@ -1,27 +1,29 @@
-"""Long short-term memory, unrolled, with its way back by hand.
+"""Long short-term memory (LSTM), unrolled, with a hand-written backward pass.
 
-TensorFlow's own gradient of a loop adds up that of the recurrent weights once a character, and so
-does its one operation for it all; here it is one product, which takes less time and memory.
+TensorFlow's gradient of a loop adds up the recurrent weights' gradient once a character, and so
+does its fused operation. Here it is one matrix product, which takes less time and memory.
 """
 
 from typing import Any
 
 
 def lstm_outputs(tf: Any, entered: Any, recurrent: Any) -> Any:
-    """The outputs [length, batch, units], from an empty memory on.
+    """Return the outputs [length, batch, units] of an LSTM that begins with an empty memory.
 
-    `entered` [length, batch, 4 · units] is what the inputs and the bias put into the gates: input,
-    forget, candidate, output (Hochreiter & Schmidhuber, 1997; Gers et al., 2000).
+    `entered` [length, batch, 4 · units] is the contribution of inputs and bias to the gates: input,
+    forget, candidate, output (Hochreiter & Schmidhuber, 1997; Gers et al., 2000). `recurrent` is
+    [units, 4 · units].
     """
     unrolled = tf.custom_gradient(lambda *given: _forward(tf, *given))
     return unrolled(entered, recurrent)
 
 
 def _forward(tf: Any, entered: Any, recurrent: Any) -> Any:
+    """Return the outputs and the function that maps their gradients to those of the arguments."""
     state = output = tf.zeros([tf.shape(entered)[1], recurrent.shape[0]])
-    outputs, steps = [output], []
-    for one in tf.unstack(entered):
-        enter, keep, candidate, leave = tf.split(one + tf.matmul(output, recurrent), 4, 1)
+    outputs, steps = [output], []  # `outputs` has the output before each step: length + 1 items
+    for gates_input in tf.unstack(entered):
+        enter, keep, candidate, leave = tf.split(gates_input + tf.matmul(output, recurrent), 4, 1)
         enter, keep, leave = tf.sigmoid(enter), tf.sigmoid(keep), tf.sigmoid(leave)
         candidate, before = tf.tanh(candidate), state
         state = keep * before + enter * candidate
@@ -37,11 +39,17 @@ def _forward(tf: Any, entered: Any, recurrent: Any) -> Any:
 
 
 def _backward(tf: Any, slopes: Any, recurrent: Any, outputs: Any, steps: Any) -> tuple[Any, Any]:
+    """Return the gradients of `entered` and `recurrent`; `slopes` are the outputs' gradients.
+
+    `outputs` [length, batch, units] are the outputs before each step, `steps` the gates of each
+    step.
+    """
     sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad
     later_output = later_state = tf.zeros_like(outputs[0])
     gates = []
     for slope, step in zip(reversed(tf.unstack(slopes)), reversed(steps), strict=True):
         enter, keep, candidate, leave, before, shown = step
+        # gradients of this step's output and state: from the loss, and from the later step
         slope += later_output
         state = later_state + tanh(y=shown, dy=slope * leave)
         gate = tf.concat(
@@ -57,5 +65,6 @@ def _backward(tf: Any, slopes: Any, recurrent: Any, outputs: Any, steps: Any) ->
         gates.append(gate)
     entered = tf.stack(gates[::-1])
     units = recurrent.shape[0]
+    # one product over all characters and texts gives the gradient of the recurrent weights
     flat = tf.reshape(outputs, [-1, units]), tf.reshape(entered, [-1, 4 * units])
     return entered, tf.matmul(*flat, transpose_a=True)

@@ -1,4 +1,4 @@
-"""What is asked of a model: which inputs, and what answers. It fits the data sets of its task."""
+"""Task of a model: the shape of its inputs and the kind of answers. Data sets fit by task."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -6,17 +6,17 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Task:
-    """To name an image's class, or the next character after each one of a text."""
+    """Classification of images, or prediction of the next character at each position of a text."""
 
     inputs: Literal["images", "texts"]
     shape: tuple[int, ...]
-    """Of one input: an image's height and width, or how many characters a text has."""
+    """Shape of one input: height and width of an image, or the number of characters of a text."""
     classes: int
-    """What each answer is one of; with texts, the characters of the alphabet."""
+    """Number of classes of an answer; for texts, the size of the alphabet."""
 
     @property
     def answers(self) -> tuple[int, ...]:
-        """The shape of one input's labels: a single one for an image, one a character of a text."""
+        """Shape of the labels of one input: () for an image, (length,) for a text."""
         return self.shape if self.inputs == "texts" else ()
 
     def __str__(self) -> str:

@@ -52,7 +52,7 @@ def bound(size: int, versions: int) -> int:
 
 
 def _crowd(needed: int) -> int:
-    """Return the number of segments above which unneeded ones are searched, if `needed` are needed.
+    """Return the number of segments that starts a search for unneeded ones; `needed` are needed.
 
     The margin keeps the number small and the search rare: amortized O(1) a segment.
     """
@@ -123,7 +123,7 @@ class History:
         self._slots = np.zeros(size, np.uint32)  # all zero between two questions
         self._tally = np.zeros(size, _TALLY)
         self._segments = [self._open(version, 0)]
-        self._crowd = _crowd(1)  # segments beyond which some are looked for that nobody needs
+        self._crowd = _crowd(1)  # number of segments above which unneeded ones are searched
 
     @property
     def oldest(self) -> int:
@@ -142,10 +142,10 @@ class History:
             self._record_alone(indices)
 
     def since(self, version: int, indices: Indices | None) -> NDArray[np.integer] | int:
-        """Return the number of updates after `version` that touched each of `indices` (None: all).
+        """Return how often updates after `version` touched the parameters `indices` (None: all).
 
-        The result is one number if it is the same for all. Raises ValueError for an unknown
-        version.
+        The result is an array in the order of `indices`, or one number if it is the same for all.
+        Raises ValueError for a version that is not kept.
         """
         last = self._segments[-1]
         if not self.oldest <= version <= last.now:

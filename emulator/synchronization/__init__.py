@@ -1,4 +1,4 @@
-"""Synchronizations: which gradients make a step, and which workers wait.
+"""Synchronizations: rules for the gradients of a step, and for workers that wait.
 
 To add a synchronization: write a file, name the class here, and add a row to the tests' table.
 """

@@ -47,7 +47,7 @@ class Synchronizer(Protocol[A]):
         """Return the time at which to call `tick`; None if nothing is waited for."""
 
     def tick(self, now: float) -> list[A] | None:
-        """Give up absent nodes whose time has passed; return as `arrive` does."""
+        """Give up nodes that have been absent for too long; return as `arrive` does."""
 
 
 class Synchronization(Protocol):

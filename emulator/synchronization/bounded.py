@@ -102,8 +102,11 @@ class Clocks(Generic[A]):
             self._catch_up()
 
     def _catch_up(self) -> None:
-        """Find the new slowest clock. This releases all: no worker was further ahead than `bound` +
-        1."""
+        """Find the new slowest clock, which releases every held worker.
+
+        A held worker is exactly `bound` + 1 ahead of the slowest, so any rise of the slowest
+        suffices.
+        """
         while not self._at.get(self._slowest):
             self._at.pop(self._slowest, None)
             self._slowest += 1

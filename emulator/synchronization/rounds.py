@@ -37,7 +37,8 @@ class Rounds(Generic[A]):
         seed: int,
         weights: Mapping[str, float] | None = None,
     ) -> None:
-        """`seed` is the run's: it decides the clients of each round."""
+        """Draw the first round; `seed` is the run's seed, `clients` the devices wanted for a
+        round."""
         self._members = sorted(members)
         self._clients, self._patience, self._seed = clients, patience, seed
         self.weights = weights
@@ -95,8 +96,10 @@ class Rounds(Generic[A]):
         return arrivals
 
     def _draw(self) -> None:
-        """Draw devices in random order until `clients` of them are live; skip none of the
-        given-up."""
+        """Draw devices in random order until `clients` live ones are found.
+
+        Given-up devices met on the way are drawn in addition.
+        """
         self._drawn: set[str] = set()
         self._awaited: set[str] = set()
         order = chance.stream(chance.clients(self._seed, self.releases)).permutation(
