@@ -1,4 +1,4 @@
-"""The signals that end a run, each turned into one exception."""
+"""The signals that end a run, turned into the exception `Canceled`."""
 
 import signal
 from collections.abc import Iterator

@@ -69,11 +69,14 @@ class Runtime(Protocol):
         """End the run at once and keep its results. `reason` is `canceled` or `stopped`."""
 
     def teardown(self) -> None:
-        """Release all that the run created, whatever state the run is in."""
+        """Remove the nodes and release files and threads, in any state of the run."""
 
 
 def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None:
-    """Deploy the scenario, do each action at its time until the stop condition holds, tear down."""
+    """Deploy `scenario`, perform the actions of `timeline` at their times, and tear down.
+
+    Returns when the scenario's stop condition holds.
+    """
     try:
         schedule = ((timed.at, timed.action) for timed in timeline)
         survivors = Survivors(len(scenario.nodes), schedule)

@@ -1,4 +1,4 @@
-"""A run's folder: where everything that happened is written, and nothing else is kept."""
+"""The folder of a run: paths, creation, lock, and the search for a run by name."""
 
 import os
 import secrets
@@ -19,11 +19,11 @@ _CONDUCTOR = "conductor.pid"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """`runs/<scenario>/<UTC>-<id>/`."""
+    """The folder `runs/<scenario>/<UTC>-<id>/`."""
 
     path: Path
     run: str
-    """The id that labels what the run creates."""
+    """The run's id, which labels the run's containers and networks."""
 
     @property
     def records(self) -> Path:
@@ -39,34 +39,37 @@ class RunFolder:
 
     @property
     def server(self) -> Path:
-        """Where the server writes while it lives; it goes when the run ends."""
+        """The server's output folder during the run; removed when the run ends."""
         return self.path / "server"
 
     @property
     def reports(self) -> Path:
-        """What the nodes' supervisors report while the run goes on; it goes when the run ends."""
+        """The reports of the nodes' supervisors during the run; removed when the run ends."""
         return self.path / "reports.jsonl"
 
     @property
     def work(self) -> Path:
-        """What containers mount; it holds secrets, and goes when the run ends."""
+        """The folder that containers mount. Holds secrets; removed when the run ends."""
         return self.path / ".work"
 
     def discard_work(self) -> None:
         shutil.rmtree(self.work, ignore_errors=True)
 
     def taken(self) -> AbstractContextManager[None]:
-        """Hold the folder: until the block or this process ends, `conductor` returns it."""
+        """Lock the folder until the block or this process ends; `conductor` then finds the lock."""
         return lock.held(self.path / _CONDUCTOR)
 
 
 def new_id() -> str:
-    """Return an id that no run has had."""
+    """Return a random id of 24 bits for a run."""
     return secrets.token_hex(3)
 
 
 def create(scenario: str, runs: Path = RUNS) -> RunFolder:
-    """A new folder, and `latest` pointing at it. Raises HostError where it cannot be written."""
+    """Create a folder for a run of `scenario` in `runs`, and let the link `latest` point at it.
+
+    Raises HostError if `runs` cannot be written.
+    """
     run = new_id()
     path = runs / scenario / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{run}"
     try:
@@ -83,14 +86,15 @@ def create(scenario: str, runs: Path = RUNS) -> RunFolder:
 
 
 def _point(link: Path, target: str) -> None:
-    beside = link.with_name(f".latest-{os.getpid()}")
-    beside.unlink(missing_ok=True)
-    beside.symlink_to(target)
-    beside.replace(link)
+    """Let `link` point at `target`; no reader finds the link missing meanwhile."""
+    new = link.with_name(f".latest-{os.getpid()}")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)
 
 
 def conductor(folder: Path) -> int | None:
-    """Return the process that conducts the run in `folder`; None if none does."""
+    """Return the id of the process that conducts the run in `folder`; None if the run is over."""
     try:
         return lock.holder(folder / _CONDUCTOR)
     except OSError:
@@ -98,16 +102,16 @@ def conductor(folder: Path) -> int | None:
 
 
 def folders(runs: Path = RUNS) -> list[Path]:
-    """All runs, the newest last."""
+    """Return the folders of all runs in `runs`, the newest last."""
     try:
-        found = [path for path in runs.glob("*/*") if not path.is_symlink()]
+        paths = [path for path in runs.glob("*/*") if not path.is_symlink()]
     except OSError:  # a name too long for a folder
         return []
-    return sorted((path for path in found if _is_run(path)), key=lambda path: path.name)
+    return sorted(filter(_is_run, paths), key=lambda path: path.name)
 
 
 def find(name: str, runs: Path = RUNS) -> Path:
-    """The run folder that `name` means: a path, a run's id, or a scenario (its latest run)."""
+    """Return the run folder of `name`: a path, a run's id, or a scenario (its latest run)."""
     for candidate in (runs / name / "latest", runs / name, Path(name) / "latest", Path(name)):
         if name and _is_run(candidate):
             return candidate.resolve()

@@ -1,7 +1,8 @@
-"""All that is known to stop a run, found before anything is made or calibrated.
+"""The checks of a scenario against this host, before anything is created or calibrated.
 
-One list serves every command: `emulate check` prints it; `run`, `sweep` and `compare --runtimes`
-refuse with it. What only the Docker engine knows is not in it: `emulate doctor` asks the engine.
+Every command uses the same list of refusals: `emulate check` prints the list; `run`, `sweep` and
+`compare --runtimes` raise an error with it. The Docker engine is not asked here: `emulate doctor`
+asks the engine.
 """
 
 import os
@@ -25,15 +26,15 @@ from .data_split import DataSplit, split_data
 
 @dataclass(frozen=True)
 class Preflight:
-    """What was found for one scenario on one runtime."""
+    """The result of the checks of a scenario for a runtime."""
 
     refusals: tuple[EmulatorError, ...]
-    """Each would stop the run."""
+    """Errors; any of them would stop the run."""
     split: DataSplit | None
-    """The data as it is split; None if the run needs none, or the split was refused."""
+    """The split of the data; None if the run needs no data, or if the split was refused."""
 
     def require(self) -> DataSplit | None:
-        """Return `split`; raise one error that has all refusals, if there are any."""
+        """Return `split`. Raise a single error with the texts of `refusals`, if any."""
         if not self.refusals:
             return self.split
         kinds = {type(error) for error in self.refusals}
@@ -49,7 +50,7 @@ def preflight(
     host: Host | None = None,
     split_by: Callable[[Scenario], DataSplit | None] = split_data,
 ) -> Preflight:
-    """Look for all that would stop `scenario` on the runtime `on` on this `host`.
+    """Check whether the runtime `on` can play `scenario` on `host`, by default this host.
 
     `split_by` makes the data split, if the runtime needs one.
     """
@@ -78,7 +79,7 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
 
 
 def _quotas(scenario: Scenario) -> Iterator[HostError]:
-    # of the machine, not of this process: it is the engine that refuses
+    # cores of the machine, not those that this process may use: the engine compares with them
     cores = os.cpu_count() or 1
     for number, group in enumerate(scenario.devices):
         cpu = group.profile.cpu if group.profile else None
@@ -143,7 +144,11 @@ def _calibrated(scenario: Scenario) -> bool:
 
 
 def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
-    """Refuse a world in which updates without end take no time at all, unless they are counted."""
+    """Refuse a scenario in which the virtual clock would stand still for ever.
+
+    It does if no step, no update at the server and no link of some device takes time, and
+    `stop.updates` sets no end: the device pushes again and again at one moment.
+    """
     virtual, server = scenario.virtual, scenario.server.link
     work = (virtual.step, virtual.serve)
     if scenario.stop.updates is not None or virtual.step is None or not all(map(_no_time, work)):
@@ -159,6 +164,7 @@ def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
 
 
 def _no_time(law: Law | None) -> bool:
+    """Return whether every draw from `law` is 0 s; None stands for 0 s."""
     match law:
         case Fixed(time):
             return not time

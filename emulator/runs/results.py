@@ -1,4 +1,4 @@
-"""From what the nodes left behind to a run folder that is complete."""
+"""Completes the folder of a run from the files of the nodes, and writes the JSON files in it."""
 
 import json
 import shutil
@@ -15,9 +15,9 @@ from .folder import RunFolder
 def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
     """Write `run.jsonl` from the server's log and the supervisors' reports.
 
-    `last` replaces the facts of the log's last record, `stop`. The server's model, or the last
-    checkpoint if it had no time to leave one, becomes `model.npz`. Both authors' logs stay where
-    they are if they cannot be merged.
+    `last` replaces the facts of the log's last record, `stop`. The server's model becomes
+    `model.npz`; if the server had no time to write one, its last checkpoint does. If the logs
+    cannot be merged, both stay where they are.
     """
     with _replacing(folder.records) as sink:
         merge([folder.server / "run.jsonl", folder.reports], sink, last)
@@ -30,7 +30,7 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
 
 
 def recover(path: Path) -> None:
-    """Save what is left of a run whose conductor was killed: the logs and the model.
+    """Save the logs and the model of a run after its conductor was killed.
 
     Does nothing to a folder that is complete. Raises an EmulatorError if the logs are damaged or
     the folder cannot be written.
@@ -47,7 +47,7 @@ def recover(path: Path) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a file of a run's folder; an EmulatorError says why it cannot be read."""
+    """Read a JSON object from a file of a run's folder; raise an EmulatorError if it has none."""
     try:
         content = json.loads(path.read_bytes())
     except OSError as error:
@@ -60,6 +60,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write `content` to `path` in one step: a reader finds the old file or the whole new one."""
     text = json.dumps(content, indent=2, allow_nan=False).encode() + b"\n"
     with _replacing(path) as sink:
         sink.write(text)
@@ -67,12 +68,12 @@ def write_json(path: Path, content: dict[str, Any]) -> None:
 
 @contextmanager
 def _replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` at the end of the block, and of an error never."""
-    beside = path.with_name(f".{path.name}.part")
+    """Open a file that replaces `path` at the end of the block; an error leaves `path` alone."""
+    part = path.with_name(f".{path.name}.part")
     try:
-        with beside.open("wb") as sink:
+        with part.open("wb") as sink:
             yield sink
-        beside.replace(path)
+        part.replace(path)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise

@@ -1,4 +1,4 @@
-"""The session of a run: holds its folder, describes the run in it, concludes it at every end."""
+"""The session of a run: locks the folder, describes the run, and concludes it at every end."""
 
 import errno
 import os
@@ -34,7 +34,7 @@ do not always report an error number."""
 
 @dataclass(frozen=True)
 class Ending:
-    """Why a run ended, where its own stop condition did not end it."""
+    """The reason of a run's end that was not the scenario's stop condition."""
 
     reason: str
     """As in the log's last record: `canceled`, `stopped`, `failed`."""
@@ -47,7 +47,7 @@ class Ending:
 
 @dataclass
 class Session:
-    """A context in which one scenario is played into one folder.
+    """A context in which a scenario is played into a folder.
 
         with Session(scenario, timeline, create(scenario.name), "docker") as session:
             with session.playing():
@@ -101,7 +101,7 @@ class Session:
 
     @contextmanager
     def playing(self) -> Iterator[None]:
-        """Catch the end of the run that is played in this block, and keep it as `ending`.
+        """Catch the error or signal that ends the run in this block, and keep it as `ending`.
 
         An Exception is held back until the end of the context. One that a full disk or a lost
         folder explains becomes a HostError.
@@ -132,7 +132,7 @@ class Session:
         error.__cause__ = self._error
 
     def _unwritable(self, error: Exception) -> HostError | None:
-        """Return the state of the folder or its disk that explains `error`; None if none does."""
+        """Return a HostError if the folder was lost or its disk is full, which explains `error`."""
         path = self.folder.path
         if not path.is_dir():
             return HostError(f"the run's folder {path} was moved or removed while the run went on")
