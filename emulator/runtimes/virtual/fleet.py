@@ -16,8 +16,9 @@ from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
 from .device.virtual_device import Surroundings, VirtualDevice
 from .learning.gradient_handle import FleetLearning, HandleEncoder, PrefetchedReply
-from .links.link_group import LinkConstants, LinkGroup
+from .links.link_group import LinkGroup
 from .links.network import GroupLinks, acknowledgements
+from .links.transmission import LinkConstants
 
 
 class Fleet:

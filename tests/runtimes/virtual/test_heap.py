@@ -23,7 +23,7 @@ DELAYS = st.one_of(
 @pytest.fixture(autouse=True, params=[(4, 2), (16, 4)])
 def few_are_near(request: pytest.FixtureRequest) -> Iterator[None]:
     most, share = request.param
-    with patch.object(module, "MOST", most), patch.object(module, "SHARE", share):
+    with patch.object(module, "LARGEST_HEAP", most), patch.object(module, "BUCKET", share):
         yield
 
 

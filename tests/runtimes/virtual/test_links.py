@@ -9,9 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
-from emulator.runtimes.virtual.links.link_group import LinkConstants, LinkGroup
+from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.server_link import ServerLink
+from emulator.runtimes.virtual.links.transmission import LinkConstants
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import FRAME, Link, Side
 

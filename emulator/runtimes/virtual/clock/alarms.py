@@ -1,8 +1,8 @@
-"""Alarms for who waits: nearly all are answered in time, so an alarm must cost next to nothing.
+"""Time-outs for nodes that wait. Nearly all are answered in time, so a time-out must cost little.
 
-Time is cut into slots. Who waits is on the list of one slot; when that begins, whoever was answered
-is struck off, whoever waits for something newer moves to a later list, and only who will really
-have waited long enough within the slot gets an event of its own.
+Time is cut into slots, each with a list of waiters. When a slot begins, its list is read once:
+waiters that were answered are struck off, waiters that have begun to wait anew move to a later
+list, and only those that will really time out within the slot get an event of their own.
 """
 
 from typing import Protocol
@@ -10,28 +10,33 @@ from typing import Protocol
 from .heap import Heap
 
 SLOT = 1.0
-"""Seconds."""
+"""Length of a slot in seconds."""
 
 
 class Waiter(Protocol):
+    """A node that may time out."""
+
     until: float | None
-    """When it gives up waiting; None: it does not wait."""
+    """The time at which it stops waiting; None: it does not wait."""
     listed: bool
-    """Whether it is on a list; nobody else's to change."""
+    """Whether the waiter is on a list; changed by `Alarms` only."""
 
     def give_up(self, until: float) -> None:
-        """It is `until` now; void if the waiter does not wait any more, or for something newer."""
+        """Stop waiting at `until`, which is now. Void if `self.until` differs by now."""
 
 
 class Alarms:
-    """A waiter is on one list at most, however often it begins to wait."""
+    """Keeps each waiter on one list at most, however often it begins to wait: O(1) each time."""
 
-    def __init__(self, heap: Heap) -> None:
-        self._heap = heap
-        self._slots: dict[int, list[Waiter]] = {}
+    def __init__(self, clock: Heap) -> None:
+        self._clock = clock
+        self._slots: dict[int, list[Waiter]] = {}  # by number: a slot begins at its number * SLOT
 
     def set(self, waiter: Waiter, until: float) -> None:
-        """Have it give up at `until`, which lies no earlier than any that was set for it before."""
+        """Have `waiter` give up at `until`, no earlier than any time set for this waiter before.
+
+        As times only grow, the list that the waiter is on already comes up early enough.
+        """
         waiter.until = until
         if not waiter.listed:
             waiter.listed = True
@@ -42,16 +47,17 @@ class Alarms:
         waiters = self._slots.get(slot)
         if waiters is None:
             waiters = self._slots[slot] = []
-            self._heap.at(slot * SLOT, self._begin, slot)
+            self._clock.at(slot * SLOT, self._begin, slot)
         waiters.append(waiter)
 
     def _begin(self, slot: int) -> None:
+        """Read the list of a slot that begins now."""
         for waiter in self._slots.pop(slot):
             until = waiter.until
-            if until is None:
+            if until is None:  # answered
                 waiter.listed = False
-            elif int(until / SLOT) > slot:
+            elif int(until / SLOT) > slot:  # answered, and waiting for another message
                 self._list(waiter, until)
             else:
                 waiter.listed = False
-                self._heap.at(until, waiter.give_up, until)
+                self._clock.at(until, waiter.give_up, until)

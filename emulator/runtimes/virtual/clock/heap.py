@@ -1,9 +1,9 @@
-"""What is to happen, in the order of virtual time.
+"""The clock of virtual time: planned calls, run in the order of their times.
 
-A heap of a million events is slow not for its twenty levels but for where they lie: no cache holds
-them. So only the next few thousand events are a heap. Those after them are spread by time over
-buckets that nobody sorts until it is their turn: a ladder queue (Tang, Goh & Thng, 2005), of which
-the last bucket of the lowest rung takes all that is later still.
+A binary heap of a million events is slow not because of its twenty levels but because they are
+scattered in memory, beyond every cache. So only the next few thousand events are kept as a heap.
+Later events are spread by time over buckets, unsorted until their turn: a ladder queue (Tang, Goh &
+Thng, 2005) in which the last bucket of the lowest rung takes all later events, too.
 """
 
 import heapq
@@ -11,12 +11,13 @@ import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-MOST = 1 << 13
-"""Events that are kept as a heap; of more, the later ones are spread over buckets."""
-SHARE = 1 << 10
-"""Events for each bucket, in the mean."""
+LARGEST_HEAP = 1 << 13
+"""The most events that are kept as a heap; if there are more, they are spread over buckets."""
+BUCKET = 1 << 10
+"""Mean number of events in a new bucket."""
 
 _Event: TypeAlias = tuple[float, int, Callable[..., None], tuple[Any, ...]]
+"""Time, ticket, function, arguments. Tickets differ, so functions are never compared."""
 
 
 class Heap:
@@ -24,20 +25,27 @@ class Heap:
 
     def __init__(self) -> None:
         self.now = 0.0
+        """Seconds; never decreases."""
         self.halted = False
-        """Set it, and nothing that is planned will happen any more."""
+        """Set to true to run no planned event any more."""
         self.planned = 0
-        """How many calls so far."""
-        self._near: list[_Event] = []
-        self._most = MOST
-        self._rungs: list[_Rung] = []  # each lies within the bucket where the one before it stands
+        """Number of events planned so far: the last ticket."""
+        self._near: list[_Event] = []  # a heap of all events earlier than those on the rungs
+        self._most = LARGEST_HEAP  # length at which `_near` is spread
+        # The highest rung comes first. Each rung lies within one bucket of the rung before it, the
+        # bucket before that rung's `next`.
+        self._rungs: list[_Rung] = []
 
     def at(self, when: float, call: Callable[..., None], *arguments: Any) -> None:
-        """Plan a call for `when`; one that lies in the past runs next."""
+        """Plan `call(*arguments)` for the time `when`; a time in the past runs next.
+
+        O(rungs) for an event that falls into a bucket, O(log LARGEST_HEAP) for one in the heap.
+        """
         self.planned += 1
         event = (when, self.planned, call, arguments)
         for rung in self._rungs:
             bucket = (when - rung.first) / rung.width
+            # a bucket before `next` is being played: such an event belongs to a lower rung
             if bucket >= rung.next:
                 rung.buckets[int(min(bucket, rung.last))].append(event)
                 return
@@ -46,7 +54,10 @@ class Heap:
             self._spread()
 
     def run(self, until: float, most: int) -> bool:
-        """Run up to `most` events; whether all up to `until` have run, which it then is."""
+        """Run up to `most` events; return whether all events up to `until` have run.
+
+        If they have, the clock stands at `until`, unless that is infinite.
+        """
         near, pop = self._near, heapq.heappop
         while (near or self._advance()) and near[0][0] <= until and not self.halted:
             if not most:
@@ -61,31 +72,33 @@ class Heap:
         return True
 
     def _advance(self) -> bool:
-        """Go on to the next bucket that holds anything; whether there is one."""
+        """Make a heap of the next bucket that holds events; return whether there is one."""
         while self._rungs:
             rung = self._rungs[-1]
-            found = rung.buckets[rung.next]
+            events = rung.buckets[rung.next]
             rung.buckets[rung.next] = []
             rung.next += 1
             if rung.next > rung.last:
                 self._rungs.pop()
-            if found:
-                self._near[:] = found
+            if events:
+                self._near[:] = events  # in place: `run` holds on to this list
                 heapq.heapify(self._near)
-                self._most = MOST
-                if len(found) > MOST:
+                self._most = LARGEST_HEAP
+                if len(events) > LARGEST_HEAP:
                     self._spread()
                 return True
         return False
 
     def _spread(self) -> None:
-        """Make a rung of what is near, if its times differ enough."""
+        """Move all near events to the buckets of a new rung, if their times differ enough."""
         near = self._near
         first, last = near[0][0], max(near)[0]
-        count = len(near) // SHARE
+        count = len(near) // BUCKET
         width = (last - first) / count
         if not first < first + width < math.inf:
-            self._most = 2 * len(near)  # not to look at each of them again with every new one
+            # all at one time, or one of them never: try again when there are twice as many, so that
+            # the failed attempts take O(1) for each event, amortised
+            self._most = 2 * len(near)
             return
         rung = _Rung(first, width, count)
         for event in near:
@@ -96,12 +109,12 @@ class Heap:
 
 
 class _Rung:
-    """Buckets of equal width in time."""
+    """Buckets of equal width in time. Bucket i holds `first` + [i, i + 1) * `width`."""
 
     __slots__ = ("buckets", "first", "last", "next", "width")
 
     def __init__(self, first: float, width: float, count: int) -> None:
         self.first, self.width = first, width
         self.buckets: list[list[_Event]] = [[] for _ in range(count)]
-        self.last = count - 1
-        self.next = 0  # the bucket to come; those before it are being played, or were
+        self.last = count - 1  # index of the last bucket, which takes all later events, too
+        self.next = 0  # index of the next bucket to play; those before it have been emptied

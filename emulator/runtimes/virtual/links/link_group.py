@@ -1,265 +1,235 @@
-"""One direction of access links in virtual time: exact, and where wanted with TCP's habits.
+"""One direction of the access links of a group of devices: exact, and if wanted with TCP's habits.
 
-A message queues behind those before it, holds the link for its setup and for its frames at
-the link's rate, then propagates. All devices of a group have the same law, so their lines are kept
-together: one that stands still costs a few bytes, only what is being sent is an object.
+A message queues behind those before it, holds the link for its setup and for its frames at the
+link's rate, then propagates. All links of a group have the same constants and are kept together: an
+idle link costs a few bytes in arrays, and only a link that is busy has an object, its Transmission.
 
-A cut stops what is being sent, and it goes on where it was; what has left arrives. TCP, where
-it is modelled, opens its window anew after a pause, stays below what loss allows, finds out
-about the end of a cut only when it next tries, and then opens its window slowly.
+A cut stops the message that is leaving; messages that have left arrive. After the cut an ideal link
+goes on where it was. Modelled TCP notices the end of a cut at its next retry, and then opens its
+window slowly. It also opens the window anew after a pause, and stays below the rate that loss
+allows.
 """
 
 import math
 from array import array
 from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
-from ....world.link import FRAME
 from ..clock.heap import Heap
-from .connections import Connections, Start
+from .connections import Connections
 from .server_link import ServerLink
-from .tcp import Tcp
-
-BITS = 8 * FRAME
-"""On the link, for each byte of a message."""
-
-
-@dataclass(frozen=True)
-class LinkConstants:
-    """What the lines of a group have in common: both ends' sides together, in seconds."""
-
-    rate: float
-    """Bits of frames a second, of the device's side as loss leaves it; may be infinite."""
-    delay: float = 0.0
-    jitter: float = 0.0
-    setup: float = 0.0
-    tcp: Tcp | None = None
-
-
-class _Message(NamedTuple):
-    size: int
-    deliver: Callable[..., None]
-    arguments: tuple[Any, ...]
-
-
-class _Sending:
-    """What one device's line is busy with: one message, and those behind it."""
-
-    __slots__ = (
-        *("bits", "crossed", "epoch", "gap", "lines", "message", "queue", "setup", "shared"),
-        *("since", "stalled", "start", "who"),
-    )
-
-    def __init__(self, lines: "LinkGroup", who: int, message: _Message) -> None:
-        self.lines = lines
-        self.who = who
-        self.message = message
-        self.queue: list[_Message] | None = None
-        self.epoch = 0  # a planned event of an earlier one is void
-        self.gap = 0.0  # seconds to go, alone
-        self.bits = 0.0  # then bits to go, on the server's link
-        self.since = 0.0  # when `gap` was so much
-        self.shared = False  # whether it is on the server's link now
-        self.stalled: float | None = None  # since when TCP tries in vain
-        self.crossed = 0  # bytes of the message that have been counted: no counter falls
-        self.setup = 0.0  # seconds of the link's setup to go, when `gap` was so much
-        self.start: Start | None = None  # where TCP stood when the message began or went on
-
-    def through(self) -> None:
-        self.lines.sent(self)
+from .transmission import BITS, LinkConstants, QueuedMessage, Transmission
 
 
 class LinkGroup:
-    """One direction of the links of devices alike, which are known by number."""
+    """The links of a group. `number` is a device's index in the group."""
 
     def __init__(
         self,
-        heap: Heap,
-        law: LinkConstants,
+        clock: Heap,
+        constants: LinkConstants,
         devices: int,
         dice: Callable[[int], Random],
-        access: ServerLink | None = None,
+        server_link: ServerLink | None = None,
     ) -> None:
-        """`dice` are each device's own, for jitter; `access` the server's side, if it is rated."""
-        self._heap, self._law, self._dice, self._access = heap, law, dice, access
-        self._sending: list[_Sending | None] = [None] * devices
-        self._cut: dict[int, float] = {}
-        self._carried = array("q", bytes(8 * devices))
-        self._arrived = array("d", bytes(8 * devices)) if law.jitter else None
-        self._connections = Connections(law.tcp, law.rate, devices) if law.tcp else None
+        """`dice(number)` draws a device's jitter.
 
-    # -- what devices and faults do --------------------------------------------------------------
+        `server_link` is the server's side; None means that it has no rate, so nothing is shared.
+        """
+        self._clock, self._constants, self._dice = clock, constants, dice
+        self._server_link = server_link
+        self._busy: list[Transmission | None] = [None] * devices
+        self._cut: dict[int, float] = {}  # number of a device that is cut off: since when
+        self._carried = array("q", bytes(8 * devices))  # bytes, without those of busy links
+        # arrival of each device's last message, which none may overtake; only jitter could do that
+        self._arrived = array("d", bytes(8 * devices)) if constants.jitter else None
+        tcp = constants.tcp
+        self._connections = Connections(tcp, constants.rate, devices) if tcp else None
 
-    def send(self, who: int, size: int, deliver: Callable[..., None], *arguments: Any) -> None:
-        """Call `deliver` with the arguments when a message of so many bytes has arrived."""
-        message = _Message(size, deliver, arguments)
-        busy = self._sending[who]
+    # -- for devices and faults ------------------------------------------------------------------
+
+    def send(self, number: int, size: int, deliver: Callable[..., None], *arguments: Any) -> None:
+        """Call `deliver(*arguments)` once a message of `size` bytes has arrived."""
+        message = QueuedMessage(size, deliver, arguments)
+        busy = self._busy[number]
         if busy is None:
-            busy = self._sending[who] = _Sending(self, who, message)
+            busy = self._busy[number] = Transmission(self, number, message)
             self._begin(busy)
         elif busy.queue is None:
             busy.queue = [message]
         else:
             busy.queue.append(message)
 
-    def cut(self, who: int) -> None:
-        """Nothing leaves any more, until `mend`."""
-        busy = self._sending[who]
+    def cut(self, number: int) -> None:
+        """Let nothing leave until `mend`."""
+        busy = self._busy[number]
         if busy is not None and not self._leaving(busy):
             self._pause(busy)
-        self._cut[who] = self._heap.now
+        self._cut[number] = self._clock.now
 
-    def mend(self, who: int) -> None:
-        """What was under way goes on: at once, or when TCP tries again."""
-        now, since, busy = self._heap.now, self._cut.pop(who), self._sending[who]
+    def mend(self, number: int) -> None:
+        """Let the message that was leaving go on: at once, or when TCP next tries."""
+        now, since, busy = self._clock.now, self._cut.pop(number), self._busy[number]
         if busy is None:
             return
-        tcp = self._law.tcp
+        tcp = self._constants.tcp
         if tcp is None:
             self._resume(busy)
             return
-        if busy.stalled is None:
+        if busy.stalled is None:  # else TCP has been trying since an earlier cut
             busy.stalled = max(since, busy.since)
-        self._heap.at(tcp.resumed(busy.stalled, now), self._retry, busy, busy.epoch)
+        self._clock.at(tcp.resumed(busy.stalled, now), self._retry, busy, busy.epoch)
 
-    def drop(self, who: int) -> None:
-        """The connection is gone, and with it all that has not left; the line is as new."""
-        if busy := self._sending[who]:
-            self._sending[who] = None
-            self._carried[who] += self._progress(busy)  # a part has crossed all the same
+    def drop(self, number: int) -> None:
+        """Forget the connection and all that has not left; the link is as new."""
+        if busy := self._busy[number]:
+            self._busy[number] = None
+            self._carried[number] += self._progress(busy)  # the bytes that did cross stay counted
             self._pause(busy)
-        self._cut.pop(who, None)
+        self._cut.pop(number, None)
         if self._connections is not None:
-            self._connections.reset(who)
+            self._connections.reset(number)
 
-    def reconnect(self, who: int, *, resend: bool) -> bool:
-        """After a cut so long that the connection died: what was being sent is lost.
+    def reconnect(self, number: int, *, resend: bool) -> bool:
+        """Begin a new connection after a cut so long that the old one died.
 
-        What waited behind it goes on if `resend`: a device's end keeps it, the server's does not.
-        Return whether anything goes on.
+        The message that was leaving is lost. With `resend` the messages behind it are sent: a
+        device's end keeps them, the server's end does not. Return whether any was sent.
         """
-        behind = busy.queue if (busy := self._sending[who]) and resend else None
-        self.drop(who)
+        behind = busy.queue if (busy := self._busy[number]) and resend else None
+        self.drop(number)
         for message in behind or ():
-            self.send(who, message.size, message.deliver, *message.arguments)
+            self.send(number, message.size, message.deliver, *message.arguments)
         return bool(behind)
 
-    def carried(self, who: int) -> int:
-        """Bytes of messages that this device's line has passed so far."""
-        busy = self._sending[who]
-        return self._carried[who] + (self._progress(busy) if busy else 0)
+    def carried(self, number: int) -> int:
+        """Return the bytes of messages that the device's link has carried so far."""
+        busy = self._busy[number]
+        return self._carried[number] + (self._progress(busy) if busy else 0)
 
     # -- one message -----------------------------------------------------------------------------
 
-    def _begin(self, busy: _Sending) -> None:
-        law, who, size, now = self._law, busy.who, busy.message.size, self._heap.now
+    def _begin(self, busy: Transmission) -> None:
+        """Begin to send `busy.message`, or wait for the end of a cut."""
+        number, size, now = busy.number, busy.message.size, self._clock.now
+        setup, connections = self._constants.setup, self._connections
         busy.stalled, busy.since = None, now
-        busy.gap, busy.bits = law.setup, size * BITS
-        busy.setup, busy.crossed = law.setup, 0
-        connections = self._connections
-        if who in self._cut:
+        busy.gap, busy.bits = setup, size * BITS
+        busy.setup, busy.crossed = setup, 0
+        if number in self._cut:
             if connections is not None:
-                busy.start = connections.wait(who, now)
+                busy.start = connections.wait(number, now)
             return
         if connections is not None:
-            # TCP opens its window, the link standing idle; what an idle shaper saved up is free
-            idle, credit, busy.start = connections.open(who, size, now)
+            # the link idles while TCP's window opens; bits that an idle shaper has saved up for a
+            # burst take no time
+            idle, credit, busy.start = connections.open(number, size, now)
             busy.gap += idle
             busy.bits = max(0.0, busy.bits - credit)
         self._resume(busy)
 
-    def _resume(self, busy: _Sending) -> None:
-        busy.since, busy.stalled = self._heap.now, None
-        if self._access is None:  # then nobody else decides when it is through
-            busy.gap += busy.bits / self._law.rate
+    def _resume(self, busy: Transmission) -> None:
+        """Go on with `gap` seconds alone, then with `bits`."""
+        busy.since, busy.stalled = self._clock.now, None
+        if self._server_link is None:
+            # no other flow can slow the bits down, so their time is known: one event instead of two
+            busy.gap += busy.bits / self._constants.rate
             busy.bits = 0.0
         if busy.gap:
-            self._heap.at(busy.since + busy.gap, self._enter, busy, busy.epoch)
+            self._clock.at(busy.since + busy.gap, self._enter, busy, busy.epoch)
         else:
             self._enter(busy, busy.epoch)
 
-    def _retry(self, busy: _Sending, epoch: int) -> None:
-        """After a time-out TCP begins with a single segment."""
+    def _retry(self, busy: Transmission, epoch: int) -> None:
+        """Go on after a time-out, at which TCP begins with a single segment."""
         if busy.epoch != epoch or self._connections is None:
             return
-        idle, busy.start = self._connections.recover(busy.who, busy.bits / BITS)
+        idle, busy.start = self._connections.recover(busy.number, busy.bits / BITS)
         busy.gap = busy.setup + idle
         self._resume(busy)
 
-    def _enter(self, busy: _Sending, epoch: int) -> None:
+    def _enter(self, busy: Transmission, epoch: int) -> None:
+        """End the time alone: send the bits over the server's link, if there are any to send."""
         if busy.epoch != epoch:
             return
         busy.gap = 0.0
-        if self._access is None or not busy.bits:
+        if self._server_link is None or not busy.bits:
             self.sent(busy)
         else:
             busy.shared = True
-            self._access.join(busy, busy.bits, self._law.rate)
+            self._server_link.join(busy, busy.bits, self._constants.rate)
 
-    def _leaving(self, busy: _Sending) -> bool:
-        """Whether its last bit leaves at this very moment."""
-        if busy.shared and self._access:
-            return self._access.left(busy, self._law.rate) <= 0
-        return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._heap.now
-
-    def _pause(self, busy: _Sending) -> None:
-        """Stop what is being sent: its `crossed` stays, its `bits` are those that are left."""
-        busy.epoch += 1
-        if busy.stalled is not None:
-            return
-        self._progress(busy)
-        elapsed = self._heap.now - busy.since
-        if busy.shared and self._access:
-            busy.bits = self._access.leave(busy, self._law.rate)
-            busy.shared = False
-        else:
-            busy.gap = max(0.0, busy.gap - elapsed)
-        if self._connections is not None and busy.start is not None:
-            self._connections.stall(busy.who, elapsed - busy.setup, busy.start)
-            if not busy.bits and busy.gap:  # `_retry` makes a new gap of them
-                busy.bits = min(busy.message.size * BITS, busy.gap * self._law.rate)
-        busy.setup = max(0.0, busy.setup - elapsed)
-        busy.since = self._heap.now
-
-    def sent(self, busy: _Sending) -> None:
-        """Its last bit has left: it arrives when it has propagated, never before the one before."""
-        who, (size, deliver, arguments) = busy.who, busy.message
-        self._carried[who] += size
-        self._heap.at(self._due(who), deliver, *arguments)
+    def sent(self, busy: Transmission) -> None:
+        """Plan the arrival of a message of which the last bit has left, and begin the next one."""
+        number, (size, deliver, arguments) = busy.number, busy.message
+        self._carried[number] += size
+        self._clock.at(self._arrival(number), deliver, *arguments)
         busy.epoch += 1
         busy.shared = False
         if self._connections is not None:
-            self._connections.rested[who] = self._heap.now
+            self._connections.rested[number] = self._clock.now
         if busy.queue:
             busy.message = busy.queue.pop(0)
             self._begin(busy)
         else:
-            self._sending[who] = None
+            self._busy[number] = None
 
-    def _due(self, who: int) -> float:
-        law, now = self._law, self._heap.now
+    def _arrival(self, number: int) -> float:
+        """Return when a message that has left now arrives: never before the message before it."""
+        constants, now = self._constants, self._clock.now
         if self._arrived is None:
-            return now + law.delay
-        # normal, cut off at four deviations, as netem draws it
-        deviation = min(4.0, max(-4.0, self._dice(who).gauss()))
-        due = max(now + law.delay + law.jitter * deviation, now, self._arrived[who])
-        self._arrived[who] = due
+            return now + constants.delay
+        # a normal law cut off at four deviations, as netem draws it
+        deviation = min(4.0, max(-4.0, self._dice(number).gauss()))
+        drawn = now + constants.delay + constants.jitter * deviation
+        due = max(drawn, now, self._arrived[number])
+        self._arrived[number] = due
         return due
 
-    def _progress(self, busy: _Sending) -> int:
-        """Bytes of its message that have left so far. While the line stands still they stay."""
-        if busy.stalled is None and busy.who not in self._cut:
+    # -- cuts and counters -----------------------------------------------------------------------
+
+    def _pause(self, busy: Transmission) -> None:
+        """Stop the message: void its planned event, and note how much of it is left."""
+        busy.epoch += 1
+        if busy.stalled is not None:  # it stands still already
+            return
+        self._progress(busy)  # `crossed` stays at this count while the link stands still
+        elapsed = self._clock.now - busy.since
+        if busy.shared and self._server_link:
+            busy.bits = self._server_link.leave(busy, self._constants.rate)
+            busy.shared = False
+        else:
+            busy.gap = max(0.0, busy.gap - elapsed)
+        if self._connections is not None and busy.start is not None:
+            self._connections.stall(busy.number, elapsed - busy.setup, busy.start)
+            if not busy.bits and busy.gap:
+                # `_resume` had turned the bits into seconds of the gap; `_retry` needs them back,
+                # as it makes a new gap
+                busy.bits = min(busy.message.size * BITS, busy.gap * self._constants.rate)
+        busy.setup = max(0.0, busy.setup - elapsed)
+        busy.since = self._clock.now
+
+    def _leaving(self, busy: Transmission) -> bool:
+        """Return whether the last bit leaves at this very moment, its event being yet to run."""
+        if busy.shared and self._server_link:
+            return self._server_link.left(busy, self._constants.rate) <= 0
+        return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._clock.now
+
+    def _progress(self, busy: Transmission) -> int:
+        """Return the bytes of the message that have left so far, and keep them in `crossed`."""
+        if busy.stalled is None and busy.number not in self._cut:
             left = math.ceil(self._left(busy) / BITS)
             busy.crossed = max(busy.crossed, busy.message.size - left)
         return busy.crossed
 
-    def _left(self, busy: _Sending) -> float:
-        """Bits of its message that have not left, the line being at it."""
-        rate = self._law.rate
-        if busy.shared and self._access:
-            return self._access.left(busy, rate)
-        if busy.bits or rate == math.inf:
+    def _left(self, busy: Transmission) -> float:
+        """Return the bits of the message that have not left, while the link is not cut."""
+        rate = self._constants.rate
+        if busy.shared and self._server_link:
+            return self._server_link.left(busy, rate)
+        if busy.bits or rate == math.inf:  # still in the gap, or in no time at all
             return busy.bits
-        return max(0.0, busy.gap - (self._heap.now - busy.since)) * rate
+        # The bits are the last part of the gap. During an earlier part this exceeds the message,
+        # which `_progress` counts as no progress.
+        return max(0.0, busy.gap - (self._clock.now - busy.since)) * rate

@@ -9,9 +9,10 @@ from .... import chance
 from ....scenario import Group, Scenario
 from ....world.link import FRAME, Link, Side
 from ..clock.heap import Heap
-from .link_group import LinkConstants, LinkGroup
+from .link_group import LinkGroup
 from .server_link import ServerLink
 from .tcp import ACK, Tcp
+from .transmission import LinkConstants
 
 Direction: TypeAlias = Literal["up", "down"]
 """`up` is from a device to the server, `down` from the server to a device."""

@@ -1,10 +1,13 @@
-"""One direction of the server's access link, shared fairly by all that passes.
+"""One direction of the server's access link, shared fairly by all flows that pass.
 
-Fair is max-min (Bertsekas & Gallager, 1992, section 6.5.2): all flows get the same share, but for
-those whose own link gives less; what these leave goes to the others. All flows of one rate are
-alike at any moment, so they are kept as a class that knows how much each member has been
-served since it opened. A flow is done when that has grown by its size, however often the share has
-changed: an event costs O(rates that differ + log flows), not O(flows).
+The shares are max-min fair (Bertsekas & Gallager, 1992, section 6.5.2): all flows get the same
+share, except for flows to which their own link gives less; the rate that these leave is shared by
+the others.
+
+All flows of the same top rate get the same share at any moment, so they are kept as one class. A
+class knows how many bits each of its members has been served since the class was last empty, and a
+flow is done when that number has grown by the flow's size, no matter how often the share changed.
+So an event costs O(classes + log flows), not O(flows).
 """
 
 import heapq
@@ -15,122 +18,136 @@ from ..clock.heap import Heap
 
 
 class Flow(Protocol):
-    """Something on its way; hashable by identity."""
+    """A message on the server's link; hashable by identity."""
 
     def through(self) -> None:
-        """Its last bit has passed."""
+        """Take note that the last bit has passed."""
 
 
 class _Class:
-    """The flows of one rate."""
+    """The flows of one top rate."""
 
     __slots__ = ("flows", "queue", "rate", "served", "since", "top")
 
     def __init__(self, top: float) -> None:
-        self.top = top
-        self.rate = 0.0  # of each member
-        self.served = 0.0  # bits to each member since the class was last empty
-        self.since = 0.0  # when `served` was so much
-        self.flows: dict[Flow, float] = {}  # what `served` will be when it is done
+        self.top = top  # bits a second that each flow could have alone
+        self.rate = 0.0  # bits a second that each flow has
+        self.served = 0.0  # bits served to each member, from when the class was last empty
+        self.since = 0.0  # the time at which `served` was right
+        self.flows: dict[Flow, float] = {}  # the value of `served` at which each flow is done
+        # The same as a heap of (value, ticket, flow). A flow that leaves stays in the heap until it
+        # comes first: to search for it would take O(flows). Tickets decide between equal values.
         self.queue: list[tuple[float, int, Flow]] = []
 
     def advance(self, now: float) -> None:
+        """Bring `served` up to `now`; needed before `rate` or `flows` change."""
         self.served += self.rate * (now - self.since)
         self.since = now
 
     def next(self) -> float:
-        """When the first of its flows will be done at this rate; there must be one."""
+        """Return when the first flow will be done at the present rate; there must be a flow."""
         flows, queue = self.flows, self.queue
         while flows.get(queue[0][2]) != queue[0][0]:
-            heapq.heappop(queue)  # it has left
+            heapq.heappop(queue)  # the flow has left; if it came back, it did so with another value
         left = queue[0][0] - self.served
         return self.since + left / self.rate if left > 0 else self.since
 
 
 class ServerLink:
-    """`rate` in bits of frames a second."""
+    """Shares the link's rate among flows, and tells each flow when it is through."""
 
-    def __init__(self, heap: Heap, rate: float) -> None:
-        self._heap, self._rate = heap, rate
-        self._classes: dict[float, _Class] = {}
-        self._busy: list[_Class] = []  # those that have flows, the slowest first
-        self._flows = 0
-        self._joined = 0
-        self._planned = math.inf  # the earliest event in the heap that is ours
+    def __init__(self, clock: Heap, rate: float) -> None:
+        """`rate` is in bits of frames a second."""
+        self._clock, self._rate = clock, rate
+        self._classes: dict[float, _Class] = {}  # by top rate; kept when empty
+        self._busy: list[_Class] = []  # the classes that have flows, in ascending order of top
+        self._flows = 0  # the number of flows in all classes
+        self._joined = 0  # tickets given out
+        self._planned = math.inf  # time of the earliest look that is planned
 
     def join(self, flow: Flow, bits: float, top: float) -> None:
-        """A flow of so many bits begins; alone it could go at `top` (math.inf: at any rate)."""
-        now, of = self._heap.now, self._classes.get(top)
-        if of is None:
-            of = self._classes[top] = _Class(top)
-        if of.flows:
-            of.advance(now)
+        """Begin `flow` of `bits` bits, which alone could pass at `top` (math.inf: at any rate)."""
+        now, members = self._clock.now, self._classes.get(top)
+        if members is None:
+            members = self._classes[top] = _Class(top)
+        if members.flows:
+            members.advance(now)
         else:
-            of.served, of.since = 0.0, now
-            of.queue.clear()
-            self._busy = sorted([*self._busy, of], key=_top)
-        end = of.served + bits
-        of.flows[flow] = end
+            # counting from zero again keeps `served` small, and with it its rounding errors
+            members.served, members.since = 0.0, now
+            members.queue.clear()
+            self._busy = sorted([*self._busy, members], key=_top)
+        end = members.served + bits
+        members.flows[flow] = end
         self._flows += 1
         self._joined += 1
-        heapq.heappush(of.queue, (end, self._joined, flow))
+        heapq.heappush(members.queue, (end, self._joined, flow))
         self._share()
 
     def leave(self, flow: Flow, top: float) -> float:
-        """Take a flow out before it is done; the bits that it still had to send."""
+        """Take `flow` out before it is done; return the bits that it still had to send."""
         left = self.left(flow, top)
         self._take(self._classes[top], flow)
         self._share()
         return left
 
     def left(self, flow: Flow, top: float) -> float:
-        """The bits that a flow still has to send."""
-        of = self._classes[top]
-        served = of.served + of.rate * (self._heap.now - of.since)
-        return max(0.0, of.flows[flow] - served)
+        """Return the bits that `flow` still has to send."""
+        members = self._classes[top]
+        served = members.served + members.rate * (self._clock.now - members.since)
+        return max(0.0, members.flows[flow] - served)
 
-    def _take(self, of: _Class, flow: Flow) -> float:
-        end = of.flows.pop(flow)
+    def _take(self, members: _Class, flow: Flow) -> float:
+        """Remove `flow`; return the value of `served` at which it would be done."""
+        end = members.flows.pop(flow)
         self._flows -= 1
-        if not of.flows:
-            self._busy = [one for one in self._busy if one is not of]
+        if not members.flows:
+            self._busy = [other for other in self._busy if other is not members]
         return end
 
     def _share(self) -> None:
-        """Give every class its rate, and plan the next end."""
-        now, left, flows, first = self._heap.now, self._rate, self._flows, math.inf
-        for of in self._busy:
+        """Set the rate of every class, and plan a look at the next end of a flow.
+
+        In ascending order of top, each class gets an equal share of the rate that is left, or its
+        top if that is less; so slower classes leave more to the classes after them.
+        """
+        now, left, flows, first = self._clock.now, self._rate, self._flows, math.inf
+        for members in self._busy:
             share = left / flows
-            rate = of.top if of.top < share else share
-            if rate != of.rate:
-                of.advance(now)
-                of.rate = rate
-            left -= rate * len(of.flows)
-            flows -= len(of.flows)
-            end = of.next()
+            rate = members.top if members.top < share else share
+            if rate != members.rate:
+                members.advance(now)
+                members.rate = rate
+            left -= rate * len(members.flows)
+            flows -= len(members.flows)
+            end = members.next()
             if end < first:
                 first = end
+        # A look that comes too early plans another, so only an earlier end needs an event of its
+        # own. A new event at every change of the shares would fill the heap.
         if first < self._planned:
             self._planned = first
-            self._heap.at(first, self._look, first)
+            self._clock.at(first, self._look, first)
 
     def _look(self, planned: float) -> None:
-        """End what is due; where all have been slowed since, nothing is, and it plans anew."""
-        if planned != self._planned:
+        """End the flows that are due. If all have been slowed since, none is: plan another look."""
+        if planned != self._planned:  # an earlier look has replaced this one
             return
         self._planned = math.inf
-        now = self._heap.now
+        now = self._clock.now
         ended: list[Flow] = []
-        for of in self._busy:
-            while of.flows and of.next() <= now:
-                flow = of.queue[0][2]
-                of.advance(now)
-                of.served = max(of.served, self._take(of, flow))  # whatever was rounded
+        for members in self._busy:
+            while members.flows and members.next() <= now:
+                flow = members.queue[0][2]
+                members.advance(now)
+                # rounding may leave `served` just below the flow's end
+                members.served = max(members.served, self._take(members, flow))
                 ended.append(flow)
         self._share()
+        # last: a flow that is through may begin the next message, which joins at once
         for flow in ended:
             flow.through()
 
 
-def _top(of: _Class) -> float:
-    return of.top
+def _top(members: _Class) -> float:
+    return members.top

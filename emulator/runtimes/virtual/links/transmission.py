@@ -1,0 +1,76 @@
+"""A message that is leaving over a modelled link, and the constants of such links."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from ....world.link import FRAME
+from .connections import Start
+from .tcp import Tcp
+
+BITS = 8 * FRAME
+"""Bits of frames on the link for each byte of a message."""
+
+
+@dataclass(frozen=True)
+class LinkConstants:
+    """What the links of a group have in common: both ends' sides together, one direction."""
+
+    rate: float
+    """Bits of frames a second, of the device's side as loss leaves it; may be infinite."""
+    delay: float = 0.0
+    """Seconds of propagation."""
+    jitter: float = 0.0
+    """Standard deviation of the propagation, in seconds."""
+    setup: float = 0.0
+    """Seconds for which each message holds the link before its first bit."""
+    tcp: Tcp | None = None
+    """None: the link is ideal."""
+
+
+class QueuedMessage(NamedTuple):
+    """A message of `size` bytes; on arrival `deliver` is called with the `arguments`."""
+
+    size: int
+    deliver: Callable[..., None]
+    arguments: tuple[Any, ...]
+
+
+class Sender(Protocol):
+    """The link group on which a transmission goes on."""
+
+    def sent(self, transmission: "Transmission", /) -> None:
+        """Take note that the last bit has left."""
+
+
+class Transmission:
+    """The message that a device's link is busy with, and the messages that wait behind it.
+
+    A message passes two phases. First it spends `gap` seconds alone: the link's setup, and the time
+    for which TCP leaves the link idle. Then `bits` cross the link. If the server's link is rated,
+    they cross it as a flow among others; if not, they only add their time to `gap`.
+    """
+
+    __slots__ = (
+        *("bits", "crossed", "epoch", "gap", "group", "message", "number", "queue", "setup"),
+        *("shared", "since", "stalled", "start"),
+    )
+
+    def __init__(self, group: Sender, number: int, message: QueuedMessage) -> None:
+        self.group = group
+        self.number = number  # the device's index in the group
+        self.message = message
+        self.queue: list[QueuedMessage] | None = None
+        self.epoch = 0  # events planned in an earlier epoch are void
+        self.gap = 0.0  # seconds left to spend alone, as of `since`
+        self.bits = 0.0  # bits left for the second phase
+        self.since = 0.0  # time at which `gap` and `setup` were right
+        self.shared = False  # whether the message is a flow on the server's link now
+        self.stalled: float | None = None  # time since which TCP tries in vain; None: it does not
+        self.crossed = 0  # bytes counted as carried so far: a counter never falls
+        self.setup = 0.0  # seconds left of the setup, which is the first part of `gap`
+        self.start: Start | None = None  # TCP's state when the message began or last went on
+
+    def through(self) -> None:
+        """Take note that the flow on the server's link has ended."""
+        self.group.sent(self)
