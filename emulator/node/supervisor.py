@@ -158,22 +158,38 @@ class Supervisor:
         if not self.faults.holds("kill"):
             apply(self.node.network.mend)
 
+    def pause(self) -> None:
+        """Freeze the part, whose sockets live on in the kernel; not one that is to end."""
+        self._signal(signal.SIGSTOP)
+        if self.closing:  # perhaps just now, in the handler of SIGTERM
+            self._signal(signal.SIGCONT)
+
+    def resume(self) -> None:
+        """Let the part go on."""
+        self._signal(signal.SIGCONT)
+
     def _cut(self) -> None:
-        """The part shares a CPU quota with us: it stands still while we use it."""
-        if self.child is not None:
-            self.child.send_signal(signal.SIGSTOP)
+        """Cut the link while the part, which shares the CPU quota of the container, stands still.
+
+        A part that is paused stays so, unless it was asked to end meanwhile.
+        """
+        self._signal(signal.SIGSTOP)
         try:
             apply(self.node.network.sever)
         finally:
-            if self.child is not None:
-                self.child.send_signal(signal.SIGCONT)
+            if self.closing or not self.faults.holds("pause"):
+                self._signal(signal.SIGCONT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.child is not None:
+            self.child.send_signal(number)
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Let the part end by itself; it has a few seconds before the container goes."""
         self.closing = True
         self.later.clear()
-        if self.child is not None:
-            self.child.send_signal(how)
+        self._signal(how)
+        self._signal(signal.SIGCONT)  # a part that is paused hears of `how` when it goes on
 
     def _boot(self) -> None:
         self.counts = memory.Counts.read()
@@ -187,6 +203,8 @@ class Supervisor:
             pass_fds=[self.told],
             env={**os.environ, CONTROL: str(self.told)},
         )
+        if self.faults.holds("pause"):
+            self.pause()
 
     # -- what comes in ---------------------------------------------------------------------------
 

@@ -53,6 +53,12 @@ VERBS = (
         undone="A device that was severed was connected again.",
         severs=True,
     ),
+    Verb(
+        "pause",
+        undone_by="resume",
+        done="A device was frozen: its kernel answers, its processes do nothing.",
+        undone="A device that was paused went on.",
+    ),
 )
 """All verbs. Of one moment and one node, a schedule has its actions in this order."""
 
@@ -82,6 +88,12 @@ class Powers(Protocol):
 
     def mend(self) -> None:
         """Let everything through again, on the node's own link."""
+
+    def pause(self) -> None:
+        """Freeze the node's processes; its kernel still receives, and sends what it was given."""
+
+    def resume(self) -> None:
+        """Let the node's processes go on where they stood."""
 
 
 def row(name: str) -> Verb:

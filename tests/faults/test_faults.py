@@ -27,7 +27,8 @@ EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
 
 
 @pytest.mark.parametrize(
-    ("kind", "begins", "ends"), [("crash", "kill", "start"), ("partition", "sever", "mend")]
+    ("kind", "begins", "ends"),
+    [("crash", "kill", "start"), ("partition", "sever", "mend"), ("pause", "pause", "resume")],
 )
 def test_a_fault_begins_and_ends_with_its_verbs(kind: str, begins: str, ends: str) -> None:
     fault = FAULTS[kind]()

@@ -163,6 +163,11 @@ def alive(pid: int) -> bool:
     return True
 
 
+def stopped(pid: int) -> bool:
+    """Whether a signal has stopped the process."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
 # A part that leaves word of who it is, whenever it is born.
 BORN = """
 import os, sys, time
@@ -251,6 +256,25 @@ time.sleep(60)
     assert (container.folder / "model").read_text() == heard_as
 
 
+@pytest.mark.parametrize("how", ["order", "signal"])
+@pytest.mark.parametrize("earlier", [(), ("sever",)])
+def test_a_paused_part_is_told_to_end_as_any_other(
+    make: Make, how: str, earlier: tuple[str, ...]
+) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    pid = born(container, 0)
+    for verb in (*earlier, "pause"):
+        container.tell(verb, fault=verb)
+    container.hear("pause")
+    if how == "order":
+        container.tell("stop", reason="canceled")
+    else:
+        container.process.terminate()
+    code, heard = container.end()
+    assert (code, "exit" in whats(heard), alive(pid)) == (0, False, False)
+
+
 def test_a_device_whose_part_dies_stays_for_the_rest_of_the_run(make: Make) -> None:
     container = make(part="import sys; sys.exit(3)")
     assert container.hear("exit")["code"] == 3
@@ -319,8 +343,7 @@ def test_a_severed_device_lives_on(make: Make) -> None:
     assert alive(pid)
     container.tell("mend", fault="partition", planned=2.0)
     assert done(container.hear_all("mend")) == ["tc mend", "mend"]
-    state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    assert state != "T"  # it stood still only while it was cut off
+    assert not stopped(pid)  # it stood still only while it was cut off
 
 
 def test_a_device_that_boots_while_it_is_cut_off_is_still_cut_off(make: Make) -> None:
@@ -344,6 +367,53 @@ def test_a_partition_that_ends_while_the_power_is_off_leaves_it_off(make: Make) 
     assert heard == ["tc sever", "sever", "tc sever", "kill", "mend"]
     container.tell("start")
     assert done(container.hear_all("boot")) == ["tc mend", "boot"]
+
+
+@pytest.mark.parametrize("verb", ["sever", "mend"])
+def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str) -> None:
+    """A cut, too, lets the part stand still, and must not wake a part that is paused."""
+    container = make(part=BORN)
+    container.hear("ready")
+    pid = born(container, 0)
+    assert not stopped(pid)
+    container.tell("sever", fault="partition")
+    container.tell("pause", fault="pause", planned=1.0)
+    report = container.hear_all("pause")[-1]
+    assert (report["fault"], report["begins"], report["planned"]) == ("pause", True, 1.0)
+    assert stopped(pid)
+    container.tell("mend", fault="partition")
+    container.hear("mend")
+    if verb == "sever":
+        container.tell("sever", fault="partition")
+        assert done(container.hear_all("sever")) == ["tc sever", "sever"]
+    assert stopped(pid)
+    container.tell("resume", fault="pause", planned=2.0)
+    assert not container.hear("resume")["begins"]
+    assert not stopped(pid)
+
+
+def test_a_device_that_boots_while_it_is_paused_is_still_paused(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    first = born(container, 0)
+    for verb in ("pause", "kill", "start"):
+        container.tell(verb)
+    assert done(container.hear_all("boot"))[-2:] == ["tc mend", "boot"]
+    assert not alive(first)
+    container.hear("traffic")
+    assert not (container.folder / "born-1").exists()
+    container.tell("resume")
+    assert alive(born(container, 1))
+
+
+def test_a_device_that_is_killed_while_it_is_paused_boots_awake_after_it(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("pause", "kill", "resume", "start"):
+        container.tell(verb)
+    container.hear("boot")
+    assert not stopped(born(container, 1))
 
 
 @pytest.mark.parametrize("cut", [1, 9, 20])
