@@ -4,6 +4,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from emulator.faults import FAULTS
 from emulator.scenario.algorithms import ALGORITHMS
 
 TIMES = st.integers(1, 10**7).map(lambda number: f"{number}us") | st.sampled_from(["1.5min", "3h"])
@@ -26,7 +27,7 @@ SIDES = st.fixed_dictionaries(
 LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
     {}, optional={"up": SIDES, "down": SIDES}
 )
-KIND = st.sampled_from(["crash", "partition"])
+KIND = st.sampled_from(sorted(FAULTS))
 RECURRING = st.fixed_dictionaries(
     {"kind": KIND, "every": LAWS}, optional={"lasts": LAWS}
 ) | st.fixed_dictionaries({"kind": KIND, "per_iteration": SHARES}, optional={"lasts": LAWS})

@@ -168,6 +168,14 @@ def stopped(pid: int) -> bool:
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
 
 
+def await_stopped(pid: int, expected: bool = True) -> None:
+    """Wait until the process has followed a signal: the kernel stops it only when it runs next."""
+    until = time.monotonic() + 10
+    while stopped(pid) != expected:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
 # A part that leaves word of who it is, whenever it is born.
 BORN = """
 import os, sys, time
@@ -380,7 +388,7 @@ def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str)
     container.tell("pause", fault="pause", planned=1.0)
     report = container.hear_all("pause")[-1]
     assert (report["fault"], report["begins"], report["planned"]) == ("pause", True, 1.0)
-    assert stopped(pid)
+    await_stopped(pid)
     container.tell("mend", fault="partition")
     container.hear("mend")
     if verb == "sever":
@@ -389,7 +397,7 @@ def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str)
     assert stopped(pid)
     container.tell("resume", fault="pause", planned=2.0)
     assert not container.hear("resume")["begins"]
-    assert not stopped(pid)
+    await_stopped(pid, False)
 
 
 def test_a_device_that_boots_while_it_is_paused_is_still_paused(make: Make) -> None:

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 
 from emulator.errors import ScenarioError
+from emulator.faults import FAULTS
 from emulator.scenario import Scenario, load, loads, timeline
 from emulator.scenario.timeline import Timed, to_jsonl
 from emulator.world.verbs import Action
@@ -126,15 +127,12 @@ def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[st
         assert "too small" in str(error) or "more than 10,000 failures" in str(error)
         return
     assert [one.at for one in timed] == sorted(one.at for one in timed)
-    state: dict[tuple[str, str], str] = {}
-    undone = {"kill": "start", "sever": "mend"}
+    held: set[tuple[str, str]] = set()
     for one in timed:
-        key = (one.action.node, one.action.fault)
-        expected = undone.get(state.get(key, ""), "") or next(
-            verb for verb in undone if (verb == "kill") == (one.action.fault == "crash")
-        )
-        assert one.action.verb == expected
-        state[key] = one.action.verb
+        node, kind = key = (one.action.node, one.action.fault)
+        fault = FAULTS[kind]()
+        assert one.action == (fault.end(node) if key in held else fault.begin(node))
+        held ^= {key}
 
 
 def test_a_device_that_fails_beyond_all_measure_is_refused() -> None:

@@ -14,7 +14,7 @@ class Channel:
     """Carries messages over each node's links, and knows which connections have timed out."""
 
     def __init__(self, clock: Heap, timeout: float, *, encrypted: bool, patches: bool) -> None:
-        """Give a connection up once its device has been cut off for `timeout` seconds.
+        """Give a connection up once its device has been silent for `timeout` seconds.
 
         `encrypted` messages are longer on the wire. With `patches` each pull names the version of
         the model that the device holds, so that the server can answer with a patch.
@@ -22,7 +22,9 @@ class Channel:
         self._clock, self._timeout = clock, timeout
         self._encrypted, self._patches = encrypted, patches
         self._serve: Callable[[Request], None] = _unconnected
-        self._severed: dict[str, float] = {}  # device: the moment since which it is cut off
+        self._severed: set[str] = set()  # devices that are cut off
+        self._frozen: set[str] = set()  # devices that are paused
+        self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
 
     def connect(self, serve: Callable[[Request], None]) -> None:
         """Call `serve` with each request that arrives at the server."""
@@ -44,30 +46,56 @@ class Channel:
             device.links.down.send(device.number, size, device.hear, incarnation, message, size)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
-        """Return whether `device` has been cut off so long that its connection is given up."""
-        if not self._severed:
+        """Return whether `device` has been silent so long that its connection is given up."""
+        if not self._silent:
             return False
-        return self._clock.now - self._severed.get(device.name, math.inf) >= self._timeout
+        return self._clock.now - self._silent.get(device.name, math.inf) >= self._timeout
 
     def sever(self, device: VirtualDevice) -> None:
         """Let nothing through to `device` or from it until `mend`."""
-        self._severed[device.name] = self._clock.now
+        self._severed.add(device.name)
+        self._silent.setdefault(device.name, self._clock.now)
         device.links.cut(device.number)
 
     def mend(self, device: VirtualDevice) -> None:
         """Let messages pass again, on a new connection if the one that was cut has timed out."""
-        gave_up = self.out_of_reach(device)
-        del self._severed[device.name]
-        if not gave_up:
+        self._severed.discard(device.name)
+        if device.name not in self._frozen:
+            self._go_on(device, severed=True)
+        elif not self.out_of_reach(device):
             device.links.mend(device.number)
-        elif not device.links.reconnect(device.number):
-            # the device's last question left before the cut, and its answer is lost
-            device.renew()
+        # else the device needs a new connection, which it makes once it thaws
+
+    def freeze(self, device: VirtualDevice) -> None:
+        """Note that `device` answers no heartbeat until `thaw`; its kernel works on."""
+        self._frozen.add(device.name)
+        self._silent.setdefault(device.name, self._clock.now)
+
+    def thaw(self, device: VirtualDevice) -> None:
+        """Let `device` answer again, on a new connection if its last one has timed out."""
+        if device.name not in self._frozen:  # it has booted since
+            return
+        self._frozen.discard(device.name)
+        if device.name not in self._severed:
+            self._go_on(device, severed=False)
 
     def close(self, device: VirtualDevice) -> None:
         """Drop the connection and all that has not left, as when the device loses power."""
         device.links.drop(device.number)
-        self._severed.pop(device.name, None)
+        self._severed.discard(device.name)
+        self._frozen.discard(device.name)
+        self._silent.pop(device.name, None)
+
+    def _go_on(self, device: VirtualDevice, *, severed: bool) -> None:
+        """End the silence of `device`, whose links were cut until now if `severed`."""
+        gave_up = self.out_of_reach(device)
+        del self._silent[device.name]
+        if gave_up:
+            if not device.links.reconnect(device.number):
+                # the device's last question has left already, and its answer is lost
+                device.renew()
+        elif severed:
+            device.links.mend(device.number)
 
 
 def _unconnected(message: Request) -> None:

@@ -42,6 +42,17 @@ class DevicePowers:
         if not self.faults.holds("kill"):
             self._channel.mend(self._device)
 
+    def pause(self) -> None:
+        """Let the device stand still, or what it is once it boots."""
+        self._device.pause()
+        if not self.faults.holds("kill"):
+            self._channel.freeze(self._device)
+
+    def resume(self) -> None:
+        """Let the device go on, on a new connection if the server has given the last one up."""
+        self._channel.thaw(self._device)
+        self._device.resume()
+
 
 class DeviceFaults:
     """Counts the faults that hold each device, does the verbs that change something, logs them."""

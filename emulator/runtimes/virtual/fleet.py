@@ -55,8 +55,14 @@ class Fleet:
 
     def boot(self, device: VirtualDevice) -> None:
         """Boot `device`: its worker runs after the seconds that the boot takes."""
-        end = device.done(self._boot_law)
-        device.surroundings.clock.at(end, self._begin, device, device.incarnation)
+        clock, end = device.surroundings.clock, device.done(self._boot_law)
+        clock.at(end, self._booted, device, device.incarnation, clock.now, end)
+
+    def _booted(self, device: VirtualDevice, incarnation: int, began: float, end: float) -> None:
+        """Begin the worker, unless `device` was paused meanwhile, and so has not booted yet."""
+        work = began, end, self._booted, device, incarnation, began, end
+        if not (device.standstill and device.standstill.delays_work(*work)):
+            self._begin(device, incarnation)
 
     def _begin(self, device: VirtualDevice, incarnation: int) -> None:
         """Begin the worker of `incarnation`, unless `device` has died again while it booted."""

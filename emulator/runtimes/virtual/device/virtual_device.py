@@ -22,6 +22,7 @@ from ..learning.gradient_handle import GradientHandle, PrefetchedReply, VirtualL
 from ..links.network import GroupLinks
 from .cpu_quota import Quota
 from .receive_cost import Reception
+from .standstill import Standstill
 
 Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply]
 Incoming: TypeAlias = Reply | PrefetchedReply
@@ -52,8 +53,8 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "coroutine", "hazard", "hazards", "held", "inbox", "incarnation", "learner"),
-        *("links", "listed", "name", "number", "quota", "reception", "surroundings", "timeout"),
-        "until",
+        *("links", "listed", "name", "number", "quota", "reception", "standstill"),
+        *("surroundings", "timeout", "until"),
     )
 
     def __init__(
@@ -70,6 +71,7 @@ class VirtualDevice:
         self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
         self.hazard: Hazard | None = None
+        self.standstill: Standstill | None = None  # None: the node was never paused
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait
         self.listed = False  # whether the alarms know the node
@@ -88,11 +90,15 @@ class VirtualDevice:
             self.coroutine.close()
         if self.quota is not None:
             self.quota.restart()
+        if self.standstill is not None:
+            self.standstill.forget()
         self.coroutine = self.learner = self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
         """Take `message` of `size` bytes, which was sent to that incarnation of the node."""
         if incarnation != self.incarnation or self.coroutine is None:
+            return
+        if self.standstill and self.standstill.delays(self.hear, incarnation, message, size):
             return
         if isinstance(message, PrefetchedReply | ModelReply):
             self.held = message.version
@@ -110,9 +116,26 @@ class VirtualDevice:
 
     def renew(self) -> None:
         """Go on with a new connection. An answer awaited on the old connection never comes."""
+        if self.standstill and self.standstill.delays(self.renew):
+            return
         if self.until is not None:
             self.until = None
             self._live(None)
+
+    def pause(self) -> None:
+        """Stand still until `resume`: compute and send nothing, and let what arrives wait."""
+        if self.standstill is None:
+            self.standstill = Standstill(self.surroundings.clock)
+        self.standstill.begin()
+
+    def resume(self) -> None:
+        """Go on: take what has arrived, then notice what has not come in time."""
+        if self.standstill is None:
+            return
+        for call, arguments in self.standstill.end():
+            call(*arguments)  # a fault that is drawn meanwhile may delay the rest again
+        if self.until is not None and self.until <= self.surroundings.clock.now:
+            self.give_up(self.until)
 
     def done(self, law: Law, times: int = 1) -> float:
         """Return when work that begins now will be done.
@@ -172,6 +195,8 @@ class VirtualDevice:
         """
         if self.until != until:
             return
+        if self.standstill and self.standstill.paused:
+            return  # `resume` looks at `until` again
         if self.surroundings.out_of_reach(self):
             self.until = math.inf
         else:
@@ -181,8 +206,13 @@ class VirtualDevice:
     def _compute(self, handle: GradientHandle) -> None:
         handle.begin()
         now, end = self.surroundings.clock.now, self.done(self.surroundings.step, handle.steps)
-        self.surroundings.clock.at(end, self._computed, self.incarnation, handle, end - now)
+        self.surroundings.clock.at(end, self._computed, self.incarnation, handle, now, end)
 
-    def _computed(self, incarnation: int, handle: GradientHandle, seconds: float) -> None:
-        if incarnation == self.incarnation:
-            self._live(Computed(handle, handle.loss(), seconds))
+    def _computed(self, incarnation: int, handle: GradientHandle, began: float, end: float) -> None:
+        if incarnation != self.incarnation:
+            return
+        work = began, end, self._computed, incarnation, handle, began, end
+        if self.standstill and self.standstill.delays_work(*work):
+            return
+        # by the clock of the wall, as a worker in a container measures it, pauses included
+        self._live(Computed(handle, handle.loss(), self.surroundings.clock.now - began))

@@ -62,7 +62,9 @@ class LinkGroup:
             busy.queue.append(message)
 
     def cut(self, number: int) -> None:
-        """Let nothing leave until `mend`."""
+        """Let nothing leave until `mend`, if anything leaves yet."""
+        if number in self._cut:
+            return
         busy = self._busy[number]
         if busy is not None and not self._leaving(busy):
             self._pause(busy)

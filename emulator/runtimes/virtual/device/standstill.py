@@ -1,0 +1,73 @@
+"""The pauses of one device in virtual time: while it stands still, whatever comes to it waits."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from ..clock.heap import Heap
+
+Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+class Standstill:
+    """Keeps what comes to a paused device, and the times of its pauses."""
+
+    __slots__ = ("_clock", "_since", "_spans", "_waiting")
+
+    def __init__(self, clock: Heap) -> None:
+        self._clock = clock
+        self._since: float | None = None  # when the present pause began; None: the device runs
+        self._spans: list[tuple[float, float]] = []  # begin and end of each pause that is over
+        self._waiting: list[Call] = []
+
+    @property
+    def paused(self) -> bool:
+        """Whether the device stands still at this moment."""
+        return self._since is not None
+
+    def begin(self) -> None:
+        """Begin a pause."""
+        self._since = self._clock.now
+
+    def end(self) -> list[Call]:
+        """End the pause; return the calls that waited for its end, in the order they came."""
+        if self._since is not None:
+            self._spans.append((self._since, self._clock.now))
+            self._since = None
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def forget(self) -> None:
+        """Drop the calls that wait, as for a device that has died."""
+        self._waiting.clear()
+
+    def delays(self, call: Callable[..., None], *arguments: Any) -> bool:
+        """Return whether the device is paused; then keep the call for the pause's end."""
+        if self._since is None:
+            return False
+        self._waiting.append((call, arguments))
+        return True
+
+    def delays_work(
+        self, began: float, end: float, call: Callable[..., None], *arguments: Any
+    ) -> bool:
+        """Return whether pauses delay work that was to last from `began` to `end`.
+
+        Call this at `end`, or later. Delayed work calls `call` once its lost time has been made
+        up for.
+        """
+        if self.delays(call, *arguments):
+            return True
+        due = end + self._lost(began)
+        if due <= self._clock.now:
+            return False
+        self._clock.at(due, call, *arguments)
+        return True
+
+    def _lost(self, began: float) -> float:
+        """Return the seconds since `began` for which the device stood still."""
+        lost = 0.0
+        for begin, end in reversed(self._spans):
+            if end <= began:
+                break
+            lost += end - max(begin, began)
+        return lost
