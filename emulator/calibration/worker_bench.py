@@ -24,7 +24,7 @@ from ..errors import HostError
 from ..log.writing import RunLog
 from ..models.task import Task
 from ..node import config, server_role
-from ..transport import drive
+from ..transport import server_driver
 from ..transport.router import Router
 from ..transport.secrets import issue
 from .cpu_clock import CHILD, clock
@@ -97,7 +97,7 @@ class WorkerBench:
                 meter.clock = clock(process)
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(part, log)
-                drive.serve(server, router, canceled=lambda: _ending(meter, process))
+                server_driver.serve(server, router, canceled=lambda: _ending(meter, process))
                 _check(server, meter, said)
         return meter
 

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any
 
-from ..transport import drive  # before TensorFlow's library is opened, see learners/capi.py
+from ..transport import node_driver  # before TensorFlow's library is opened, see learners/capi.py
 from ..transport.peer import Peer
 from . import config
 from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
@@ -44,7 +44,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     patience = part.connection.patience
     story = worker(node.name, incarnation, encoder, layout.size, patience, ModelReply)
     with _connect(part.connection) as peer:
-        drive.tell(
+        node_driver.run(
             story,
             peer,
             hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
@@ -64,7 +64,7 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
     size, patience = read_layout(config.GRAPH).size, part.connection.patience
     story = evaluator(node.name, incarnation, size, patience)
     with _connect(part.connection) as peer:
-        drive.tell(
+        node_driver.run(
             story,
             peer,
             hold=_hold(part.connection, part.seed, node.name, incarnation),
@@ -78,9 +78,10 @@ def _connect(to: ServerAddress) -> Peer:
 
 def _hold(to: ServerAddress, seed: int, name: str, incarnation: int) -> Any:
     from .. import chance
+    from ..shaping.hold import hold_for
 
     stream = chance.received_delay(seed, name, incarnation)
-    return drive.holding(to.hold.delay, to.hold.jitter, stream)
+    return hold_for(to.hold.delay, to.hold.jitter, stream)
 
 
 def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:

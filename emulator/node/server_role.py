@@ -3,6 +3,7 @@
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 from .. import chance, models
 from ..core import assembly
@@ -10,7 +11,8 @@ from ..core.chores import Chore
 from ..core.plan import Plan
 from ..core.server import ParameterServer
 from ..log.writing import RunLog
-from ..transport import drive
+from ..shaping.hold import Hold, hold_for
+from ..transport import server_driver
 from ..transport.router import Router
 from . import config
 from .checkpoint import Checkpoints, save
@@ -32,7 +34,7 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
         log = RunLog(sink)
         server = build(part, log)
         with Router(f"tcp://*:{port}", part.guests, part.heartbeat, largest) as router:
-            drive.serve(
+            server_driver.serve(
                 server,
                 router,
                 holds=_holds(part),
@@ -50,12 +52,12 @@ def build(part: ServerRole, log: RunLog) -> ParameterServer:
     return assembly.server(plan, state, log, now=now, gathering=part.gathering)
 
 
-def _holds(part: ServerRole) -> dict[str, drive.Held]:
+def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
     """Make the holds of messages that come in, by the sender's name."""
     holds = {}
     for name, held in part.holds.items():
         stream = chance.server_received_delay(part.plan.worker.seed, name)
-        if hold := drive.holding(held.delay, held.jitter, stream):
+        if hold := hold_for(held.delay, held.jitter, stream):
             holds[name] = hold
     return holds
 

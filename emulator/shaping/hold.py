@@ -2,11 +2,19 @@
 
 from collections import deque
 from random import Random
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ..units import Seconds
 
 Message = TypeVar("Message")
+
+
+def hold_for(delay: float, jitter: float, stream: str) -> "Hold[Any] | None":
+    """Make a hold whose jitter is drawn from the random stream of that name; None for no `delay`.
+
+    `delay` and `jitter` are in seconds.
+    """
+    return Hold(Seconds(delay), Seconds(jitter), Random(stream)) if delay else None
 
 
 class Hold(Generic[Message]):

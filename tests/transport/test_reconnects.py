@@ -23,7 +23,7 @@ from emulator.core.worker import worker
 from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous
-from emulator.transport import drive
+from emulator.transport import node_driver, server_driver
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
@@ -120,7 +120,7 @@ def heard(router: Router, seconds: float = 5.0) -> Any:
 def test_a_lost_answer_is_given_up_with_its_connection() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
-        inbox = drive.Inbox(peer, None)
+        inbox = node_driver.Inbox(peer, None)
         peer.send(Hello("a", 0))
         assert heard(router)
         wire.whole.clear()
@@ -139,7 +139,7 @@ def test_a_lost_answer_is_given_up_with_its_connection() -> None:
 def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
-        inbox = drive.Inbox(peer, None)
+        inbox = node_driver.Inbox(peer, None)
         peer.send(Hello("a", 0))
         assert heard(router)
         wire.whole.clear()
@@ -154,7 +154,7 @@ def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
 
 def work(story: Any, wire: Wire, secret: Secret) -> None:
     with Peer(wire.address, secret, BEAT) as peer:
-        drive.tell(story, peer, learner=Line("a"))
+        node_driver.run(story, peer, learner=Line("a"))
 
 
 def goes_on(server: ParameterServer) -> bool:
@@ -184,7 +184,7 @@ def test_training_goes_on_at_once_after_each_cut() -> None:
     with wired(guests) as (router, wire):
         working = threading.Thread(target=work, args=(story, wire, secrets["a"]))
         serving = threading.Thread(
-            target=drive.serve,
+            target=server_driver.serve,
             args=(server, router),
             kwargs={"canceled": lambda: "canceled" if over.is_set() else ""},
         )

@@ -22,7 +22,7 @@ from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.synchronization import Asynchronous
-from emulator.transport import drive
+from emulator.transport import node_driver, server_driver
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import KeyPair, issue
@@ -141,7 +141,7 @@ def test_what_cannot_be_sent_is_no_refusal_of_a_peers_message(router):
     """The end of a run finds nobody: its four goodbyes are the server's own."""
     world = World()
     world.begin()
-    drive.serve(world.server, router, canceled=lambda: "canceled")
+    server_driver.serve(world.server, router, canceled=lambda: "canceled")
     assert world.said("refused") == []
     assert [record["node"] for record in world.said("unsent")] == ["a", "b", "c", "evaluator"]
     assert {(r["message"], r["bytes"]) for r in world.said("unsent")} == {("bye", 4)}
@@ -187,17 +187,17 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
         story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0, ModelReply)
         with peer(router, secrets[1][name]) as member:
             holder = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
-            drive.tell(story, member, learner=Line(name), holder=holder)
+            node_driver.run(story, member, learner=Line(name), holder=holder)
 
     def judge():
         with peer(router, secrets[1]["evaluator"]) as member:
-            drive.tell(evaluator("evaluator", 0, 1000, 5.0), member, evaluator=Judge())
+            node_driver.run(evaluator("evaluator", 0, 1000, 5.0), member, evaluator=Judge())
 
     threads = [threading.Thread(target=work, args=(name,)) for name in "ab"]
     threads.append(threading.Thread(target=judge))
     for thread in threads:
         thread.start()
-    drive.serve(server, router)
+    server_driver.serve(server, router)
     for thread in threads:
         thread.join(10)
         assert not thread.is_alive()

@@ -1,29 +1,19 @@
-"""Run a story, or the server, on sockets and the real clock."""
+"""Runs the coroutine of a node on a socket and the real clock."""
 
-import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
-from ..core.chores import Chore
 from ..core.messages import Message, ModelReply, Patch, Pull
-from ..core.server import ParameterServer, Replies
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
-from ..units import Seconds
 from ..vectors import Vector
 from .peer import Peer
-from .router import Router
-
-Held: TypeAlias = Hold[Message]
-
-BATCH = 64
-"""Messages that the server takes before it looks at its clock again."""
 
 OFFLINE = 0.5
 """Seconds after which a peer that has no connection is asked again whether it has."""
@@ -34,7 +24,7 @@ class Inbox:
     """What the server sends, held back as long as the link would have taken."""
 
     peer: Peer
-    hold: Held | None
+    hold: Hold[Message] | None
     due: deque[Message] = field(default_factory=deque)
 
     def next(self, patience: float) -> Message | None:
@@ -75,11 +65,11 @@ class Inbox:
         return self.hold.deadline() if self.hold else None
 
 
-def tell(
+def run(
     story: NodeCoroutine[ModelReply],
     peer: Peer,
     *,
-    hold: Held | None = None,
+    hold: Hold[Message] | None = None,
     learner: Learner | None = None,
     evaluator: Evaluator | None = None,
     holder: HeldModel | None = None,
@@ -135,68 +125,3 @@ def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:
     began = time.monotonic()
     gradient, loss = learner.gradient(theta)
     return Computed(gradient, loss, time.monotonic() - began)
-
-
-def serve(
-    server: ParameterServer,
-    router: Router,
-    *,
-    holds: Mapping[str, Held] | None = None,
-    chores: tuple[Chore, ...] = (),
-    canceled: Callable[[], str] = lambda: "",
-) -> None:
-    """Answer until the server is over. `canceled` gives a reason to end at once, or ''."""
-    held = holds or {}
-    while not server.over:
-        router.poll(_timeout(server, held, chores))
-        for _ in range(BATCH):
-            if not _receive(server, router, held):
-                break
-        for node, hold in held.items():
-            for message in hold.release(time.monotonic()):
-                _take(server, router, node, message)
-        _send(server, router, server.tick(time.monotonic()))
-        for chore in chores:
-            chore.tick(time.monotonic())
-        if reason := canceled():
-            _send(server, router, server.end(reason, time.monotonic()))
-
-
-def _timeout(server: ParameterServer, held: Mapping[str, Held], chores: tuple[Chore, ...]) -> float:
-    times = [server.deadline(), *(hold.deadline() for hold in held.values())]
-    times += [chore.deadline() for chore in chores]
-    due = min((at for at in times if at is not None), default=float("inf"))
-    # a signal may have come just before the poll: look up twice a second
-    return min(0.5, max(0.0, due - time.monotonic()))
-
-
-def _receive(server: ParameterServer, router: Router, held: Mapping[str, Held]) -> bool:
-    received = router.receive()
-    if received is None:
-        return False
-    node, message, error = received
-    now = time.monotonic()
-    if error:
-        server.refuse(node, error, now)
-    elif message is None:
-        pass
-    elif node in held:
-        held[node].take(message, now)
-    else:
-        _take(server, router, node, message)
-    return True
-
-
-def _take(server: ParameterServer, router: Router, node: str, message: Any) -> None:
-    _send(server, router, server.handle(node, message, time.monotonic()))
-
-
-def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
-    for node, reply in replies:
-        if not router.send(node, reply):
-            server.unsent(node, reply, time.monotonic())
-
-
-def holding(delay: float, jitter: float, stream: str) -> Held | None:
-    """A hold for a link's delay, or None where there is nothing to hold."""
-    return Hold(Seconds(delay), Seconds(jitter), random.Random(stream)) if delay else None
