@@ -90,7 +90,7 @@ class WorkerBench:
         plan = self._plan
         part = config.ServerRole(guests, heartbeat, plan)
         with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
-            to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, patience=60.0)
+            to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, timeout=60.0)
             worker = config.WorkerRole(to, plan.worker)
             config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, said):

@@ -1,1 +1,1 @@
-"""What runs inside a container: a supervisor that owns the network, and the part it keeps."""
+"""The programs inside a container: a supervisor, which owns the network, and the node's part."""

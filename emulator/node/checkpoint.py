@@ -1,4 +1,4 @@
-"""The model on disk, whole or not at all: written beside, then renamed."""
+"""The model on disk. A reader sees the old file or the new one, never half of one."""
 
 import os
 from pathlib import Path
@@ -13,18 +13,18 @@ from ..vectors import Vector
 
 
 def save(path: Path, theta: Vector, version: int, layout: Layout) -> None:
-    """Write `theta` f32[N], `version` and the layout as JSON; a reader never sees half of it."""
-    beside = path.with_suffix(".part")
-    plain = np.frombuffer(msgspec.json.encode(layout.plain()), np.uint8)
-    with beside.open("wb") as file:
-        np.savez(file, theta=theta, version=np.int64(version), layout=plain)
+    """Write `theta` (float32[N]), its `version` and the `layout` as JSON to the npz file `path`."""
+    part = path.with_suffix(".part")
+    described = np.frombuffer(msgspec.json.encode(layout.plain()), np.uint8)
+    with part.open("wb") as file:
+        np.savez(file, theta=theta, version=np.int64(version), layout=described)
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(path)
+    part.replace(path)
 
 
 class Checkpoints:
-    """Saves the server's model every `every` seconds, counted from the run's start."""
+    """A Chore that saves the server's model every `every` seconds, counted from the run's zero."""
 
     def __init__(self, server: ParameterServer, every: float, path: Path, log: RunLog) -> None:
         self._server, self._every, self._path, self._log = server, every, path, log
@@ -42,4 +42,6 @@ class Checkpoints:
         save(self._path, server.parameters.snapshot(), server.version, server.layout)
         self._log.write(now - self._server.zero, "checkpoint", version=server.version)
         passed = int((now - self._server.zero) // self._every)
-        self._number = max(self._number, passed) + 1  # the quotient may be rounded down
+        self._number = (
+            max(self._number, passed) + 1
+        )  # not `passed + 1`: the quotient may be rounded down

@@ -15,42 +15,53 @@ from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 
 PATH = Path("/etc/emulate/node.json")
+"""The configuration, in the container."""
 SHARD = Path("/data")
+"""Folder of the device's training examples, or of the evaluator's test set."""
 GRAPH = Path("/graph")
+"""Folder of the exported model."""
 OUTPUT = Path("/output")
+"""Folder in which the server writes its log and the model."""
 PORT = 5555
+"""TCP port on which the server listens."""
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
-"""The signal that ends a server, by the reason that its log gives as the run's."""
+"""Signal that ends the server, by the reason that its log then gives for the run's end."""
 
 
 class Network(msgspec.Struct, frozen=True):
-    """The commands that give this node its link, cut it off, and let it through again."""
+    """The commands with which the supervisor changes the node's network."""
 
     shape: list[Command] = []
+    """Give the network interface the rate, delay and loss of the emulated link."""
     sever: list[Command] = []
+    """Drop every packet; empty where the host has no means to cut a link."""
     mend: list[Command] = []
+    """Let packets pass again."""
 
 
 class Delay(msgspec.Struct, frozen=True):
-    """How long received messages are held, in seconds, where the kernel cannot delay packets."""
+    """Delay of received messages, in seconds, where the kernel cannot delay packets."""
 
     delay: float = 0.0
+    """Mean."""
     jitter: float = 0.0
+    """Standard deviation."""
 
 
 class ServerAddress(msgspec.Struct, frozen=True):
-    """How a node reaches the server."""
+    """The connection from a node to the server."""
 
     address: str
+    """For example `tcp://172.18.0.2:5555`."""
     secret: Secret
     heartbeat: Heartbeat
-    patience: float
-    """Seconds that an answer may take before the question is asked again."""
+    timeout: float
+    """Seconds after which a question without an answer is asked again."""
     hold: Delay = Delay()
 
 
 class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
-    """A device that computes gradients on its own shard."""
+    """The configuration of a device, which computes gradients on its own shard."""
 
     connection: ServerAddress
     plan: WorkerPlan
@@ -59,14 +70,15 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
 
 
 class EvaluatorRole(msgspec.Struct, frozen=True, tag="evaluator"):
-    """The peer that measures the model on the test set."""
+    """The configuration of the evaluator, which measures the model on the test set."""
 
     connection: ServerAddress
     seed: int
+    """The run's."""
 
 
 class ServerRole(msgspec.Struct, frozen=True, tag="server"):
-    """The parameter server."""
+    """The configuration of the parameter server."""
 
     guests: AllowList
     heartbeat: Heartbeat
@@ -78,18 +90,21 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
 
 
 class NodeConfig(msgspec.Struct, frozen=True):
-    """One container's part in a run."""
+    """The configuration of one container."""
 
     name: str
+    """The node's."""
     user: int
-    """The unprivileged user and group that the part runs as."""
+    """Id of the unprivileged user and group that the part runs as."""
     part: WorkerRole | EvaluatorRole | ServerRole
     network: Network = Network()
 
 
 def read(path: Path = PATH) -> NodeConfig:
+    """Read the configuration at `path`."""
     return msgspec.json.decode(path.read_bytes(), type=NodeConfig)
 
 
 def write(node: NodeConfig, path: Path) -> None:
+    """Write `node` to `path` as indented JSON."""
     path.write_bytes(msgspec.json.format(msgspec.json.encode(node)))

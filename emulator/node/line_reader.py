@@ -1,18 +1,18 @@
-"""Whole lines from a pipe that may hand them over in pieces, or several at once."""
+"""Whole lines from a pipe, which delivers pieces of lines and several lines at once."""
 
 import os
 
 
 class LineReader:
-    """What comes in on a file descriptor that others write lines to."""
+    """Reads the lines that another process writes to a pipe."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor, self._rest = descriptor, b""
 
     def read(self) -> list[bytes] | None:
-        """The lines that are complete by now; None once the other end has been closed.
+        """Return the lines that are complete; None once the other end has been closed.
 
-        Call it when there is something to read, or it waits for it.
+        Block while the pipe is empty: call it after `select` has found data.
         """
         data = os.read(self._descriptor, 65536)
         if not data:

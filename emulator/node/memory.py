@@ -1,26 +1,27 @@
-"""The kernel's counts of a container's want of memory: limits reached, and processes killed."""
+"""The kernel's counts of events in which a container ran out of memory."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path("/sys/fs/cgroup")
-"""Where a container finds its own control group, in version 1 and in version 2 of them."""
+"""The container's own control group, in version 1 and version 2 of control groups."""
 
 VERSION_1 = Path("memory/memory.oom_control")
 VERSION_2 = Path("memory.events")
 
 
 class Counts(NamedTuple):
-    """Counts since the container began."""
+    """Counts of events since the container began."""
 
     kills: int = 0
-    """Processes of the container that the kernel killed for want of memory, whosever it was."""
+    """Processes of the container that the kernel killed because the container or the host ran out
+    of memory."""
     limits: int | None = None
-    """Times that the container's own limit refused it memory; None: version 1 does not tell."""
+    """Allocations that the container's own limit refused; None: version 1 has no such count."""
 
     @classmethod
     def read(cls, root: Path = ROOT) -> "Counts":
-        """Read both counts; without control groups nothing is counted."""
+        """Read both counts below `root`; without control groups return zeros."""
         events = _values(root / VERSION_2)
         if "oom_kill" in events:
             return cls(events["oom_kill"], events.get("oom", 0))
@@ -30,8 +31,8 @@ class Counts(NamedTuple):
 def cause(before: Counts, after: Counts) -> str:
     """Return why a process was killed between two readings.
 
-    `limit`: its container's memory limit; `host`: the host ran out of memory; `memory`: one of the
-    two; empty: the kernel killed nothing for want of memory.
+    `limit`: the memory limit of its container; `host`: the host ran out of memory; `memory`: one of
+    these two; empty: the kernel killed no process for lack of memory.
     """
     if after.kills <= before.kills:
         return ""
@@ -41,7 +42,7 @@ def cause(before: Counts, after: Counts) -> str:
 
 
 def _values(file: Path) -> dict[str, int]:
-    """Read lines of a name and a number; none of a file that is missing."""
+    """Read the lines of `file`, each a name and a number; return {} if that fails."""
     try:
         lines = [line.split() for line in file.read_text().splitlines()]
         return {name: int(number) for name, number in lines}

@@ -1,12 +1,16 @@
-"""A container's part, run without any capability: a worker, the evaluator or the server."""
+"""The process of a container's part: a worker, the evaluator or the server. Has no capability."""
 
 import json
 import os
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from ..transport import node_driver  # before TensorFlow's library is opened, see learners/capi.py
+from ..shaping.hold import Hold, hold_for
+
+# before TensorFlow's library is opened, see learners/capi.py
+from ..transport import node_driver
 from ..transport.peer import Peer
 from . import config
 from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
@@ -22,13 +26,13 @@ def main() -> None:
         case EvaluatorRole():
             evaluate(node, node.part, incarnation)
         case ServerRole():
-            from .server_role import serve  # its imports are not for a device's memory
+            from .server_role import serve  # not at the top: it costs a device memory
 
             serve(node.part)
 
 
 def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
-    """Be a worker until the server says bye."""
+    """Run the worker of this device until the server says bye."""
     from ..core.assembly import WorkerAssembly
     from ..core.messages import ModelReply
     from ..core.worker import worker
@@ -41,51 +45,54 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
     learner = DeviceLearner(config.GRAPH, batches, part.plan.local)
     encoder = assembly.encoder(node.name, incarnation, batches)
-    patience = part.connection.patience
-    story = worker(node.name, incarnation, encoder, layout.size, patience, ModelReply)
+    timeout = part.connection.timeout
+    coroutine = worker(node.name, incarnation, encoder, layout.size, timeout, ModelReply)
     with _connect(part.connection) as peer:
         node_driver.run(
-            story,
+            coroutine,
             peer,
             hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
             learner=learner,
-            holder=assembly.held_model(),
-            strike=_striker(node, part, incarnation),
+            held_model=assembly.held_model(),
+            before_gradient=_fault_draws(node, part, incarnation),
         )
 
 
 def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
-    """Be the evaluator until the server says bye."""
+    """Run the evaluator until the server says bye."""
     from ..core.evaluator import evaluator
     from ..learners.device import DeviceEvaluator
     from ..learners.graph import read_layout
 
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
-    size, patience = read_layout(config.GRAPH).size, part.connection.patience
-    story = evaluator(node.name, incarnation, size, patience)
+    size, timeout = read_layout(config.GRAPH).size, part.connection.timeout
+    coroutine = evaluator(node.name, incarnation, size, timeout)
     with _connect(part.connection) as peer:
         node_driver.run(
-            story,
+            coroutine,
             peer,
             hold=_hold(part.connection, part.seed, node.name, incarnation),
             evaluator=DeviceEvaluator(config.GRAPH, config.SHARD),
         )
 
 
-def _connect(to: ServerAddress) -> Peer:
-    return Peer(to.address, to.secret, to.heartbeat)
+def _connect(connection: ServerAddress) -> Peer:
+    return Peer(connection.address, connection.secret, connection.heartbeat)
 
 
-def _hold(to: ServerAddress, seed: int, name: str, incarnation: int) -> Any:
+def _hold(connection: ServerAddress, seed: int, name: str, incarnation: int) -> Hold[Any] | None:
+    """Make the hold of messages from the server; None where the kernel delays the packets."""
     from .. import chance
-    from ..shaping.hold import hold_for
 
     stream = chance.received_delay(seed, name, incarnation)
-    return hold_for(to.hold.delay, to.hold.jitter, stream)
+    return hold_for(connection.hold.delay, connection.hold.jitter, stream)
 
 
-def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
-    """What is done before each gradient: draw whether a fault strikes, and if so report it."""
+def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:
+    """Return a function that draws, once an iteration, whether a fault strikes this device.
+
+    A fault that strikes is reported to the supervisor, which applies it.
+    """
     from .. import chance
     from ..faults import FAULTS
     from ..faults.hazard import Hazard
@@ -93,7 +100,7 @@ def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
 
     hazard = Hazard(part.hazards, chance.hazard(part.plan.seed, node.name, incarnation))
 
-    def strike() -> None:
+    def draw() -> None:
         struck = hazard.strike()
         if struck is None:
             return
@@ -103,9 +110,9 @@ def _striker(node: NodeConfig, part: WorkerRole, incarnation: int) -> Any:
         report = {"fault": kind, "begin": begin, "end": end, "lasts": lasts}
         os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\n")
         if verbs.row(begin).ends_process:
-            signal.pause()  # the supervisor does the rest
+            signal.pause()  # until the supervisor ends this process
 
-    return strike if part.hazards else lambda: None
+    return draw if part.hazards else lambda: None
 
 
 if __name__ == "__main__":

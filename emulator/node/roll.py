@@ -1,4 +1,4 @@
-"""Who has said hello to the server, as a file for the conductor that waits for all."""
+"""The list of the members that have said hello to the server, as a file for the conductor."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ FILE = "hellos.jsonl"
 
 
 class Roll:
-    """Adds a line of JSON to `path` for each member that says its first hello."""
+    """A Chore that appends a line of JSON to `path` for each member's first hello."""
 
     def __init__(self, server: ParameterServer, path: Path) -> None:
         self._server, self._path = server, path

@@ -1,4 +1,4 @@
-"""The server's part: the core on a socket, its log and its checkpoints on disk."""
+"""The server's part: the parameter server on a socket, with its log and checkpoints on disk."""
 
 import signal
 import time
@@ -20,15 +20,15 @@ from .config import ENDINGS, PORT, ServerRole
 from .roll import FILE, Roll
 
 SLACK = 65536
-"""Bytes that the largest honest frame may exceed the dense model by."""
+"""Bytes by which the largest honest frame may exceed the dense model."""
 
 
 def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> None:
-    """Serve until the run is over; leaves `run.jsonl` and `model.npz` in `output`."""
+    """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`."""
     model = models.find(part.plan.model)
     canceled: list[str] = []
     for reason, number in ENDINGS.items():
-        signal.signal(number, lambda *heard, reason=reason: canceled.append(reason))
+        signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
     largest = 4 * model.layout.size + SLACK
     with (output / "run.jsonl").open("ab", buffering=0) as sink:
         log = RunLog(sink)
@@ -53,11 +53,11 @@ def build(part: ServerRole, log: RunLog) -> ParameterServer:
 
 
 def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
-    """Make the holds of messages that come in, by the sender's name."""
+    """Make the holds that delay the messages of each node, by the node's name."""
     holds = {}
-    for name, held in part.holds.items():
+    for name, delay in part.holds.items():
         stream = chance.server_received_delay(part.plan.worker.seed, name)
-        if hold := hold_for(held.delay, held.jitter, stream):
+        if hold := hold_for(delay.delay, delay.jitter, stream):
             holds[name] = hold
     return holds
 

@@ -1,4 +1,4 @@
-"""Runs the coroutine of a node on a socket and the real clock."""
+"""Runs the coroutine of a worker or the evaluator on a DEALER socket and the monotonic clock."""
 
 import time
 from collections import deque
@@ -16,36 +16,39 @@ from ..vectors import Vector
 from .peer import Peer
 
 OFFLINE = 0.5
-"""Seconds after which a peer that has no connection is asked again whether it has."""
+"""Seconds between two looks for a connection while there is none."""
 
 
 @dataclass
 class Inbox:
-    """What the server sends, held back as long as the link would have taken."""
+    """Messages from the server, held back as long as the emulated link would have taken."""
 
     peer: Peer
     hold: Hold[Message] | None
+    """None: messages are delivered as they arrive."""
     due: deque[Message] = field(default_factory=deque)
+    """Messages that the hold has released."""
 
-    def next(self, patience: float) -> Message | None:
-        """Return the next message; None if it is time to ask again.
+    def next(self, timeout: float) -> Message | None:
+        """Return the next message; None if the node has to ask again.
 
-        That is when the question or its answer was lost with a connection and there is a new one,
-        or when a connection has stood for `patience` seconds without an answer.
+        A node asks again if a new connection has replaced the connection that lost the question or
+        its answer, and if one connection has brought no answer for `timeout` seconds.
         """
-        until: float | None = None
+        until: float | None = None  # end of the time-out; None while there is no connection
         while True:
             now = time.monotonic()
             if self.hold:
                 self.due.extend(self.hold.release(now))
             if self.due:
                 return self.due.popleft()
-            if self.peer.lost and self._due() is None:  # what is held may be the answer
+            # a message that is held may be the answer
+            if self.peer.lost and self._release_time() is None:
                 return None
             if not self.peer.connected:
                 until = None
             elif until is None:
-                until = now + patience
+                until = now + timeout
             elif now >= until:
                 return None
             message = self.peer.receive(self._wait(until, now))
@@ -56,69 +59,76 @@ class Inbox:
             self.hold.take(message, time.monotonic())
 
     def _wait(self, until: float | None, now: float) -> float:
-        """Return how many seconds the peer may wait for a message."""
-        due = self._due()
+        """Return the seconds that the peer may wait for a message."""
         wait = OFFLINE if until is None else until - now
-        return wait if due is None else min(wait, due - now)
+        release = self._release_time()
+        return wait if release is None else min(wait, release - now)
 
-    def _due(self) -> float | None:
+    def _release_time(self) -> float | None:
+        """Return the time at which the next held message is due; None if none is held."""
         return self.hold.deadline() if self.hold else None
 
 
 def run(
-    story: NodeCoroutine[ModelReply],
+    coroutine: NodeCoroutine[ModelReply],
     peer: Peer,
     *,
     hold: Hold[Message] | None = None,
     learner: Learner | None = None,
     evaluator: Evaluator | None = None,
-    holder: HeldModel | None = None,
+    held_model: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
-    strike: Callable[[], None] = lambda: None,
+    before_gradient: Callable[[], None] = lambda: None,
 ) -> None:
-    """Live a node's story to its end. `strike` comes before each gradient, and may not return.
+    """Run `coroutine` to its end: carry out each command and send back the result.
 
-    `holder` keeps the model where it does not travel as it is.
+    `hold` delays messages from the server. `held_model` keeps the model if pulls are patches or
+    carry coded values. `begun` is called with the run's zero. `before_gradient` is called before
+    each gradient, and need not return.
     """
     inbox = Inbox(peer, hold)
-    outcome: Any = None
+    result: Any = None
     try:
         while True:
-            wish = story.send(outcome)
-            outcome = None
-            match wish:
+            command = coroutine.send(result)
+            result = None
+            match command:
                 case Tell(message):
-                    if isinstance(message, Pull) and holder:
-                        message = replace(message, held=holder.version)
+                    if isinstance(message, Pull) and held_model:
+                        message = replace(message, held=held_model.version)
                     peer.send(message)
-                case Await(patience):
-                    outcome = inbox.next(patience)
-                    if isinstance(outcome, ModelReply | Patch) and holder:
-                        outcome = _held(outcome, holder)
+                case Await(timeout):
+                    result = inbox.next(timeout)
+                    if isinstance(result, ModelReply | Patch) and held_model:
+                        result = _decoded(result, held_model)
                 case Begun(zero):
                     begun(zero)
                 case Compute(reply) if learner:
-                    strike()
-                    outcome = _compute(learner, reply.theta)
+                    before_gradient()
+                    result = _compute(learner, reply.theta)
                 case Evaluate(theta) if evaluator:
-                    outcome = evaluator.evaluate(theta)
+                    result = evaluator.evaluate(theta)
                 case _:
-                    raise TypeError(f"this node cannot grant {wish}")
+                    raise TypeError(f"this node cannot carry out {command}")
     except StopIteration:
         return
 
 
-def _held(came: ModelReply | Patch, holder: HeldModel) -> ModelReply | None:
-    """The model; None if it is none, or a patch to another: then it is asked for anew, whole."""
+def _decoded(reply: ModelReply | Patch, held_model: HeldModel) -> ModelReply | None:
+    """Return `reply` with the whole model, and keep the model in `held_model`.
+
+    A reply that does not decode, or patches another version, returns None and empties `held_model`:
+    the node asks again and gets the whole model.
+    """
     try:
-        if isinstance(came, ModelReply):
-            theta = holder.store(came.version, came.theta)
+        if isinstance(reply, ModelReply):
+            theta = held_model.store(reply.version, reply.theta)
         else:
-            theta = holder.decode(came.version, came.frames, came.base)
+            theta = held_model.decode(reply.version, reply.frames, reply.base)
     except WireError:
-        holder.forget()
+        held_model.forget()
         return None
-    return ModelReply(came.ticket, came.version, theta)
+    return ModelReply(reply.ticket, reply.version, theta)
 
 
 def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:

@@ -1,4 +1,4 @@
-"""Runs the parameter server on a socket and the real clock."""
+"""Runs the parameter server on a ROUTER socket and the host's monotonic clock."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -13,6 +13,10 @@ from .router import Router
 BATCH = 64
 """Messages that the server takes before it looks at its clock again."""
 
+LONGEST_POLL = 0.5
+"""Seconds. A signal that comes just before the poll does not end it, so `canceled` is asked twice
+a second."""
+
 
 def serve(
     server: ParameterServer,
@@ -22,16 +26,20 @@ def serve(
     chores: tuple[Chore, ...] = (),
     canceled: Callable[[], str] = lambda: "",
 ) -> None:
-    """Answer until the server is over. `canceled` gives a reason to end at once, or ''."""
-    held = holds or {}
+    """Pass messages between `router` and `server` until the run is over.
+
+    `holds`: by node, the hold that delays the node's messages; a node without one is heard at once.
+    `canceled` returns the reason to end the run now, or an empty string.
+    """
+    holds = holds or {}
     while not server.over:
-        router.poll(_timeout(server, held, chores))
+        router.poll(_timeout(server, holds, chores))
         for _ in range(BATCH):
-            if not _receive(server, router, held):
+            if not _receive(server, router, holds):
                 break
-        for node, hold in held.items():
+        for node, hold in holds.items():
             for message in hold.release(time.monotonic()):
-                _take(server, router, node, message)
+                _handle(server, router, node, message)
         _send(server, router, server.tick(time.monotonic()))
         for chore in chores:
             chore.tick(time.monotonic())
@@ -40,16 +48,17 @@ def serve(
 
 
 def _timeout(
-    server: ParameterServer, held: Mapping[str, Hold[Message]], chores: tuple[Chore, ...]
+    server: ParameterServer, holds: Mapping[str, Hold[Message]], chores: tuple[Chore, ...]
 ) -> float:
-    times = [server.deadline(), *(hold.deadline() for hold in held.values())]
-    times += [chore.deadline() for chore in chores]
-    due = min((at for at in times if at is not None), default=float("inf"))
-    # a signal may have come just before the poll: look up twice a second
-    return min(0.5, max(0.0, due - time.monotonic()))
+    """Return the seconds to the earliest deadline of all, at most `LONGEST_POLL`."""
+    deadlines = [server.deadline(), *(hold.deadline() for hold in holds.values())]
+    deadlines += [chore.deadline() for chore in chores]
+    due = min((at for at in deadlines if at is not None), default=float("inf"))
+    return min(LONGEST_POLL, max(0.0, due - time.monotonic()))
 
 
-def _receive(server: ParameterServer, router: Router, held: Mapping[str, Hold[Message]]) -> bool:
+def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[Message]]) -> bool:
+    """Take one message from `router`; return whether there was one."""
     received = router.receive()
     if received is None:
         return False
@@ -58,15 +67,15 @@ def _receive(server: ParameterServer, router: Router, held: Mapping[str, Hold[Me
     if error:
         server.refuse(node, error, now)
     elif message is None:
-        pass
-    elif node in held:
-        held[node].take(message, now)
+        pass  # it came over a connection that the node has replaced
+    elif node in holds:
+        holds[node].take(message, now)
     else:
-        _take(server, router, node, message)
+        _handle(server, router, node, message)
     return True
 
 
-def _take(server: ParameterServer, router: Router, node: str, message: Any) -> None:
+def _handle(server: ParameterServer, router: Router, node: str, message: Any) -> None:
     _send(server, router, server.handle(node, message, time.monotonic()))
 
 

@@ -152,9 +152,9 @@ def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
         assert heard(router, 0.5) is None
 
 
-def work(story: Any, wire: Wire, secret: Secret) -> None:
+def work(coroutine: Any, wire: Wire, secret: Secret) -> None:
     with Peer(wire.address, secret, BEAT) as peer:
-        node_driver.run(story, peer, learner=Line("a"))
+        node_driver.run(coroutine, peer, learner=Line("a"))
 
 
 def goes_on(server: ParameterServer) -> bool:
@@ -179,10 +179,12 @@ def test_training_goes_on_at_once_after_each_cut() -> None:
         now=time.monotonic(),
     )
     place = EncoderContext(line.layout, np.random.default_rng(0))
-    story = worker("a", 0, encoder(codec, place, error_feedback=True), 1000, PATIENCE, ModelReply)
+    coroutine = worker(
+        "a", 0, encoder(codec, place, error_feedback=True), 1000, PATIENCE, ModelReply
+    )
 
     with wired(guests) as (router, wire):
-        working = threading.Thread(target=work, args=(story, wire, secrets["a"]))
+        working = threading.Thread(target=work, args=(coroutine, wire, secrets["a"]))
         serving = threading.Thread(
             target=server_driver.serve,
             args=(server, router),

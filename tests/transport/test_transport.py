@@ -184,10 +184,12 @@ def test_a_whole_run_on_sockets(router, secrets, pull):
 
     def work(name):
         place = EncoderContext(line.layout, np.random.default_rng(0))
-        story = worker(name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0, ModelReply)
+        coroutine = worker(
+            name, 0, encoder(codec, place, error_feedback=True), 1000, 5.0, ModelReply
+        )
         with peer(router, secrets[1][name]) as member:
-            holder = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
-            node_driver.run(story, member, learner=Line(name), holder=holder)
+            held = None if pull == WholeModel() else HeldModel(pull.values, line.layout)
+            node_driver.run(coroutine, member, learner=Line(name), held_model=held)
 
     def judge():
         with peer(router, secrets[1]["evaluator"]) as member:

@@ -90,7 +90,7 @@ class Orders:
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
-            patience=answer_timeout(self.scenario, link, self.model_bytes),
+            timeout=answer_timeout(self.scenario, link, self.model_bytes),
             hold=self._held(self.scenario.server.link.up, link.down),
         )
 

@@ -124,7 +124,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "address": "tcp://10.0.0.2:5555",
             "secret": {"type": "plain", "name": "far", "token": "secret of far"},
             "heartbeat": {"interval": 2.0, "timeout": 10.0},
-            "patience": 30.0,
+            "timeout": 30.0,
             "hold": {"delay": 0.025, "jitter": 0.0},
         },
         "plan": WORKER_PLAN,
@@ -171,7 +171,7 @@ def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
 def _patience(made: Orders) -> float:
     part = made.device(FAR, "x").part
     assert isinstance(part, WorkerRole)
-    return part.connection.patience
+    return part.connection.timeout
 
 
 def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
