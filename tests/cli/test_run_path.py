@@ -13,7 +13,7 @@ import pytest
 import emulator
 from emulator.errors import DeploymentError
 from emulator.runtimes.docker import client, container_runtime, play_containers, waves
-from emulator.runtimes.docker.cleanup import Swept
+from emulator.runtimes.docker.cleanup import Removed
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, data, emulate, scenario
 
@@ -106,7 +106,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers, "exported", lambda model: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
     for module in (play_containers, container_runtime):
-        monkeypatch.setattr(module, "sweep", lambda *anything: Swept())
+        monkeypatch.setattr(module, "clean_up", lambda *anything: Removed())
     for module in (client, waves):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Inline)
     return made

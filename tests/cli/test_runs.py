@@ -18,7 +18,7 @@ from requests import Response
 from emulator.log.writing import Record, line
 from emulator.machine import lock
 from emulator.runs.folder import RunFolder
-from emulator.runtimes.docker.cleanup import sweep
+from emulator.runtimes.docker.cleanup import clean_up
 from tests.fakes.two_runs import runs, synthetic
 from tests.fakes.typed_commands import Emulate, emulate
 
@@ -406,5 +406,5 @@ def test_an_engine_that_fails_while_a_run_is_tidied_up() -> None:
         def containers(self, **about: object) -> None:
             raise APIError("the engine is going down")
 
-    (why,) = sweep(Broken(), "abc123").left  # type: ignore[arg-type]
+    (why,) = clean_up(Broken(), "abc123").left  # type: ignore[arg-type]
     assert "run abc123" in why and "the engine is going down" in why

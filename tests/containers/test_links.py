@@ -7,7 +7,7 @@ import pytest
 
 from emulator.node.config import PATH, Network
 from emulator.runtimes.docker import probing, spec
-from emulator.runtimes.docker.cleanup import sweep
+from emulator.runtimes.docker.cleanup import clean_up
 from emulator.runtimes.docker.images import node_image
 from emulator.shaping import access
 from emulator.shaping.backend import choose
@@ -124,7 +124,7 @@ def measure(client, tmp_path):
             assert container.wait(timeout=60)["StatusCode"] == 0, container.logs().decode()
         said = b"".join(container.logs() for container in (server, *devices)).decode()
     finally:
-        sweep(client, "links")
+        clean_up(client, "links")
     measured = {name: float(rate) for name, rate in map(str.split, said.splitlines())}
     assert len(measured) == 6
     return {

@@ -9,7 +9,7 @@ import threading
 import pytest
 
 from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.cleanup import sweep
+from emulator.runtimes.docker.cleanup import clean_up
 from emulator.runtimes.docker.images import node_image
 from tests.containers.conftest import until
 
@@ -51,7 +51,7 @@ def network(client, tmp_path):
         )
 
     yield made, start
-    sweep(client, run)
+    clean_up(client, run)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Remove what runs have created, found by its label alone."""
+"""Removes the containers, networks and volumes of runs from the engine, found by their label."""
 
 import time
 from collections.abc import Callable
@@ -12,44 +12,46 @@ from docker.errors import APIError, DockerException, NotFound
 
 from .labels import RUN
 
-PATIENCE = 30.0
-"""Seconds that the engine has to take the containers away."""
+REMOVAL_TIMEOUT = 30.0
+"""Seconds that the engine has to remove the containers."""
 
 
 @dataclass(frozen=True)
-class Swept:
-    """How many of each were removed."""
+class Removed:
+    """Numbers of the things that were removed from the engine."""
 
     containers: int = 0
     networks: int = 0
     volumes: int = 0
     left: tuple[str, ...] = ()
-    """What could not be removed, and why: a line each."""
+    """One line for each thing that could not be removed, with the reason."""
 
 
-def sweep(client: DockerClient, run: str | None = None) -> Swept:
+def clean_up(client: DockerClient, run: str | None = None) -> Removed:
     """Remove every container, network and volume of `run`, or of all runs. Idempotent.
 
-    What Docker refuses is no error, since it must not turn a run that went well into a failure.
+    A refusal by Docker raises no error: it must not turn a run that went well into a failure.
     """
     try:
-        return _sweep(client, {"label": RUN if run is None else f"{RUN}={run}"})
+        return _remove_all(client, {"label": RUN if run is None else f"{RUN}={run}"})
     except (DockerException, requests.RequestException) as error:
         what = "all runs" if run is None else f"run {run}"
-        return Swept(left=(f"Docker failed while what {what} created was removed: {error}",))
+        return Removed(left=(f"Docker failed while what {what} created was removed: {error}",))
 
 
-def _sweep(client: DockerClient, label: dict[str, str]) -> Swept:
+def _remove_all(client: DockerClient, label: dict[str, str]) -> Removed:
     api = client.api
     containers = api.containers(all=True, filters=label)
+    # side by side: the engine takes most of a second for each container
     with ThreadPoolExecutor(8) as pool:
-        ends = list(pool.map(lambda found: _remove_container(client, found["Id"]), containers))
+        ends = list(pool.map(lambda about: _remove_container(client, about["Id"]), containers))
+    # the engine removes no network that a container is still attached to
     stuck = _stuck(client, label)
     nets = [_remove_network(client, network) for network in api.networks(filters=label)]
-    found = api.volumes(filters=label).get("Volumes") or []
-    volumes = [_remove(api.remove_volume, f"volume {one['Name']}", one["Name"]) for one in found]
+    names = [volume["Name"] for volume in api.volumes(filters=label).get("Volumes") or []]
+    volumes = [_remove(api.remove_volume, f"volume {name}", name) for name in names]
     left = tuple(filter(None, [*ends, *stuck, *nets, *volumes]))
-    return Swept(ends.count(""), nets.count(""), volumes.count(""), left)
+    return Removed(ends.count(""), nets.count(""), volumes.count(""), left)
 
 
 def _remove_container(client: DockerClient, name: str) -> str:
@@ -57,7 +59,7 @@ def _remove_container(client: DockerClient, name: str) -> str:
 
 
 def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
-    """Remove a network; somebody may have attached a container of theirs."""
+    """Remove `network`; return the reason if it stays, as with a stranger's container attached."""
     name = network.get("Name", network["Id"])
     refused = _remove(client.api.remove_network, f"network {name}", network["Id"])
     if not refused:
@@ -65,7 +67,7 @@ def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
     attached = client.api.inspect_network(network["Id"]).get("Containers") or {}
     if not attached:
         return refused
-    names = ", ".join(sorted(one["Name"] for one in attached.values()))
+    names = ", ".join(sorted(container["Name"] for container in attached.values()))
     return (
         f"network {name} stays, as these containers of somebody else's are attached: {names}: "
         "remove them, then `emulate clean` removes it"
@@ -73,22 +75,26 @@ def _remove_network(client: DockerClient, network: dict[str, Any]) -> str:
 
 
 def _remove(remove: Callable[..., Any], what: str, *args: Any, **options: Any) -> str:
-    """Remove a thing; return why it could not be, empty if it is gone already, or going."""
+    """Call `remove` and return the reason of a failure, empty if the thing is gone or going.
+
+    `what` names the thing in that reason.
+    """
     try:
         remove(*args, **options)
     except NotFound:
         return ""
     except APIError as error:
+        # 409, conflict: the engine is removing the thing already
         return "" if error.status_code == 409 else f"{what} stays: {error.explanation or error}"
     return ""
 
 
 def _stuck(client: DockerClient, label: dict[str, str]) -> list[str]:
-    """Wait until the containers are gone; return those that stay."""
-    until = time.monotonic() + PATIENCE
+    """Wait until the containers are gone, up to a time-out; return a line that names the rest."""
+    until = time.monotonic() + REMOVAL_TIMEOUT
     while left := client.api.containers(all=True, filters=label):
         if time.monotonic() > until:
-            names = ", ".join(found["Names"][0].lstrip("/") for found in left if found["Names"])
-            return [f"these containers do not go away within {PATIENCE:.0f} s: {names}"]
+            names = ", ".join(about["Names"][0].lstrip("/") for about in left if about["Names"])
+            return [f"these containers do not go away within {REMOVAL_TIMEOUT:.0f} s: {names}"]
         time.sleep(0.1)
     return []

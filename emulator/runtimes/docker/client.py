@@ -1,4 +1,4 @@
-"""Docker's errors, said in our words."""
+"""Connects to the Docker engine, and translates Docker's errors into the emulator's."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -30,7 +30,10 @@ FULL = (
 
 
 def connect() -> DockerClient:
-    """A client of the engine that DOCKER_HOST names, or the local one. Raises HostError."""
+    """Return a client of the engine at DOCKER_HOST, or of the local engine.
+
+    Raises HostError if this system has no containers or no engine answers.
+    """
     if why := lacks_containers():
         raise HostError(why)
     try:
@@ -43,7 +46,7 @@ def connect() -> DockerClient:
 
 
 def _reason(error: BaseException) -> str:
-    """What the system said, from under what three libraries made of it."""
+    """Return the system's error message, which three libraries have wrapped, if `error` has one."""
     cause: BaseException | None = error
     while cause is not None:
         if isinstance(cause, OSError) and cause.strerror:
@@ -54,7 +57,7 @@ def _reason(error: BaseException) -> str:
 
 @contextmanager
 def refusals(doing: str) -> Iterator[None]:
-    """Turn what Docker refuses into a DeploymentError that says what we were doing."""
+    """Turn an error of Docker into a DeploymentError that begins with `doing`."""
     try:
         yield
     except APIError as error:
@@ -66,10 +69,10 @@ def refusals(doing: str) -> Iterator[None]:
 
 
 def finished(call: Callable[P, T], *args: P.args, **options: P.kwargs) -> T:
-    """Return what `call` does, which makes something in the engine.
+    """Return the result of `call`, which creates something in the engine, in spite of signals.
 
-    Where a signal ends the run meanwhile, the call comes to its end first: a request that is left
-    alone is answered all the same, and what it makes then nobody would remove.
+    If a signal ends the run meanwhile, the call still comes to its end first. An abandoned request
+    would be served by the engine all the same, and nothing would remove the new thing.
     """
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(call, *args, **options).result()

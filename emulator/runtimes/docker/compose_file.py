@@ -23,7 +23,8 @@ from .probing import backend_for
 def lay_down(scenario: Scenario, path: Path) -> None:
     """Fill `path/.work` with `NAME.json`, `shards/NAME/` and `graph/`, and empty `path/server`.
 
-    The server's address is the name that Compose gives it. What earlier calls laid down goes.
+    The nodes find the server by the name that Compose gives the server. Files of earlier calls are
+    removed.
     """
     client = connect()
     found = node_image.require(client)

@@ -1,4 +1,4 @@
-"""A scenario as what each container is told. Pure: no file is written, no engine asked."""
+"""Makes the configuration of each container from a scenario. Pure: no file, no engine."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -26,26 +26,32 @@ from ...world.roles import EVALUATOR, SERVER
 
 
 @dataclass(frozen=True)
-class Orders:
-    """Everything that decides what the containers of one run are told."""
+class NodeConfigs:
+    """The configurations of the containers of one run, made on demand."""
 
     scenario: Scenario
     plan: Plan
     parameters: int
-    """Of the model."""
+    """Number of the model's parameters."""
     guests: AllowList
     secrets: Mapping[str, Secret]
     backend: Backend
     user: int
+    """User id that nodes run as."""
 
     @property
     def model_bytes(self) -> int:
+        """Size of the model as f32 values."""
         return 4 * self.parameters
 
     # -- nodes -----------------------------------------------------------------------------------
 
     def server(self, gathering: float | None = None) -> NodeConfig:
-        """`gathering`: seconds that the server waits for all hellos where nobody conducts it."""
+        """Return the configuration of the server.
+
+        `gathering`: seconds that the server waits for the hellos of all nodes; None if a
+        conductor waits instead.
+        """
         part = ServerRole(
             guests=self.guests,
             heartbeat=self.heartbeat(),
@@ -57,6 +63,7 @@ class Orders:
         return self._node(SERVER, part, self.scenario.server.link, beyond)
 
     def device(self, device: Device, address: str) -> NodeConfig:
+        """Return the configuration of the worker on `device`; `address` is the server's."""
         part = WorkerRole(
             connection=self._connection(device.name, address, device.link),
             plan=self.plan.worker,
@@ -65,6 +72,7 @@ class Orders:
         return self._node(device.name, part, device.link, [self.scenario.server.link.down])
 
     def evaluator(self, address: str) -> NodeConfig:
+        """Return the configuration of the evaluator; `address` is the server's."""
         connection = self._connection(EVALUATOR, address, Link())
         return self._node(EVALUATOR, EvaluatorRole(connection, self.plan.worker.seed), Link())
 
@@ -75,6 +83,7 @@ class Orders:
         link: Link,
         beyond: Iterable[Side] = (),
     ) -> NodeConfig:
+        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends."""
         cuts = self.backend.cut != "none"
         network = Network(
             shape=access.shape(link, self.backend, beyond=beyond),
@@ -95,17 +104,24 @@ class Orders:
         )
 
     def heartbeat(self) -> Heartbeat:
-        """One for all: a frame as large as the model must pass on the slowest link in time."""
+        """Return the heartbeat of every connection of the run.
+
+        Its time-out lets a frame as large as the model pass on the slowest link.
+        """
         return Heartbeat.fit(slowest_exchange(self.scenario, self.model_bytes))
 
     def _holds(self) -> dict[str, Delay]:
+        """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
         holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
         holds[EVALUATOR] = self._held(Side(), towards)
         return {name: held for name, held in holds.items() if held.delay}
 
     def _held(self, first: Side, second: Side) -> Delay:
-        """What the receiver must hold back, on the way through both sides."""
+        """Return for how long the receiver holds back messages that pass both sides of a link.
+
+        Zero if the kernel delays packets. Jitters of independent sides add up in their squares.
+        """
         if self.backend.delay != "receiver":
             return Delay()
         jitter = math.hypot(first.jitter, second.jitter)

@@ -18,7 +18,7 @@ from ...runs.folder import RunFolder
 from ...scenario import Scenario
 from ...world.roles import SERVER
 from ...world.verbs import Action
-from .cleanup import sweep
+from .cleanup import clean_up
 from .client import finished
 from .exits import Exits
 from .launching import Launcher
@@ -76,7 +76,7 @@ class DockerRuntime:
         hellos = Tail(self._world.output / HELLOS)
         with Waves(gathering, launcher.start, hellos) as waves:
             while self._log.zero is None or not waves.idle:
-                for node in waves.roll():
+                for node in waves.start_next():
                     self._stdio.listen(node)
                 self._view.progress(gathering.words())
                 self._look(LOOK)
@@ -109,8 +109,8 @@ class DockerRuntime:
     def teardown(self) -> None:
         self._stdio.close()
         self._node_logs.close()
-        # whatever is left then, the session's own sweep reports
-        sweep(self._client, self._folder.run)
+        # `play_containers` cleans up once more, and reports the rest
+        clean_up(self._client, self._folder.run)
 
     def _give_up(self) -> None:
         """End the run, as no device is left; messages on their way may still arrive."""

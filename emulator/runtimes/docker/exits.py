@@ -1,4 +1,4 @@
-"""Why a node ended unasked: the engine's events and the supervisor's report, in words."""
+"""Explains why a node ended unasked, from the engine's events and the supervisor's report."""
 
 import time
 from collections.abc import Iterator
@@ -15,19 +15,19 @@ from ...world.roles import EVALUATOR, SERVER
 from . import spec
 
 ENGINE = 3.0
-"""Seconds that the engine may take to report how a container ended; it takes milliseconds."""
+"""Seconds that the engine may take to report a container's end; milliseconds are usual."""
 
 RECENT = 10.0
-"""Seconds that lie at most between a kill for want of memory and its supervisor's report of it."""
+"""Most seconds between a kill for want of memory and the supervisor's report of the kill."""
 
 DELAY = 0.5
-"""Seconds by which the engine may hear of a reached limit later than the supervisor of the kill."""
+"""Seconds by which the engine may learn of a reached limit after the supervisor saw the kill."""
 
 EVENTS = ["die", "kill", "oom"]
 
 
 class Exit(NamedTuple):
-    """How a node, or its container, ended."""
+    """The end of a node or of its container."""
 
     code: int | None
     """Exit code, negative for a signal; None if the engine did not report one."""
@@ -38,7 +38,7 @@ class Exit(NamedTuple):
 
 
 class Exits:
-    """Describes how the nodes of one run ended, and keeps each node's last exit."""
+    """The last exit of each node of a run, by name, with the reason in words."""
 
     def __init__(self, client: DockerClient, run: str) -> None:
         self._client, self._run = client, run
@@ -47,14 +47,15 @@ class Exits:
         self.last: dict[str, Exit] = {}
 
     def started(self, wanted: spec.Container) -> None:
+        """Take the memory limit of a container that starts."""
         self._limits[wanted.node] = wanted.memory
 
     def said(self, node: str, line: str) -> None:
-        """Keep the last line that `node` printed."""
+        """Keep `line`, if it is not blank, as the last output of `node`."""
         self._words[node] = line.strip() or self._words.get(node, "")
 
     def part(self, node: str, code: int, cause: str) -> Exit:
-        """Describe the exit of the part of `node`, as its supervisor reports it."""
+        """Describe the exit of the process of `node` from its supervisor's report."""
         container, limit = spec.name(self._run, node), self._limits[node]
         how = of_part(self._client, container, node, limit, code, cause)
         words = self._words.get(node, "") if code > 0 else ""
@@ -72,10 +73,11 @@ class Exits:
 def of_part(
     client: DockerClient, container: str, node: str, limit: int | None, code: int, cause: str
 ) -> Exit:
-    """Describe the exit of a part with `code` and `cause`, as its supervisor reports them.
+    """Describe the exit of a node's process from the supervisor's report of `code` and `cause`.
 
-    `limit`: the container's memory limit in bytes. Under version 1 of control groups only the
-    engine knows whose memory ran out: it hears of the limits that were reached.
+    `limit`: the container's memory limit in bytes. Under version 1 of control groups the
+    supervisor cannot tell whether the limit or the host's memory was reached; the engine can, as
+    it is notified of reached limits.
     """
     if cause == "memory":
         cause = "limit" if _reached_limit(client, container) else "host"
@@ -85,9 +87,9 @@ def of_part(
 def of_container(
     client: DockerClient, container: str, node: str, limit: int | None, said: str
 ) -> Exit:
-    """Ask the engine how the `container` of `node` ended. It may be removed already.
+    """Describe the end of the `container` of `node` from the engine's events.
 
-    `said`: the last line that the container printed.
+    The container may be removed already. `said`: the last line that the container printed.
     """
     code, cause, signal = _death(client, container)
     if cause == "engine":
@@ -99,6 +101,7 @@ def of_container(
 
 
 def _memory(node: str, cause: str, limit: int | None) -> str:
+    """Return the reason of a kill for want of memory; empty for other causes."""
     if cause == "limit" and limit is not None:
         own = f"killed by its own memory limit of {Bytes(limit)}"
         if node in (SERVER, EVALUATOR):
@@ -114,13 +117,14 @@ def _ended(code: int | None) -> str:
 
 
 def _reached_limit(client: DockerClient, container: str) -> bool:
+    """Return whether `container` has reached its memory limit within the last RECENT seconds."""
     now = time.time()
     events = _events(client, container, int(now - RECENT), now + DELAY)
     return any(action == "oom" for action, _ in events)
 
 
 def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
-    """Return a container's exit code, cause, and the signal that somebody sent through Docker."""
+    """Return a container's exit code, the cause, and the signal of a kill through Docker."""
     cause, signal = "", ""
     for action, facts in _events(client, container, 1, time.time() + ENGINE):
         match action:
@@ -130,7 +134,7 @@ def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
                 cause, signal = "engine", facts.get("signal", "")
             case "die":
                 code = _code(int(facts["exitCode"]))
-                # after any other code, it was an earlier part of the container that was killed
+                # any other code than a kill's: the limit killed an earlier process of the container
                 return code, "" if cause == "limit" and code != -SIGKILL else cause, signal
     return None, cause, signal
 
@@ -138,9 +142,10 @@ def _death(client: DockerClient, container: str) -> tuple[int | None, str, str]:
 def _events(
     client: DockerClient, container: str, since: int, until: float
 ) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield a container's events, as (action, facts), as they come, up to `until`.
+    """Yield a container's events from `since` on as (action, facts), live, up to `until`.
 
-    The engine keeps its last 256 events, so a container that is gone has some, too.
+    Both are Unix times in seconds. The engine keeps its last 256 events, also those of removed
+    containers.
     """
     about = {"container": container, "event": EVENTS}
     end: Any = f"{until:.3f}"  # the engine takes fractions of a second, its client's types do not

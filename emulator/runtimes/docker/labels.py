@@ -1,4 +1,4 @@
-"""What marks everything that a run creates. Nothing without the mark is ever touched."""
+"""The labels of all containers and networks of a run. Nothing without them is ever touched."""
 
 RUN = "emulate.run"
 SCENARIO = "emulate.scenario"
@@ -6,11 +6,12 @@ ROLE = "emulate.role"
 DEVICE = "emulate.device"
 FOLDER = "emulate.folder"
 LOCK = "emulate.lock"
-"""The file that the conductor holds for as long as it lives."""
+"""Path of a file that the conductor locks for as long as it lives."""
 
 
 def labels(
     run: str, scenario: str, folder: str, lock: str, role: str, device: str = ""
 ) -> dict[str, str]:
+    """Return the labels of a container or network of `run`; `device` is empty but for devices."""
     marks = {RUN: run, SCENARIO: scenario, FOLDER: folder, LOCK: lock, ROLE: role}
     return {**marks, DEVICE: device} if device else marks

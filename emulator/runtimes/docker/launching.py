@@ -17,7 +17,7 @@ from .stdio import Stdio
 
 
 class Launcher:
-    """Starts the containers of one run, each with its standard input and output attached."""
+    """Starts the containers of a run, with standard input and output attached."""
 
     def __init__(
         self, client: DockerClient, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits

@@ -1,4 +1,4 @@
-"""What only a run on Docker was made with, so that it can be judged and made again."""
+"""The entries of the manifest that only runs in containers have: image, engine, kernel, shaping."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from .client import refusals
 from .images.node_image import NAME, NodeImage
 
 CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
-"""Containers start with the host's congestion control, and it shows on slow links."""
+"""The host's TCP congestion control, which containers inherit; its effect shows on slow links."""
 
 PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 
@@ -20,7 +20,7 @@ PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 def facts(
     client: DockerClient, scenario: Scenario, host: Host, backend: Backend, image: NodeImage
 ) -> dict[str, Any]:
-    """For the manifest, beside what every runtime says."""
+    """Return the entries for the manifest, beside those of `Session.describe`."""
     with refusals("asking the engine for its version"):
         engine = client.version()
     return {

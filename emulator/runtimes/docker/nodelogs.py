@@ -1,4 +1,4 @@
-"""What nodes print and their supervisors report, on disk while the run goes on."""
+"""Writes the output of nodes and the reports of their supervisors to disk during the run."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -9,7 +9,7 @@ from ...log.writing import Record, line
 from ...runs.folder import RunFolder
 
 LAST = 5
-"""Lines of each log that are kept in memory, too."""
+"""Lines of each log that are also kept in memory."""
 
 
 class NodeLogs:
@@ -25,15 +25,16 @@ class NodeLogs:
         return self._folder.devices / f"{node}.log"
 
     def write(self, node: str, text: str) -> None:
+        """Append the line `text` to the log of `node`."""
         self._last[node].append(text)
         self._logs[node].write(f"{text}\n".encode())
 
     def report(self, record: Record) -> None:
-        """Write a record for the run's log."""
+        """Append `record` to the reports, which are merged into the run's log at the end."""
         self._reports.write(line(record))
 
     def ending(self, node: str) -> str:
-        """Return where the log of `node` is, and its last lines."""
+        """Return the path of the log of `node`, and its last lines, for an error text."""
         lines = "\n".join(f"    {text}" for text in self._last[node] if text.strip())
         return f"{self._path(node)} ends with:\n{lines or '    (it said nothing)'}"
 

@@ -1,8 +1,8 @@
-"""Whose the containers and networks in the engine are, and whether their conductors live.
+"""The owners of the containers and networks in the engine, and whether their conductors live.
 
-While a conductor lives it holds two locks: one in a fixed place, which stays where it is when the
-run's folder is moved, and one in the folder, which stays where it is when the cache is emptied.
-The labels of all that it creates name both.
+While a conductor lives it holds two locks: one in the cache, which stays when the run's folder is
+moved, and one in the folder, which stays when the cache is emptied. The labels of every container
+and network name both.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from ...errors import HostError
 from ...machine import lock
 from ...machine.cache import cache
 from ...runs import folder
-from .cleanup import Swept, sweep
+from .cleanup import Removed, clean_up
 from .client import refusals
 from .labels import FOLDER, LOCK, RUN
 
@@ -27,30 +27,33 @@ class Owner:
 
     run: str
     folder: Path | None
-    """Where the run's folder was made; None for a probe."""
+    """The path at which the run's folder was created; None for a probe."""
     lock: Path | None
-    """The one that does not move."""
+    """The lock in the cache."""
     conductor: int | None
-    """The process that conducts it, if that is known to live."""
+    """Id of the conducting process, if known to live."""
     dead: bool
-    """Whether its conductor is known to be dead; neither is, where the locks cannot be seen."""
+    """Whether the conductor is known to be dead. If the locks cannot be seen, neither is known."""
     running: bool
-    """Whether any of its containers runs."""
+    """Whether a container of this owner runs."""
 
     @property
     def abandoned(self) -> bool:
-        """Whether it may be removed: containers end by themselves without a conductor."""
+        """Whether the owner's things may be removed: containers end without a living conductor."""
         return self.dead or not (self.conductor or self.running)
 
 
 def place(run: str) -> Path:
-    """Return where the lock of `run` is that does not move with its folder."""
+    """Return the path of the lock of `run` in the cache."""
     return cache("conductors", run)
 
 
 @contextmanager
 def owned(run: str) -> Iterator[None]:
-    """Hold the lock of `run` at `place`. Nothing may be labelled `run` before."""
+    """Hold the lock of `run` in the cache during the block.
+
+    Nothing may be labelled `run` before: another process would take the run for dead.
+    """
     path = place(run)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,7 +66,7 @@ def owned(run: str) -> Iterator[None]:
 
 
 def owners(client: DockerClient) -> list[Owner]:
-    """Return everybody who has a container, a network or a volume in the engine."""
+    """Return the owners of all labelled containers, networks and volumes in the engine."""
     marked = {"label": RUN}
     containers = client.api.containers(all=True, filters=marked)
     things = [
@@ -72,36 +75,38 @@ def owners(client: DockerClient) -> list[Owner]:
         *(client.api.volumes(filters=marked).get("Volumes") or []),
     ]
     labels = {thing["Labels"][RUN]: thing["Labels"] for thing in things}
-    running = {one["Labels"][RUN] for one in containers if one["State"] == "running"}
+    running = {about["Labels"][RUN] for about in containers if about["State"] == "running"}
     return [_owner(marks, run in running) for run, marks in labels.items()]
 
 
 def _owner(labels: Mapping[str, str], running: bool) -> Owner:
-    made = Path(labels[FOLDER]) if FOLDER in labels else None
-    held = Path(labels[LOCK]) if LOCK in labels else None
-    conductor = folder.conductor(made) if made else None
+    path = Path(labels[FOLDER]) if FOLDER in labels else None
+    locked = Path(labels[LOCK]) if LOCK in labels else None
+    conductor = folder.conductor(path) if path else None
     dead = False
-    if held and conductor is None:
-        with suppress(OSError):  # another user's
-            conductor = lock.holder(held)
-            seen = held.exists() or (made is not None and made.is_dir())
+    if locked and conductor is None:
+        with suppress(OSError):  # another user's lock
+            conductor = lock.holder(locked)
+            # a run on another host that shares the engine has neither file here
+            seen = locked.exists() or (path is not None and path.is_dir())
             dead = conductor is None and seen
-    return Owner(labels[RUN], made, held, conductor, dead, running)
+    return Owner(labels[RUN], path, locked, conductor, dead, running)
 
 
-def remove(client: DockerClient, owner: Owner) -> Swept:
+def remove(client: DockerClient, owner: Owner) -> Removed:
     """Remove everything of `owner` from the engine, and its lock once nothing is left."""
-    swept = sweep(client, owner.run)
-    if owner.lock and owner.conductor is None and not swept.left:
+    removed = clean_up(client, owner.run)
+    if owner.lock and owner.conductor is None and not removed.left:
         with suppress(OSError):
             owner.lock.unlink()
-    return swept
+    return removed
 
 
 def remove_dead(client: DockerClient, tell: Callable[[str], None]) -> None:
-    """Remove what runs have left whose conductors are known to be dead.
+    """Remove all that dead conductors have left in the engine.
 
-    What cannot be removed stays, for `emulate clean` to name.
+    Things that the engine refuses to remove stay; `emulate clean` names them. `tell` shows the
+    runs' ids.
     """
     with refusals("looking for what dead runs have left"):
         dead = [owner for owner in owners(client) if owner.dead]

@@ -19,7 +19,7 @@ from ...runs.results import gather
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
 from ...shaping.backend import Backend
-from .cleanup import sweep
+from .cleanup import clean_up
 from .client import connect
 from .container_runtime import DockerRuntime
 from .images import node_image
@@ -52,7 +52,7 @@ def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str,
                 run(scenario, planned, runtime)
             finally:
                 load.end()
-                left = sweep(client, folder.run).left
+                left = clean_up(client, folder.run).left
         if session.ending is None and runtime and runtime.given_up:
             session.ending = Ending("failed", runtime.given_up)
         folder.discard_work()  # no container needs it any more, and a disk may be full
@@ -63,13 +63,13 @@ def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str,
 
 
 def require() -> None:
-    """Raise a HostError that says what is missing, if there is no engine with our image."""
+    """Raise a HostError if no engine answers, or if the engine lacks the node image."""
     node_image.require(connect())
 
 
 @dataclass(frozen=True)
 class _Ready:
-    """Everything that a run in containers needs, found on this host."""
+    """The parts of this host and its engine that a run in containers needs."""
 
     client: DockerClient
     split: DataSplit

@@ -1,4 +1,4 @@
-"""What the containers of a run will read, laid down in the run's folder before they start."""
+"""Writes the files that the containers of a run read: configurations, shards, secrets."""
 
 import os
 import shutil
@@ -18,19 +18,19 @@ from ...shaping.backend import Backend
 from ...transport.secrets import issue
 from ...world.roles import EVALUATOR, SERVER
 from . import spec
-from .configs import Orders
+from .configs import NodeConfigs
 
 NOBODY = 65534
-"""Whom the parts run as when the conductor is root."""
+"""User id of the nodes' processes when the conductor runs as root."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A scenario on disk, and the containers that will read it."""
+    """The files of a run's containers, and the specification of each container."""
 
     scenario: Scenario
     folder: RunFolder
-    orders: Orders
+    configs: NodeConfigs
     image: str
     graph: Path
 
@@ -40,7 +40,7 @@ class Prepared:
 
     @property
     def output(self) -> Path:
-        """Where the server writes its log and the model."""
+        """Folder to which the server writes the log and the model."""
         return self.folder.server
 
     @cached_property
@@ -48,14 +48,14 @@ class Prepared:
         return self.folder.work / "shards"
 
     def write_server(self, gathering: float | None = None) -> None:
-        """`gathering`: see `Orders.server`."""
-        self._write(SERVER, self.orders.server(gathering))
+        """Write the configuration of the server; `gathering` as in `NodeConfigs.server`."""
+        self._write(SERVER, self.configs.server(gathering))
 
     def write_nodes(self, address: str) -> None:
-        """What the others are told, once the server's address is known."""
-        self._write(EVALUATOR, self.orders.evaluator(address))
+        """Write the configurations of the other nodes; they connect to the server's `address`."""
+        self._write(EVALUATOR, self.configs.evaluator(address))
         for device in self.scenario.nodes:
-            self._write(device.name, self.orders.device(device, address))
+            self._write(device.name, self.configs.device(device, address))
 
     def _write(self, name: str, node: config.NodeConfig) -> None:
         config.write(node, self._file(name))
@@ -66,6 +66,10 @@ class Prepared:
     def container(
         self, name: str, network: str, labels: dict[str, str], device: Device | None = None
     ) -> spec.Container:
+        """Return the specification of the container of the node `name`.
+
+        `device` holds its quota and memory limit; None for the server and the evaluator.
+        """
         mounts = {str(config.PATH): self._file(name)}
         if name == SERVER:
             mounts[str(config.OUTPUT)] = self.output
@@ -84,7 +88,7 @@ class Prepared:
 
     @cached_property
     def _limits(self) -> dict[str, int]:
-        """Bytes that the containers may take that are on no device."""
+        """Memory limits of the server's and the evaluator's containers, in bytes."""
         wanted = demand(self.scenario)
         return {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
 
@@ -99,14 +103,17 @@ def prepare(
     image: str,
     tell: Callable[[str], None],
 ) -> Prepared:
-    """Issue the secrets and lay everything down: the shards, and where the server may write."""
+    """Issue the secrets, write the shards, and create the server's output folder.
+
+    `graph`: folder of the exported model; `image`: id of the nodes' image; `tell` shows a step.
+    """
     model = models.find(scenario.training.model)
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     planned = plan(scenario, split.examples)
-    orders = Orders(scenario, planned, model.layout.size, guests, secrets, backend, user)
-    world = Prepared(scenario, folder, orders, image, graph)
+    configs = NodeConfigs(scenario, planned, model.layout.size, guests, secrets, backend, user)
+    world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")
     _write_shards(split, folder.work / "shards")
     world.output.mkdir()
@@ -116,8 +123,10 @@ def prepare(
 
 
 def _write_shards(split: DataSplit, shards: Path) -> None:
-    """Each device's part of the training set in a folder of its own; the evaluator's is the test
-    set."""
+    """Write the training examples of each device, and the test set of the evaluator.
+
+    Each goes to a folder in `shards` named after the node.
+    """
     for name, indices in split.parts.items():
         shard.write(shards / name, split.data.train.take(indices))
     shard.write(shards / EVALUATOR, split.data.test)

@@ -1,4 +1,4 @@
-"""Which way of shaping this kernel offers, asked of a container like those that will need it."""
+"""Probes this kernel's means to shape links, in a container with the rights of a node's."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from ...scenario import Device, Scenario, Timed
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
 from ...world.verbs import row
-from .cleanup import sweep
+from .cleanup import clean_up
 from .client import finished, refusals
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
@@ -23,16 +23,16 @@ PROBE = ["python3", "-m", "emulator.shaping.probe"]
 
 
 def probe(client: DockerClient, image: str) -> Features:
-    """Try every queueing discipline in a throwaway container.
+    """Try every queueing discipline in a throwaway container; return the features that work.
 
-    Until its folder is made a run is not known by its own id, so a probe has one for itself.
+    The run has no id before its folder is created, so the probe is labelled with its own.
     """
     run = new_id()
     with owned(run), refusals("probing what the kernel can shape"):
         try:
             return Features.read(json.loads(_answer(client, image, run)))
         finally:
-            sweep(client, run)
+            clean_up(client, run)
 
 
 def _answer(client: DockerClient, image: str, run: str) -> bytes:
@@ -61,9 +61,9 @@ def _answer(client: DockerClient, image: str, run: str) -> bytes:
 def backend_for(
     client: DockerClient, image: str, scenario: Scenario, timeline: Sequence[Timed]
 ) -> Backend:
-    """Choose how this kernel shapes and cuts the links of `scenario`.
+    """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 
-    `timeline` is the scenario's, compiled. Raises HostError if the kernel cannot.
+    `timeline`: the scenario's compiled schedule. Raises HostError if the kernel lacks a means.
     """
     links = [scenario.server.link, *(device.link for device in scenario.nodes)]
     features = probe(client, image)
@@ -84,7 +84,7 @@ def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: 
 
 
 def described(plain: Mapping[str, Any]) -> str:
-    """Features or a backend in one line."""
+    """Return the entries of features or of a backend as one line."""
     return ", ".join(f"{what} {_word(how)}" for what, how in plain.items())
 
 

@@ -22,7 +22,7 @@ class Reports:
         """Reports from before the run's zero: monotonic time, node, facts."""
 
     def begin(self, zero: float) -> None:
-        """Take the run's `zero`, a monotonic time, and record what was reported before it."""
+        """Take the run's `zero`, a monotonic time, and record the reports from before `zero`."""
         self._zero = zero
         for now, node, fact in self._early:
             self._record(now, node, fact)

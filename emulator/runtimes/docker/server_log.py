@@ -1,4 +1,4 @@
-"""The server's log, read while the server writes it: the run's zero, its clock and its end."""
+"""Reads the server's log while the server writes: the run's zero, its clock and its end."""
 
 import time
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from ...machine.host import Load
 
 
 class ServerLog:
-    """The records of the server, and what they say of the run's beginning and end."""
+    """The records of the server, with the run's beginning and end taken from them."""
 
     def __init__(self, path: Path, load: Load) -> None:
         """`load` samples the host from the record `start` to the record `stop`."""

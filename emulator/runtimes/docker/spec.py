@@ -1,4 +1,4 @@
-"""A node as the container that plays it, and their network. Pure: the engine is asked elsewhere."""
+"""Makes the engine's keyword arguments for a node's container and for the network. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,37 +8,36 @@ from ...node import config
 from ...world.roles import EVALUATOR, SERVER
 
 CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
-"""What the supervisor needs: to shape links, and to run, pause and kill a child of lesser rights.
-The child, and so all that parses a peer's bytes, has none of them."""
+"""Capabilities of the supervisor: it shapes links, and runs, pauses and kills a child of lesser
+rights. The child parses the bytes of peers, and has none of these capabilities."""
 
 PROCESSES = 64
 
 SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
-"""A container outlives its node's crash, and its kernel would go on sending what the dead process
-had begun to, for minutes, on the connection that the server knows. Now it gives up within seconds;
-a device without power does at once."""
+"""Kernel parameters of a container. A container outlives the crash of its node, and by default its
+kernel goes on for minutes to send the dead process's data, on the connection that the server knows.
+With 1 retry it gives up within seconds; a device without power does at once."""
 
 SHARES = {SERVER: 65536, EVALUATOR: 2}
-"""Of a core that several want at once; a device has 1024, the engine's default. Neither the server
-nor the evaluator is on a device: devices should not notice what the one costs, nor wait for the
-other, which takes a core for as long as a test set is."""
-
+"""Weights by which containers share a core that several want; a device has 1024, the default of
+the engine. Server and evaluator are on no device: devices should not notice the server's work, nor
+wait for the evaluator, which occupies a core while it scores the test set."""
 
 ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
-"""The bridge has no address of its own. An internal network leads nowhere beyond the host, but by
-the bridge's address to every port on which the host listens at 0.0.0.0."""
+"""Options that give the bridge no address. An internal network leads nowhere beyond the host, but
+by the bridge's address it would lead to every port on which the host listens at 0.0.0.0."""
 
 
 @dataclass(frozen=True)
 class Container:
-    """What a container is made from."""
+    """The specification of a node's container."""
 
     node: str
     image: str
     network: str
     labels: dict[str, str]
     mounts: dict[str, Path]
-    """Where in the container, and what of the host; read-only but for `config.OUTPUT`."""
+    """Paths in the container, with their sources on the host; only `config.OUTPUT` is writable."""
     cpu: float | None = None
     """Cores; None: no quota."""
     memory: int | None = None
@@ -46,13 +45,14 @@ class Container:
 
 
 def name(run: str, node: str) -> str:
+    """Return the engine's name for the container of `node` in `run`."""
     return f"emulate-{run}-{node}"
 
 
 def network(name: str, labels: dict[str, str]) -> dict[str, Any]:
     """Return keyword arguments for `docker.networks.create`.
 
-    On this network containers reach each other, and neither the host nor what is beyond it.
+    Containers on this network reach each other, but neither the host nor any other network.
     """
     return {
         "name": name,
@@ -64,7 +64,7 @@ def network(name: str, labels: dict[str, str]) -> dict[str, Any]:
 
 
 def container(wanted: Container) -> dict[str, Any]:
-    """Keyword arguments for `docker.containers.create`."""
+    """Return keyword arguments for `docker.containers.create`."""
     kwargs: dict[str, Any] = {
         "image": wanted.image,
         "name": name(wanted.labels["emulate.run"], wanted.node),
@@ -80,8 +80,11 @@ def container(wanted: Container) -> dict[str, Any]:
         "pids_limit": PROCESSES,
         "sysctls": SYSCTLS,
         "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
-        "log_config": {"Type": "none", "Config": {}},  # what it says goes to the run's folder
-        "stdin_open": True,  # its lifeline
+        "log_config": {
+            "Type": "none",
+            "Config": {},
+        },  # this process writes the output to the run's folder
+        "stdin_open": True,  # the lifeline: at its end the supervisor ends the container
         "auto_remove": True,
     }
     if wanted.node in SHARES:

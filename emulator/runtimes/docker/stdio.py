@@ -1,7 +1,7 @@
-"""The line between the conductor and its containers: standard input and output, all at once.
+"""The containers' standard input and output, by a connection to the engine for every container.
 
-One thread listens to all of them. The line is also a lifeline: when the conductor dies, in
-whatever way, the engine closes its end, and each supervisor ends its container.
+One thread reads from all connections. A connection is also a lifeline: when the conductor dies, in
+any way, the engine closes the container's standard input, and the supervisor ends the container.
 """
 
 import json
@@ -20,22 +20,23 @@ _ERROR_STREAM = 2
 
 
 class Said(NamedTuple):
-    """One line that a container printed. `fact` holds what its supervisor reports, else None."""
+    """A line of a container's output."""
 
     node: str
     text: str
     fact: dict[str, Any] | None
+    """The supervisor's report, if the line is a report in JSON; else None."""
 
 
 class OutputEnded(NamedTuple):
-    """A container's output has ended, so the container has."""
+    """The end of a container's output, which is the end of the container."""
 
     node: str
 
 
 @dataclass(eq=False)
-class _Line:
-    """One container's socket, and what of its frames and lines is not complete."""
+class _Connection:
+    """The connection to a container, with the bytes of incomplete frames and lines."""
 
     node: str
     holder: Any
@@ -44,6 +45,7 @@ class _Line:
     lines: dict[int, bytearray] = field(default_factory=lambda: {1: bytearray(), 2: bytearray()})
 
     def feed(self, data: bytes) -> list[Said]:
+        """Take `data` from the socket; return the lines that are complete."""
         self.raw += data
         said: list[Said] = []
         while len(self.raw) >= _HEADER:
@@ -64,6 +66,7 @@ class _Line:
 
 
 def _said(node: str, stream: int, line: str) -> Said:
+    """Return a `line` of `node`, decoded if it is a supervisor's report: JSON with a `what`."""
     if stream != _ERROR_STREAM:
         try:
             fact = json.loads(line)
@@ -75,63 +78,68 @@ def _said(node: str, stream: int, line: str) -> Said:
 
 
 class Stdio:
-    """Every container's line. Opened before the container starts, so no word is missed."""
+    """The connections to the containers of a run. Opened before the start, they miss no output."""
 
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
-        self._lines: dict[str, _Line] = {}
+        self._connections: dict[str, _Connection] = {}
 
     def open(self, client: DockerClient, node: str, container: str) -> None:
+        """Attach to the `container` of `node`. Several threads may call this at once."""
         params = {"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1}
         holder = client.api.attach_socket(container, params=params)
         raw: socket.socket = getattr(holder, "_sock", holder)
         raw.settimeout(10.0)
-        self._lines[node] = _Line(node, holder, raw)
+        self._connections[node] = _Connection(node, holder, raw)
 
     def listen(self, node: str) -> None:
-        """Take part in `read`. Apart from `open`, which other threads may call."""
-        line = self._lines[node]
-        self._selector.register(line.socket, selectors.EVENT_READ, line)
+        """Let `read` return the output of `node`. Only the thread that reads may call this."""
+        connection = self._connections[node]
+        self._selector.register(connection.socket, selectors.EVENT_READ, connection)
 
     def tell(self, node: str, order: dict[str, Any]) -> bool:
-        """Give a supervisor an order; False if its container has ended."""
-        line = self._lines.get(node)
-        if line is None:
+        """Send `order` to the supervisor of `node`; return False if the container has ended."""
+        connection = self._connections.get(node)
+        if connection is None:
             return False
         try:
-            line.socket.sendall(json.dumps(order).encode() + b"\n")
+            connection.socket.sendall(json.dumps(order).encode() + b"\n")
         except OSError:
             return False
         return True
 
     def read(self, timeout: float) -> list[Said | OutputEnded]:
-        """What the containers say within `timeout` seconds; returns as soon as one speaks."""
+        """Return the containers' output, waiting up to `timeout` seconds for the first of it."""
         news: list[Said | OutputEnded] = []
         for key, _ in self._selector.select(max(0.0, timeout)):
-            line: _Line = key.data
+            connection: _Connection = key.data
             try:
-                data = line.socket.recv(65536)
+                data = connection.socket.recv(65536)
             except OSError:
                 data = b""
-            news += line.feed(data) if data else [self._end(line)]
+            news += connection.feed(data) if data else [self._end(connection)]
         return news
 
-    def _end(self, line: _Line) -> OutputEnded:
-        self._selector.unregister(line.socket)
-        del self._lines[line.node]
-        _close(line)
-        return OutputEnded(line.node)
+    def _end(self, connection: _Connection) -> OutputEnded:
+        self._selector.unregister(connection.socket)
+        del self._connections[connection.node]
+        _close(connection)
+        return OutputEnded(connection.node)
 
     def close(self) -> None:
-        for line in self._lines.values():
-            _close(line)
-        self._lines.clear()
+        for connection in self._connections.values():
+            _close(connection)
+        self._connections.clear()
         self._selector.close()
 
 
-def _close(line: _Line) -> None:
-    # docker's response wraps the socket once more, and minds that it is closed below it
-    for end in (line.holder, line.socket, getattr(line.holder, "_response", None)):
+def _close(connection: _Connection) -> None:
+    # docker's response wraps the socket once more, and warns if only the inner socket is closed
+    for end in (
+        connection.holder,
+        connection.socket,
+        getattr(connection.holder, "_response", None),
+    ):
         with suppress(OSError, ValueError):
             if end is not None:
                 end.close()

@@ -1,4 +1,4 @@
-"""Starts containers side by side, each when `Gathering` admits it."""
+"""Starts containers side by side, as `Gathering` admits them."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -40,8 +40,8 @@ class Waves:
         """Whether no start is under way."""
         return not self._starting
 
-    def roll(self) -> list[str]:
-        """Start the nodes that are admitted; return those that have started since the last call.
+    def start_next(self) -> list[str]:
+        """Start the admitted nodes, and return the nodes whose start is done since the last call.
 
         Raises what `start` raised.
         """

@@ -12,7 +12,7 @@ from emulator.node import config
 from emulator.node.config import NodeConfig, WorkerRole
 from emulator.runs import planning
 from emulator.runtimes.docker import spec
-from emulator.runtimes.docker.configs import Orders
+from emulator.runtimes.docker.configs import NodeConfigs
 from emulator.runtimes.docker.labels import labels
 from emulator.scenario import demand, load, loads
 from emulator.shaping import access
@@ -42,14 +42,14 @@ HELD = Backend(rate="tbf", delay="receiver", cut="nftables")
 DELAYED = Backend(rate="tbf", delay="netem", cut="nftables")
 
 
-def orders(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) -> Orders:
+def configs(backend: Backend = HELD, text: str = TEXT, parameters: int = 1000) -> NodeConfigs:
     names = ("near", "far", "evaluator")
     tokens = {name: f"secret of {name}" for name in names}
     secrets = {name: Token(name, token) for name, token in tokens.items()}
     examples = {"near": 700, "far": 300}
     scenario = loads(text)
     plan = planning.plan(scenario, examples)
-    return Orders(scenario, plan, parameters, Guests(tokens), secrets, backend, 65534)
+    return NodeConfigs(scenario, plan, parameters, Guests(tokens), secrets, backend, 65534)
 
 
 def plain(node: NodeConfig) -> Any:
@@ -74,11 +74,11 @@ WORKER_PLAN = {
 }
 
 
-# -- orders ----------------------------------------------------------------------------------------
+# -- configs ---------------------------------------------------------------------------------------
 
 
 def test_the_server_is_told_everything_but_the_links_of_others() -> None:
-    assert plain(orders().server()) == {
+    assert plain(configs().server()) == {
         "type": "server",
         "guests": {
             "type": "plain",
@@ -114,11 +114,11 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
 
 
 def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:
-    assert plain(orders().server(120.0))["gathering"] == 120.0
+    assert plain(configs().server(120.0))["gathering"] == 120.0
 
 
 def test_a_device_is_told_no_secret_but_its_own() -> None:
-    assert plain(orders().device(FAR, "10.0.0.2")) == {
+    assert plain(configs().device(FAR, "10.0.0.2")) == {
         "type": "worker",
         "connection": {
             "address": "tcp://10.0.0.2:5555",
@@ -133,20 +133,20 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
 
 
 def test_the_evaluator_is_told_whom_to_ask() -> None:
-    node = orders().evaluator("10.0.0.2")
+    node = configs().evaluator("10.0.0.2")
     assert plain(node)["connection"]["secret"]["name"] == "evaluator"
     assert node.network.shape == []
 
 
 def test_where_the_kernel_delays_nobody_holds() -> None:
-    made = orders(DELAYED)
+    made = configs(DELAYED)
     assert plain(made.server())["holds"] == {}
     assert plain(made.device(FAR, "x"))["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0}
 
 
 @pytest.mark.parametrize("backend", [HELD, DELAYED])
 def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
-    made = orders(backend)
+    made = configs(backend)
     links = [SCENARIO.server.link, NEAR.link, FAR.link, Link()]
     nodes = [made.server(), made.device(NEAR, "x"), made.device(FAR, "x"), made.evaluator("x")]
     for node, link in zip(nodes, links, strict=True):
@@ -157,18 +157,18 @@ def test_each_node_is_told_how_to_shape_itself(backend: Backend) -> None:
 
 
 def test_what_is_sent_fits_the_links_that_it_passes() -> None:
-    made = orders(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
+    made = configs(text=TEXT.replace("down: {rate: 8mbit", "down: {rate: 80mbit"))
     assert str(made.server().network.shape[0]) == "ip link set dev eth0 gso_max_segs 14"
-    slow = orders(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
+    slow = configs(text=TEXT.replace("down: {rate: 1gbit", "down: {rate: 40mbit"))
     assert "ip link set dev eth0 gso_max_segs 7" in map(str, slow.device(NEAR, "x").network.shape)
 
 
 def test_where_nothing_is_cut_nothing_is_told_of_it() -> None:
-    network = orders(replace(HELD, cut="none")).device(FAR, "x").network
+    network = configs(replace(HELD, cut="none")).device(FAR, "x").network
     assert (network.sever, network.mend) == ([], [])
 
 
-def _patience(made: Orders) -> float:
+def _patience(made: NodeConfigs) -> float:
     part = made.device(FAR, "x").part
     assert isinstance(part, WorkerRole)
     return part.connection.timeout
@@ -176,7 +176,7 @@ def _patience(made: Orders) -> float:
 
 def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
     """25 M parameters over 1 mbit up take 14 minutes: neither a question nor a connection dies."""
-    slow, quick = orders(parameters=25_000_000), orders(parameters=1000)
+    slow, quick = configs(parameters=25_000_000), configs(parameters=1000)
     needed = FAR.link.up.transfer(100e6)
     assert _patience(slow) > 2 * needed
     assert slow.heartbeat().timeout > 2 * needed
@@ -186,7 +186,7 @@ def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
 
 @pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])
 def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
-    made = orders()
+    made = configs()
     nodes = [made.server(), *(made.device(d, "x") for d in SCENARIO.nodes), made.evaluator("x")]
     node = next(one for one in nodes if one.name == name)
     config.write(node, tmp_path / "node.json")

@@ -24,7 +24,7 @@ from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
 from emulator.scenario.devices import MEMORY
 from tests.fakes.handmade_run import written
-from tests.runtimes.docker.test_configs import orders
+from tests.runtimes.docker.test_configs import configs
 
 SCENARIO = """
 name: pair
@@ -204,7 +204,7 @@ class Played:
         }
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
-        world = Prepared(scenario, folder, orders(text=SCENARIO), "image", folder.path)
+        world = Prepared(scenario, folder, configs(text=SCENARIO), "image", folder.path)
         wires: Any = self.wires
         self.runtime = DockerRuntime(client, folder, world, self.view, self.load, wires)
         self.scenario, self.survivors = scenario, Survivors(2, [])

@@ -23,7 +23,7 @@ from emulator.runtimes.docker.gathering import Gathering
 from emulator.runtimes.docker.prepare import Prepared
 from emulator.scenario import loads
 from tests.fakes.server_world import World as ServerWorld
-from tests.runtimes.docker.test_configs import orders
+from tests.runtimes.docker.test_configs import configs
 from tests.runtimes.docker.test_exits import Onlooker, Wires, engine
 
 
@@ -143,7 +143,7 @@ class Fleet:
         client = engine()
         client.info = lambda: {"NCPU": 1}
         client.networks = client.containers = SimpleNamespace(create=self.create)
-        made = Prepared(loads(SCENARIO), self.folder, orders(text=SCENARIO), "image", path)
+        made = Prepared(loads(SCENARIO), self.folder, configs(text=SCENARIO), "image", path)
         self.wires = Wires()
         wires: Any = self.wires
         self.runtime = DockerRuntime(client, self.folder, made, Onlooker(), Load(), wires)

@@ -1,4 +1,4 @@
-"""Has the engine make an image of exactly the files named, so that nothing else can change it."""
+"""Builds images from named files alone, so that no other file of a folder can change an image."""
 
 import io
 import tarfile
@@ -13,7 +13,7 @@ from docker.models.images import Image
 from ....errors import DeploymentError
 
 Context: TypeAlias = Mapping[str, bytes | Path]
-"""Path in the build context -> its contents, or the file that holds them."""
+"""The contents of each path in the build context, or the file that holds the contents."""
 
 
 def build(
@@ -24,14 +24,15 @@ def build(
     base: str,
     labels: dict[str, str] | None = None,
 ) -> Image:
-    """Build `context`, which holds a Dockerfile that takes BASE, and name the result `tag`.
+    """Build an image from `context` and name the image `tag`.
 
-    The engine's own layer cache applies. A DeploymentError ends with what the failing step said.
+    The Dockerfile in `context` takes `base` as the argument BASE. The engine's layer cache
+    applies. Raises a DeploymentError that ends with the output of the failing step.
     """
     with tempfile.TemporaryFile() as archive:
         _pack(context, archive)
         archive.seek(0)
-        said = client.api.build(
+        output = client.api.build(
             fileobj=archive,
             custom_context=True,
             tag=tag,
@@ -41,11 +42,12 @@ def build(
             forcerm=True,
             decode=True,
         )
-        _follow(tag, said)
+        _follow(tag, output)
     return client.images.get(tag)
 
 
 def _pack(context: Context, archive: IO[bytes]) -> None:
+    """Write `context` to `archive` as tar; equal contents give equal bytes."""
     with tarfile.open(fileobj=archive, mode="w") as tar:
         for name, content in sorted(context.items()):
             entry = tarfile.TarInfo(name)  # mode 0644, owner root, no date: the same everywhere
@@ -58,9 +60,10 @@ def _pack(context: Context, archive: IO[bytes]) -> None:
                     tar.addfile(entry, file)
 
 
-def _follow(tag: str, said: Iterable[dict[str, Any]]) -> None:
+def _follow(tag: str, output: Iterable[dict[str, Any]]) -> None:
+    """Read the engine's `output` to its end; raise a DeploymentError if the build failed."""
     lines: list[str] = []
-    for item in said:
+    for item in output:
         lines += str(item.get("stream", "")).splitlines()
         if "error" in item:
             tail = "\n".join(line for line in lines[-15:] if line.strip())

@@ -1,8 +1,8 @@
-"""The image under the node image: Python 3.11's wheels and TensorFlow's C library, built once.
+"""The image below the node image: wheels for Python 3.11 and TensorFlow's C library, built once.
 
-TensorFlow comes out of the wheel that is installed beside this package, so a device computes with
-the very library that exported its graph. The other wheels are fetched on the host, so that the
-build itself needs no network.
+The C library is copied from the TensorFlow that is installed beside this package, so a device
+computes with the library that exported the graph. The wheels are downloaded on the host, so the
+build needs no network.
 """
 
 import platform
@@ -31,9 +31,9 @@ _GLIBCS = ("manylinux_2_28", "manylinux_2_27", "manylinux_2_26", "manylinux2014"
 
 
 def tag(recipe: Path) -> str:
-    """Name the image that the folder `recipe` and the installed TensorFlow make."""
-    package, found = _tensorflow()
-    version = found.version
+    """Return the name of the image made from the folder `recipe` and the installed TensorFlow."""
+    package, distribution = _tensorflow()
+    version = distribution.version
     sources = [package, version, platform.machine()]
     sources += [(recipe / name).read_text() for name in (_DOCKERFILE, _REQUIREMENTS)]
     mark = sha256("\0".join(sources).encode()).hexdigest()[:12]
@@ -41,7 +41,7 @@ def tag(recipe: Path) -> str:
 
 
 def provide(client: DockerClient, recipe: Path) -> str:
-    """Build the image of `tag(recipe)` unless the engine has it; its name either way."""
+    """Build the image `tag(recipe)` unless the engine has it already; return the image's name."""
     name = tag(recipe)
     try:
         client.images.get(name)
@@ -62,12 +62,14 @@ def _require_base(client: DockerClient) -> None:
 
 
 def _tensorflow() -> tuple[str, Distribution]:
-    if found := tensorflow():
-        return found
+    """Return the installed TensorFlow's package name and distribution; raise HostError if none."""
+    if installed := tensorflow():
+        return installed
     raise HostError(f"TensorFlow is not installed beside the emulator: {remedy()}")
 
 
 def _download(requirements: Path, into: Path) -> None:
+    """Download the wheels of `requirements` for the image's Python and glibc into a folder."""
     platforms = [f"--platform={glibc}_{platform.machine()}" for glibc in _GLIBCS]
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary=:all:", "--implementation=cp", "--python-version=3.11"]
@@ -78,6 +80,7 @@ def _download(requirements: Path, into: Path) -> None:
 
 
 def _context(recipe: Path, wheels: Path) -> Context:
+    """Return the build context: the Dockerfile, TensorFlow's libraries, the unpacked wheels."""
     package = Path(str(_tensorflow()[1].locate_file("tensorflow")))
     context: dict[str, bytes | Path] = {"Dockerfile": recipe / _DOCKERFILE}
     context |= {f"tensorflow/{name}": package / name for name in _SHARED_OBJECTS}

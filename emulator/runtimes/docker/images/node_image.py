@@ -1,7 +1,7 @@
-"""The node image, from which every role runs, named by a digest of the code that made it.
+"""The node image, which holds the code of all roles and is named by a digest of that code.
 
 Two checkouts that share an engine have an image each. `emulate/node` without a tag is the image
-that was built last, for Compose and for a package that is installed away from its Dockerfile.
+that was built last, for Compose and for a package that is installed without its Dockerfile.
 """
 
 import contextlib
@@ -28,16 +28,17 @@ _MARK = 12
 
 @dataclass(frozen=True)
 class NodeImage:
-    """The image as the engine has it; run `id`, which a later build cannot change under a run."""
+    """A node image in the engine."""
 
     id: str
+    """The image's id. Containers are created from it, as a later build can move the name."""
     labels: dict[str, str]
 
 
 def digest(package: Path) -> str:
-    """SHA-256 of what the top layers are made of: the package's modules and the Dockerfile.
+    """Return the SHA-256 of the package's modules and the Dockerfile, in hexadecimal.
 
-    Hexadecimal; paths count, dates and compiled files do not.
+    Paths count; dates and compiled files do not.
     """
     total = sha256()
     for name, file in sorted(_context(package).items()):
@@ -57,8 +58,8 @@ def name(package: Path = _PACKAGE) -> str:
 def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
     """Return the engine's node image for `package`.
 
-    Raises HostError if the engine has none, or if its labels tell of other code. A package that
-    is installed away from its Dockerfile is held to its version only.
+    Raises HostError if the engine has no such image, or if the labels of the image name other
+    code. Of a package that is installed without its Dockerfile only the version is compared.
     """
     wanted = name(package)
     image = _find(client, wanted)
@@ -74,12 +75,12 @@ def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
 
 
 def provide(client: DockerClient, package: Path = _PACKAGE) -> bool:
-    """Build whatever the node image lacks, and return whether anything was missing."""
+    """Build the node image of `package` if it is missing; return whether it was."""
     if not _recipe(package).is_dir():
         raise HostError(f"images are built from a checkout, and {package.parent} is none")
     wanted, labels, checkout = name(package), _labels(package), {_CHECKOUT: str(package.parent)}
-    found = _find(client, wanted)
-    missing = found is None or not found.labels.items() >= labels.items()
+    image = _find(client, wanted)
+    missing = image is None or not image.labels.items() >= labels.items()
     if missing:
         base = libraries.provide(client, _recipe(package))
         build(client, wanted, _context(package), base=base, labels=labels | checkout)
@@ -89,7 +90,7 @@ def provide(client: DockerClient, package: Path = _PACKAGE) -> bool:
 
 
 def _forget_older(client: DockerClient, wanted: str, checkout: dict[str, str]) -> None:
-    """Remove the tags that earlier states of the same checkout left."""
+    """Remove the tags of images from earlier states of the same checkout."""
     labels = [f"{label}={value}" for label, value in checkout.items()]
     for image in client.images.list(filters={"label": labels}):
         for tag in image.tags:
@@ -112,6 +113,7 @@ def _recipe(package: Path) -> Path:
 
 
 def _labels(package: Path) -> dict[str, str]:
+    """Return the labels that identify the code of `package` on its image."""
     labels = {_VERSION: version("edge-emulate")}
     if _recipe(package).is_dir():
         labels |= {_LIBRARIES: libraries.tag(_recipe(package)), _SOURCE: digest(package)}
