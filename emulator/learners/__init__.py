@@ -1,1 +1,1 @@
-"""Learners: what turns weights into gradients, and the only place that knows TensorFlow."""
+"""Learners compute gradients and accuracy; only this package knows TensorFlow."""

@@ -1,4 +1,4 @@
-"""What a node asks of learning: flat float32 vectors in, flat float32 vectors out."""
+"""Protocols of learning for a node: flat float32 vectors in, flat float32 vectors out."""
 
 from typing import Protocol
 
@@ -6,15 +6,18 @@ from ..vectors import Vector
 
 
 class Learner(Protocol):
-    """A device's own: it knows its data and which mini-batch comes next."""
+    """Learner of a device, with a data shard and an order of mini-batches."""
 
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
-        """The mean gradient and the mean loss of an answer over the next mini-batch.
+        """Return the mean gradient and the mean loss of an answer over the next mini-batch.
 
-        Where devices train for several, the gradients' sum and the mean of the losses.
+        With several local steps: the sum of their gradients, and the mean of their losses.
         """
 
 
 class Evaluator(Protocol):
+    """Measures a model on a test set."""
+
     def evaluate(self, weights: Vector) -> tuple[float, float]:
-        """The share of right answers and the mean loss of one, over the whole test set."""
+        """Return the share of right answers and the mean loss of an answer over the whole test
+        set."""

@@ -1,4 +1,4 @@
-"""Mini-batches without end: the shard is shuffled, dealt out, and shuffled again."""
+"""Mini-batches without end: the shard is shuffled, used up, and shuffled again."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,13 +11,14 @@ from ..datasets.examples import Examples, Subset
 
 
 class Batches:
-    """An endless iterator of batches of exactly `size` examples, in an order that `name` decides.
+    """Endless iterator of batches with exactly `size` examples, in an order that `name` decides.
 
-    An epoch's remainder goes first in the next one's, so that all examples serve equally often;
-    `one_pass` is for those who need whole ones.
+    The remainder of an epoch begins the next epoch's first batch, so that all examples are used
+    equally often. `one_pass` yields whole epochs instead.
     """
 
     def __init__(self, examples: Examples | Subset, size: int, name: str) -> None:
+        """Begin with a shuffle of `examples`. Raises ValueError if they make no batch of `size`."""
         if not 0 < size <= len(examples):
             raise ValueError(f"{len(examples)} examples make no batch of {size}")
         self.examples, self.size = examples, size
@@ -26,7 +27,7 @@ class Batches:
 
     @property
     def per_epoch(self) -> int:
-        """Batches in one pass over the examples, at least one."""
+        """Number of full batches in a pass over the examples, at least one."""
         return len(self.examples) // self.size
 
     def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
@@ -36,14 +37,14 @@ class Batches:
         return self.examples.batch(self.draw())
 
     def draw(self) -> NDArray[np.integer[Any]]:
-        """The numbers of the next batch's examples, for whoever gathers them elsewhere."""
+        """Return the numbers of the next batch's examples."""
         if len(self._left) < self.size:
             self._left = np.concatenate([self._left, self._shuffled()])
         batch, self._left = self._left[: self.size], self._left[self.size :]
         return batch
 
     def one_pass(self) -> list[NDArray[np.integer[Any]]]:
-        """The numbers of every example once, in batches of which the last may be smaller."""
+        """Return the numbers of all examples in batches; the last batch may be smaller."""
         order = self._shuffled()
         return [order[start : start + self.size] for start in range(0, len(order), self.size)]
 

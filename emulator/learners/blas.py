@@ -1,7 +1,7 @@
-"""One thread for NumPy's linear algebra: with more, the last bits of a product are others.
+"""A single thread for NumPy's linear algebra, as more threads change the last bits of products.
 
-A pool of threads would gain nothing either at the sizes of a mini-batch, where several gradients
-are found side by side anyway.
+More threads would gain little at the size of a mini-batch, where gradients of several devices are
+computed side by side anyway.
 """
 
 import ctypes
@@ -10,7 +10,7 @@ from pathlib import Path
 
 MAPS = Path("/proc/self/maps")
 
-_SETTERS = (  # as NumPy's wheels, and as distributions spell it
+_SETTERS = (  # spellings of NumPy's wheels, then of distributions
     "scipy_openblas_set_num_threads64_",
     "openblas_set_num_threads64_",
     "openblas_set_num_threads",
@@ -19,18 +19,19 @@ _SETTERS = (  # as NumPy's wheels, and as distributions spell it
 
 @cache
 def one_thread() -> None:
-    """From now on, in this process, whatever the environment said and however many cores it has.
+    """Limit OpenBLAS to one thread in this process, whatever the environment and the cores.
 
-    This knows OpenBLAS, which NumPy comes with. Another library does as it likes.
+    Another BLAS library is not affected; NumPy's wheels contain OpenBLAS.
     """
     for path in _libraries():
-        opened = ctypes.CDLL(path)  # it is in memory: this only finds it again
+        opened = ctypes.CDLL(path)  # already loaded: this returns the same library
         for name in _SETTERS:
             if hasattr(opened, name):
                 getattr(opened, name)(ctypes.c_int(1))
 
 
 def _libraries() -> list[str]:
+    """Return the paths of the OpenBLAS libraries that this process has loaded."""
     try:
         lines = MAPS.read_text().splitlines()
     except OSError:

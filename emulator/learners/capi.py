@@ -1,6 +1,6 @@
 """TensorFlow's C library through ctypes, so that no device imports TensorFlow's Python package.
 
-The package costs 230 MB in every process; the bare library costs 30 MB.
+The package costs 230 MB in every process, the bare library 30 MB.
 """
 
 import ctypes
@@ -17,21 +17,23 @@ from typing import Any
 from ..errors import HostError
 
 _SUFFIX = "2.dylib" if sys.platform == "darwin" else "so.2"
+# two files: the library, and the framework library that it loads itself
 LIBRARY, FRAMEWORK = f"libtensorflow_cc.{_SUFFIX}", f"libtensorflow_framework.{_SUFFIX}"
 
 
 class TensorFlowError(RuntimeError):
-    """TensorFlow refused a graph or what was fed to it; the message is its own."""
+    """TensorFlow refused a graph or an input; the message is TensorFlow's."""
 
 
 class Output(ctypes.Structure):
-    """TF_Output: the `index`-th result of an operation."""
+    """TF_Output of the C API: result number `index` of an operation."""
 
     _fields_ = (("operation", c_void_p), ("index", c_int))
 
 
 _RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
-    # each in full: without them ctypes cuts a 64-bit handle to 32 bits
+    # Signatures of tensorflow/c/c_api.h: result, then arguments. Handles are void pointers;
+    # undeclared, ctypes would truncate these to 32 bits.
     "TF_Version": (c_char_p,),
     "TF_NewStatus": (c_void_p,),
     "TF_DeleteStatus": (None, c_void_p),
@@ -53,8 +55,8 @@ _RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "TF_SessionRun": (
         None,
         *(c_void_p, c_void_p),  # session, options
-        *(POINTER(Output), POINTER(c_void_p), c_int),  # what is fed
-        *(POINTER(Output), POINTER(c_void_p), c_int),  # what is fetched
+        *(POINTER(Output), POINTER(c_void_p), c_int),  # inputs: operations, tensors, number
+        *(POINTER(Output), POINTER(c_void_p), c_int),  # outputs: operations, tensors, number
         *(POINTER(c_void_p), c_int),  # operations run for their effect
         *(c_void_p, c_void_p),  # metadata, status
     ),
@@ -69,11 +71,11 @@ _RESULT_AND_ARGUMENTS: dict[str, tuple[Any, ...]] = {
 
 @cache
 def library() -> Any:
-    """The C library, opened at the first call and kept; a HostError says where it was sought.
+    """Return the C library, opened at the first call. Raises HostError with the folders searched.
 
-    It is opened alone and with local symbols: it finds its framework library by itself, beside
-    it. With either in the global scope, its BoringSSL would stand in for the OpenSSL of a later
-    `import hashlib` or `ssl`, and crash it.
+    The library is opened with local symbols, and finds its framework library beside itself. With
+    either in the global scope, the BoringSSL inside would replace OpenSSL in a later `import
+    hashlib` or `ssl`, and crash.
     """
     path = folder() / LIBRARY
     try:
@@ -88,14 +90,18 @@ def library() -> Any:
 
 
 def folder() -> Path:
-    """Where TensorFlow's two libraries lie: $EMULATE_TENSORFLOW, an image's, or the package's."""
-    sought = list(_folders())
-    for place in sought:
-        if (place / LIBRARY).exists():
-            return place
-    from ..machine.installed import remedy  # no device needs what reads the metadata of packages
+    """Return the folder of TensorFlow's two libraries. Raises HostError if there is none.
 
-    places = " or ".join(map(str, sought))
+    Searched are $EMULATE_TENSORFLOW alone, if set; else the folder of our images, then the Python
+    package.
+    """
+    searched = list(_folders())
+    for candidate in searched:
+        if (candidate / LIBRARY).exists():
+            return candidate
+    from ..machine.installed import remedy  # imported late: devices need no package metadata
+
+    places = " or ".join(map(str, searched))
     raise HostError(
         f"{LIBRARY} is not in {places}: {remedy()},"
         f" or set EMULATE_TENSORFLOW to a folder that holds it and {FRAMEWORK}"
@@ -104,8 +110,8 @@ def folder() -> Path:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """Without what the library says of itself while it is loaded, before any level is read."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # for what it says after that
+    """Silence standard error while the library loads, which logs before it reads the log level."""
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # errors only, once loaded
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     try:
@@ -117,6 +123,7 @@ def _hushed() -> Iterator[None]:
 
 
 def _folders() -> Iterator[Path]:
+    """Yield the folders in which TensorFlow's libraries may lie, in order."""
     if chosen := os.environ.get("EMULATE_TENSORFLOW"):
         yield Path(chosen)
         return

@@ -1,4 +1,4 @@
-"""Learning on a device: its shard, its exported graph, and the batch that is next."""
+"""Learning on a device: a shard of data, an exported graph, and the order of batches."""
 
 from pathlib import Path
 
@@ -10,24 +10,25 @@ from .local_steps import descend, draw
 from .local_training import LocalTraining
 
 CHUNK = 100
-"""Test examples evaluated at once: larger chunks take as long and more memory."""
+"""Test examples evaluated at once: larger chunks take as long and use more memory."""
 
 FEW = 32
-"""Examples that TensorFlow's graph is prepared with, at most: a device that has no memory for its
-batch says hello all the same, and the run goes on without it."""
+"""Most examples of the warm-up batch, so that a device without memory for its full batch can still
+report ready; the run goes on without it later."""
 
 _ONE = LocalTraining(rate=1.0)
-"""One step, in whose gradient the rate has no part."""
+"""One step; its gradient does not depend on the rate."""
 
 
 class DeviceLearner:
-    """A Learner: gradients of the exported model on mini-batches of the device's shard."""
+    """A Learner: gradients of the exported model on mini-batches of the shard."""
 
     def __init__(self, graph: Path, batches: Batches, local: LocalTraining = _ONE) -> None:
-        """Load the exported model from the folder `graph`.
+        """Load the graph in the folder `graph` and the shard in `data`, and run a warm-up batch.
 
-        A gradient is the sum over as many of the `batches` as `local` says. Loading takes as long
-        as one gradient or several: TensorFlow prepares itself in its first one, which comes here.
+        `stream` names the draws that order the batches; `local` gives the number of batches for a
+        summed gradient. Takes as long as a few gradients, as TensorFlow prepares its graph in the
+        first one.
         """
         self._batches, self._local = batches, local
         self._graph = GraphLearner(graph)
@@ -39,7 +40,7 @@ class DeviceLearner:
 
 
 class DeviceEvaluator:
-    """An Evaluator: the exported model's accuracy and loss over the whole shard."""
+    """An Evaluator: accuracy and loss of the exported model over the whole shard."""
 
     def __init__(self, graph: Path, data: Path) -> None:
         self._examples = shard.read(data)

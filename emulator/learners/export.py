@@ -1,4 +1,4 @@
-"""A model's graphs are exported once for each version of TensorFlow, and kept."""
+"""Export of a model's graphs, made once for each version of TensorFlow and cached."""
 
 import os
 import subprocess
@@ -17,14 +17,14 @@ from . import graph
 from .graph import ABOUT, EVALUATION, GRADIENT
 
 SUMS = "SHA256SUMS"
-"""The file beside the graphs that tells whether they are sound, as `sha256sum` writes it."""
+"""File beside the graphs with their SHA-256 digests, in the format of `sha256sum`."""
 
 
 def exported(model: str) -> Path:
-    """The folder of the model's graphs; if there is none yet it takes some seconds to make.
+    """Return the folder of the graphs of `model`; exporting them first takes some seconds.
 
-    TensorFlow is imported by a process of its own: here it would stay for good. Graphs that are
-    damaged are made again. A HostError says what is missing or what TensorFlow said.
+    TensorFlow is imported by a process of its own, as it would stay in this one. Damaged graphs are
+    made again. Raises HostError with the missing part or TensorFlow's message.
     """
     folder = cache("graphs", f"{model}-{tensorflow_version()}-{_digest()}")
     damage = _damage(folder)
@@ -42,7 +42,9 @@ def exported(model: str) -> Path:
 
 
 def _make(model: str, folder: Path) -> None:
+    """Export the graphs of `model` into `folder`."""
     folder.parent.mkdir(parents=True, exist_ok=True)
+    # beside the folder, hence on the same file system: the result moves in one step
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as making:
         made = Path(making, "graphs")
         _export(model, made)
@@ -52,7 +54,7 @@ def _make(model: str, folder: Path) -> None:
 
 
 def _damage(folder: Path) -> str:
-    """Return what is wrong with the graphs in `folder`; empty if nothing is."""
+    """Return the first fault of the graphs in `folder`; empty if there is none."""
     try:
         lines = (folder / SUMS).read_text().splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
@@ -71,14 +73,14 @@ def _sum(file: Path) -> str:
 
 
 def tensorflow_version() -> str:
-    """The version that is installed, found without importing it."""
-    if found := tensorflow():
-        return found[1].version
+    """Return the installed version, without importing TensorFlow. Raises HostError."""
+    if package := tensorflow():
+        return package[1].version
     raise HostError(f"TensorFlow is not installed: {remedy()}")
 
 
 def _digest() -> str:
-    """Marks the sources that decide what a graph is: a change of them makes a new one."""
+    """Return a digest of the sources that decide a graph: a change of them makes a new graph."""
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
     sources += [
         Path(layout.__file__),
@@ -89,19 +91,21 @@ def _digest() -> str:
 
 
 def _export(model: str, folder: Path) -> None:
+    """Run a process that exports the graphs of `model` into the new `folder`."""
     folder.mkdir()
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "emulator.learners.tensorflow", model, str(folder)],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"},
     )
-    if done.returncode:
-        raise HostError(f"TensorFlow could not export {model}:\n{done.stderr[-2000:].strip()}")
+    if process.returncode:
+        raise HostError(f"TensorFlow could not export {model}:\n{process.stderr[-2000:].strip()}")
 
 
 def _publish(made: Path, folder: Path) -> None:
+    """Move the graphs in `made` to `folder`, replacing damaged ones."""
     with suppress(FileNotFoundError):
         folder.rename(made.with_name("damaged"))
     try:

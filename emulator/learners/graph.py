@@ -1,4 +1,4 @@
-"""A model's exported graphs at work: one finds gradients, the other counts right answers."""
+"""Sessions of a model's exported graphs: for gradients, and for evaluation."""
 
 import json
 from pathlib import Path
@@ -13,11 +13,11 @@ from .tensors import Array
 from .tf_session import TFSession
 
 GRADIENT, EVALUATION, ABOUT = "gradient.pb", "evaluation.pb", "graph.json"
-"""The files of an exported model; the last says what the graphs' operations are called."""
+"""Files of an exported model: two graphs, and the names of their operations."""
 
 
 class GraphLearner:
-    """Gradients of one model, on one thread. The batch size may change from call to call."""
+    """Gradients of a model, on a single thread. The batch size may change from call to call."""
 
     def __init__(self, folder: Path) -> None:
         self._graph = _Graph(folder, GRADIENT, "gradient")
@@ -25,23 +25,24 @@ class GraphLearner:
     def gradient(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[Vector, float]:
-        """The gradient and an answer's mean cross-entropy; `x`, `y` as `Examples.batch` has them.
+        """Return the gradient and an answer's mean cross-entropy; `x`, `y` as of `Examples.batch`.
 
-        The gradient is a view of TensorFlow's memory that nothing will write to again.
+        The gradient is a view of TensorFlow's memory, which is not written again.
         """
         gradient, loss = self._graph.run(theta, x, y)
         return gradient, float(loss)
 
     def prepare(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Have TensorFlow prepare its graph for such a batch, or the first gradient would wait."""
+        """Run a batch, as TensorFlow prepares its graph in the first run."""
         self._graph.run(np.zeros(self._graph.size, np.float32), x, y)
 
     def close(self) -> None:
+        """Free TensorFlow's memory."""
         self._graph.close()
 
 
 class GraphEvaluator:
-    """Right answers of one model, on one thread."""
+    """Evaluation of a model's test answers, on a single thread."""
 
     def __init__(self, folder: Path) -> None:
         self._graph = _Graph(folder, EVALUATION, "evaluation")
@@ -49,20 +50,23 @@ class GraphEvaluator:
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[int, float]:
-        """How many of the batch's answers are right, and the sum of their losses."""
+        """Return the number of right answers in the batch and the sum of their losses."""
         correct, loss = self._graph.run(theta, x, y)
         return int(correct), float(loss)
 
     def close(self) -> None:
+        """Free TensorFlow's memory."""
         self._graph.close()
 
 
 def read_layout(folder: Path) -> Layout:
-    """The layout of the model that was exported to the folder."""
+    """Return the layout of the model that was exported to `folder`."""
     return Layout.read(_about(folder)["layout"])
 
 
 class _Graph:
+    """A graph in a session of its own, with the size of the model."""
+
     def __init__(self, folder: Path, file: str, outputs: str) -> None:
         about = _about(folder)
         self.size = Layout.read(about["layout"]).size
@@ -70,12 +74,14 @@ class _Graph:
         self.close = self._session.close
 
     def run(self, theta: Vector, x: Array, y: Array) -> list[Array]:
-        # TensorFlow holds no placeholder to its shape, and would take the head of a longer one
+        """Return the graph's outputs. Raises ValueError if `theta` has the wrong size."""
+        # TensorFlow does not check placeholders' shapes: it would use the head of a longer vector
         if theta.shape != (self.size,):
             raise ValueError(f"theta has shape {theta.shape}, the model {self.size} parameters")
         return self._session.run(theta, x, y)
 
 
 def _about(folder: Path) -> dict[str, Any]:
+    """Return the description beside the graphs: layout, and names of inputs and outputs."""
     about: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
     return about

@@ -1,8 +1,8 @@
-"""SGD on one device: from a model downhill for a few mini-batches.
+"""Local steps: SGD on one device over a few mini-batches.
 
-What comes of it is the sum of the gradients on the way, so that one step of the server along it, at
-the device's rate, leads where the device went. It is the paper's difference of two models, over
-the rate (McMahan et al., 2017, algorithm 1), and one mini-batch's is a gradient.
+The result is the sum of the gradients on the way, so that one step of the server along it, at the
+device's rate, arrives at the device's model. This is the difference of two models over the rate
+(McMahan et al., 2017, Algorithm 1); for a single mini-batch it is the gradient.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,14 +20,14 @@ Ts = TypeVarTuple("Ts")
 
 
 def draw(batches: Batches, local: LocalTraining) -> Drawn:
-    """The numbers of the examples in each of the next mini-batches."""
+    """Return the numbers of the examples in each of the mini-batches of the next update."""
     if local.epochs:
         return [batch for _ in range(local.epochs) for batch in batches.one_pass()]
     return [batches.draw() for _ in range(local.steps)]
 
 
 def per_epoch(batches: Batches, local: LocalTraining) -> int:
-    """Updates that a device makes while it goes once through its data, at least one."""
+    """Return the updates that a device sends during a pass over its data, at least 1."""
     return 1 if local.epochs else max(1, batches.per_epoch // local.steps)
 
 
@@ -37,13 +37,16 @@ def descend(
     batches: Iterable[tuple[*Ts]],
     rate: float,
 ) -> tuple[Vector, float]:
-    """The sum of the gradients that `find` finds, and the mean of its losses."""
-    left = iter(batches)
-    total, loss = find(theta, *next(left))
+    """Return the sum of gradients along the local steps, and the mean of the losses.
+
+    `find` maps weights and a batch to a gradient and a loss; `theta` is the server's model.
+    """
+    remaining = iter(batches)
+    total, loss = find(theta, *next(remaining))
     losses = [loss]
-    with np.errstate(over="ignore", invalid="ignore"):  # who encodes it refuses what came of it
-        for batch in left:
+    with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses an overflow
+        for batch in remaining:
             gradient, loss = find(theta - np.float32(rate) * total, *batch)
-            total = total + gradient  # not in place: the first may be a view of others' memory
+            total = total + gradient  # not in place: the first may be a view of a learner's memory
             losses.append(loss)
     return total, sum(losses) / len(losses)

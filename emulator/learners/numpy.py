@@ -1,8 +1,7 @@
-"""Gradients of perceptrons in plain NumPy, for tests and for machines that have no TensorFlow.
+"""Gradients of perceptrons in plain NumPy, for tests and for machines without TensorFlow.
 
-It knows only what a layout says: dense layers with ReLU between them and a softmax at the end, as
-`models.mlp` makes them. Its numbers are TensorFlow's but for the rounding of float32, and the
-same bits on one core or many.
+Layouts of `models.mlp` are supported: dense layers with ReLU in between and softmax at the end. The
+results equal TensorFlow's up to float32 rounding, and do not depend on the number of cores.
 """
 
 from itertools import pairwise
@@ -18,59 +17,64 @@ from .tensors import Array
 
 
 class NumpyLearner:
-    """Gradients of one perceptron. The batch size may change from call to call."""
+    """Gradients of a perceptron. The batch size may change from call to call."""
 
     def __init__(self, layout: Layout) -> None:
-        """A ValueError names the models that it can do, if this is the layout of another one."""
+        """Prepare for `layout`. Raises ValueError with the supported models if it is another's."""
         self._network = _Perceptron(layout)
 
     def gradient(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[Vector, float]:
-        """The gradient and the mean cross-entropy over the batch, `x` [batch, pixels] in [0, 1]."""
-        with np.errstate(over="ignore", invalid="ignore"):  # who encodes it refuses what came of it
+        """Return the gradient and the mean cross-entropy over the batch.
+
+        `x` is float32 [batch, pixels] in [0, 1], `y` int32 [batch]. Raises ValueError for other
+        shapes.
+        """
+        with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses an overflow
             activations, logits = self._network.forward(theta, x, y)
             losses, error = _cross_entropy(logits, y)
-            error /= np.float32(len(y))
+            error /= np.float32(len(y))  # the gradient of the mean, not of the sum
             return self._network.backward(theta, activations, error), float(losses.mean())
 
     def close(self) -> None:
-        """Nothing is held; those who close what they no longer need may."""
+        """Do nothing, as no resource is held."""
 
 
 class NumpyEvaluator:
-    """Right answers of one perceptron."""
+    """Evaluation of a perceptron."""
 
     def __init__(self, layout: Layout) -> None:
-        """As NumpyLearner's."""
+        """Prepare for `layout`, as NumpyLearner does."""
         self._network = _Perceptron(layout)
 
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
     ) -> tuple[int, float]:
-        """How many of the batch are right, and the sum of their losses."""
+        """Return the number of right answers in the batch and the sum of their losses."""
         with np.errstate(over="ignore", invalid="ignore"):
             _, logits = self._network.forward(theta, x, y)
             losses, _ = _cross_entropy(logits, y)
         return int(np.count_nonzero(logits.argmax(1) == y)), float(losses.sum())
 
     def close(self) -> None:
-        """As NumpyLearner's."""
+        """Do nothing, as no resource is held."""
 
 
 class _Perceptron:
-    """The two passes through a layout's dense layers."""
+    """Forward and backward pass through the dense layers of a layout."""
 
     def __init__(self, layout: Layout) -> None:
         if why := refusal(layout):
             raise ValueError(why)
         one_thread()
-        parts = [(variable.shape, at) for variable, at in layout]
+        # variables alternate: weights, bias
+        parts = [(variable.shape, part) for variable, part in layout]
         self._layers = list(zip(parts[::2], parts[1::2], strict=True))
         self._size, self._classes = layout.size, layout.variables[-1].size
 
     def forward(self, theta: Vector, x: Array, y: Array) -> tuple[list[Array], Array]:
-        """What goes into each layer, and the logits. A ValueError says what does not fit."""
+        """Return the input of every layer, and the logits [batch, classes]. Raises ValueError."""
         self._check(theta, x, y)
         inputs: list[Array] = []
         for (shape, weights), (_, bias) in self._layers:
@@ -79,30 +83,33 @@ class _Perceptron:
         return inputs, x
 
     def backward(self, theta: Vector, inputs: list[Array], error: Array) -> Vector:
-        """The gradient of a loss whose gradient with respect to the logits is `error`."""
+        """Return the gradient of a loss, given its gradient `error` with respect to the logits."""
         gradient = np.empty(self._size, np.float32)
         layers = list(zip(self._layers, inputs, strict=True))
         for number, (((shape, weights), (_, bias)), entered) in reversed([*enumerate(layers)]):
+            # written in place: the reshaped slice is a view of the flat gradient
             np.matmul(entered.T, error, out=gradient[weights].reshape(shape))
             gradient[bias] = error.sum(0)
-            if number:
+            if number:  # ReLU passes the gradient where its output is positive
                 error = (error @ theta[weights].reshape(shape).T) * (entered > 0)
         return gradient
 
     def _check(self, theta: Vector, x: Array, y: Array) -> None:
+        """Raise ValueError unless `theta`, `x` and `y` fit the layout."""
         if theta.shape != (self._size,):
             raise ValueError(f"theta has shape {theta.shape}, the model {self._size} parameters")
         pixels = self._layers[0][0][0][0]
         if x.shape != (len(y), pixels):
             raise ValueError(f"x has shape {x.shape}, not {(len(y), pixels)}")
-        if y.min(initial=0) < 0 or y.max(initial=0) >= self._classes:  # NumPy counts from the end
+        # a negative label would silently index from the end
+        if y.min(initial=0) < 0 or y.max(initial=0) >= self._classes:
             raise ValueError(f"a label is not below {self._classes}")
 
 
 def _cross_entropy(logits: Array, y: Array) -> tuple[Array, Array]:
-    """Each example's loss, and the gradient of their sum with respect to the logits."""
+    """Return each example's loss, and the gradient of their sum with respect to the logits."""
     rows = np.arange(len(y))
-    logits = logits - logits.max(1, keepdims=True)  # the largest becomes 0: none overflows
+    logits = logits - logits.max(1, keepdims=True)  # the largest becomes 0, so exp cannot overflow
     powers = np.exp(logits)
     sums = powers.sum(1, keepdims=True)
     losses = np.log(sums[:, 0]) - logits[rows, y]
@@ -123,6 +130,7 @@ def refusal(layout: Layout) -> str:
 
 
 def _is_perceptron(layout: Layout) -> bool:
+    """Return whether `layout` is a chain of dense layers with biases."""
     kinds = [variable.kind for variable in layout.variables]
     if not kinds or kinds != ["dense", "bias"] * (len(kinds) // 2):
         return False

@@ -1,4 +1,4 @@
-"""Writes a model's gradient and accuracy as frozen graphs; alone in importing TensorFlow.
+"""Export of a model's gradient and evaluation as frozen graphs; the only importer of TensorFlow.
 
 `python -m emulator.learners.tensorflow MODEL FOLDER` fills the folder.
 """
@@ -19,10 +19,10 @@ from .graph import ABOUT, EVALUATION, GRADIENT
 
 
 def export(model: Model, folder: Path) -> None:
-    """Write the model's graphs, and what their operations are called, into the folder.
+    """Write the graphs of `model`, and the names of their operations, into `folder`.
 
-    Both take theta [parameters] f32, x [batch, inputs] f32 and y [batch] i32, or for texts
-    [batch, length] i32, for any batch.
+    Both graphs take theta [parameters] float32, x [batch, inputs] float32 and y [batch] int32, or
+    [batch, length] int32 for texts, with any batch size.
     """
     about: dict[str, Any] = {"model": model.name, "tensorflow": tf.__version__}
     about["layout"] = model.layout.plain()
@@ -35,30 +35,33 @@ def export(model: Model, folder: Path) -> None:
 
 
 def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
-    """The gradient, flat as theta is, and the mean cross-entropy of an answer."""
+    """Return the gradient, flat as `theta`, and the mean cross-entropy of an answer."""
     variables = _cut(model, theta)
     loss = tf.reduce_mean(_losses(model.logits(tf, variables, x), y))
-    # not in theta itself: that would pad each variable's gradient to the size of all, to add them
+    # derived by the variables, not by theta: each slice's gradient would be padded to theta's size
     parts = tf.gradients(loss, variables)
     return tf.concat([tf.reshape(part, [-1]) for part in parts], 0), loss
 
 
 def evaluation(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
-    """How many answers are right, and the sum of their cross-entropies."""
+    """Return the number of right answers and the sum of their cross-entropies."""
     logits = model.logits(tf, _cut(model, theta), x)
     right = tf.equal(tf.argmax(logits, -1, output_type=tf.int32), y)
     return tf.reduce_sum(tf.cast(right, tf.int32)), tf.reduce_sum(_losses(logits, y))
 
 
 def _cut(model: Model, theta: Any) -> list[Any]:
+    """Return the variables of `model` as slices of `theta`, in their shapes."""
     return [tf.reshape(theta[at], variable.shape) for variable, at in model.layout]
 
 
 def _losses(logits: Any, y: Any) -> Any:
+    """Return the cross-entropy of each answer."""
     return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
 
 
 def _freeze(model: Model, outputs: Callable[..., Sequence[Any]]) -> Any:
+    """Return `outputs` as a concrete function of theta, x and y, for any batch size."""
     signature = (
         tf.TensorSpec([model.layout.size], tf.float32, "theta"),
         tf.TensorSpec([None, math.prod(model.task.shape)], tf.float32, "x"),

@@ -1,4 +1,4 @@
-"""Tensors: memory of TensorFlow's that NumPy sees, without a copy between the two."""
+"""Tensors of TensorFlow's C API as NumPy arrays, without copies on the way out."""
 
 import ctypes
 import math
@@ -17,14 +17,15 @@ _TYPES: dict[int, np.dtype[Any]] = {
     3: np.dtype(np.int32),
     9: np.dtype(np.int64),
 }
+"""NumPy type of each TF_DataType in use."""
 _CODES = {dtype: code for code, dtype in _TYPES.items()}
 
 
 class Feed:
-    """One input's tensor, kept between runs.
+    """The tensor of one graph input, reused between runs.
 
-    TensorFlow copies whatever is not aligned as it likes, and what a message holds never is;
-    to copy into memory that is already there is cheaper than into new pages.
+    TensorFlow copies unaligned memory anyway, and a message's payload is never aligned. A copy into
+    existing memory is cheaper than one into new pages.
     """
 
     def __init__(self) -> None:
@@ -32,21 +33,24 @@ class Feed:
         self._array: Array = np.empty(0, bool)
 
     def fill(self, value: Array) -> int:
-        """The tensor, now with that value. It is the same one while shape and type stay."""
+        """Return the tensor after writing `value`. It stays the same while shape and type do."""
         if self._tensor is None or not self._fits(value):
             self._tensor = self._allocate(value)
         np.copyto(self._array, value)
         return self._tensor
 
     def free(self) -> None:
+        """Delete the tensor."""
         if self._tensor is not None:
             library().TF_DeleteTensor(self._tensor)
         self._tensor = None
 
     def _fits(self, value: Array) -> bool:
+        """Return whether the present tensor has the shape and type of `value`."""
         return self._array.shape == value.shape and self._array.dtype == value.dtype
 
     def _allocate(self, like: Array) -> int:
+        """Return a new tensor of the shape and type of `like`. Raises TensorFlowError."""
         if like.dtype not in _CODES:
             raise TensorFlowError(f"{like.dtype} is not {' or '.join(map(str, _CODES))}")
         self.free()
@@ -58,16 +62,17 @@ class Feed:
 
 
 def view(tensor: int) -> Array:
-    """What the tensor holds; it is deleted once the last array that sees it is gone."""
+    """Return the contents of `tensor`, deleted after the last array that refers to it."""
     tf = library()
     shape = tuple(tf.TF_Dim(tensor, axis) for axis in range(tf.TF_NumDims(tensor)))
     dtype = _TYPES[tf.TF_TensorType(tensor)]
     memory = _memory(tensor, shape, dtype)
+    # arrays keep `memory` alive as their base, so its finalizer runs after the last of them
     weakref.finalize(memory, tf.TF_DeleteTensor, tensor)
     return np.frombuffer(memory, dtype).reshape(shape)
 
 
 def _memory(tensor: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
-    """The tensor's bytes, where they lie."""
+    """Return the bytes of `tensor` in place, without a copy."""
     size = math.prod(shape) * dtype.itemsize
     return (ctypes.c_ubyte * size).from_address(library().TF_TensorData(tensor))

@@ -1,4 +1,4 @@
-"""A frozen TensorFlow graph, loaded and run through the C library on the calling thread alone."""
+"""A frozen TensorFlow graph, run through the C library on the calling thread alone."""
 
 import ctypes
 import weakref
@@ -10,22 +10,24 @@ from .capi import Output, TensorFlowError, library
 from .tensors import Array, Feed, view
 
 _ONE_THREAD = b"\x10\x01\x28" + b"\xff" * 9 + b"\x01"
-"""Of a ConfigProto: intra_op_parallelism_threads 1, inter_op_parallelism_threads -1, which means
-that operations run on the thread that calls; hand-overs to a pool of one cost 4 % of a step."""
+"""Serialized ConfigProto: intra_op_parallelism_threads 1, inter_op_parallelism_threads -1. The
+latter runs operations on the calling thread; handing them to a pool of one costs 4 % of a step."""
 
 _AS_IT_IS = b"\x52\x05\x52\x03\x98\x01\x01"
-"""And graph_options.rewrite_options.disable_meta_optimizer: it would go over an unrolled LSTM's
-graph for nearly a second of a core, at each start of each device, and make nothing quicker."""
+"""Serialized ConfigProto: graph_options.rewrite_options.disable_meta_optimizer. The optimizer would
+take nearly a second of a core for an unrolled LSTM, at each start of each device, without making
+the graph faster."""
 
 _CONFIG = _ONE_THREAD + _AS_IT_IS
 
 
 class TFSession:
-    """Runs one graph again and again. Not for two threads at once."""
+    """Session of one graph for many runs; not for two threads at once."""
 
     def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Load a serialised GraphDef; inputs and outputs are the names of its operations."""
+        """Load `graph`, a serialized GraphDef; `inputs` and `outputs` name its operations."""
         self._tf = tf = library()
+        # every handle is freed in reverse order, on an error here or at `close`
         with ExitStack() as held:
             self._status = tf.TF_NewStatus()
             held.callback(tf.TF_DeleteStatus, self._status)
@@ -42,14 +44,14 @@ class TFSession:
             self._finalizer = weakref.finalize(self, held.pop_all().close)
 
     def close(self) -> None:
-        """Free what TensorFlow holds for it; results that were returned stay good."""
+        """Free TensorFlow's handles; returned results stay valid."""
         self._finalizer()
 
     def run(self, *values: Array) -> list[Array]:
-        """The outputs for these inputs, whose types must be the graph's.
+        """Return the outputs for these inputs, which must have the graph's types.
 
-        The inputs are copied, the outputs are not: each is a view of TensorFlow's own memory,
-        which is freed with it. A TensorFlowError says what does not fit.
+        Inputs are copied. Outputs are views of TensorFlow's memory, freed with the arrays. Raises
+        TensorFlowError with TensorFlow's message.
         """
         if not self._finalizer.alive:
             raise TensorFlowError("the session is closed")
@@ -58,16 +60,17 @@ class TFSession:
         results: Any = (ctypes.c_void_p * len(self._outputs))()
         self._tf.TF_SessionRun(
             self._session,
-            None,
+            None,  # run options
             *(self._inputs, inputs, len(inputs)),
             *(self._outputs, results, len(results)),
-            *(None, 0),
-            *(None, self._status),
+            *(None, 0),  # operations run for their effect
+            *(None, self._status),  # run metadata, status
         )
         self._check()
         return [view(tensor) for tensor in results]
 
     def _import(self, loaded: int, graph: bytes) -> None:
+        """Add the serialized `graph` to the empty graph `loaded`."""
         tf = self._tf
         with ExitStack() as held:
             buffer = tf.TF_NewBufferFromString(graph, len(graph))
@@ -78,6 +81,7 @@ class TFSession:
             self._check()
 
     def _open(self, loaded: int) -> int:
+        """Return a new session of the graph `loaded`, on one thread."""
         tf = self._tf
         with ExitStack() as held:
             options = tf.TF_NewSessionOptions()
@@ -90,17 +94,21 @@ class TFSession:
 
     @staticmethod
     def _close(tf: Any, session: int) -> None:
+        """Delete the session."""
         status = tf.TF_NewStatus()
         tf.TF_DeleteSession(session, status)
         tf.TF_DeleteStatus(status)
 
     def _find(self, loaded: int, names: Sequence[str]) -> "ctypes.Array[Output]":
+        """Return the first output of each named operation. Raises TensorFlowError for missing
+        ones."""
         operations = [self._tf.TF_GraphOperationByName(loaded, name.encode()) for name in names]
-        missing = [n for n, found in zip(names, operations, strict=True) if not found]
+        missing = [n for n, operation in zip(names, operations, strict=True) if not operation]
         if missing:
             raise TensorFlowError(f"the graph has no operation {' or '.join(missing)}")
         return (Output * len(names))(*[Output(operation, 0) for operation in operations])
 
     def _check(self) -> None:
+        """Raise TensorFlowError if the last call failed."""
         if self._tf.TF_GetCode(self._status):
             raise TensorFlowError(self._tf.TF_Message(self._status).decode(errors="replace"))

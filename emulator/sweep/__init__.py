@@ -1,7 +1,7 @@
-"""A sweep: many scenarios played in virtual time on all cores; one folder, one table.
+"""Sweeps: many scenarios played in virtual time on all cores, into a folder with a table.
 
-`sweep(points, out, cores, view)` plays those that are not finished yet, each in a process of
-its own on one core. `Grid` makes points of one file and the values that its keys take in turn.
+`sweep(points, out, cores, view)` plays the points that are not finished yet, each in a process of
+its own on one core. `Grid` makes points from one file and lists of values for some keys.
 """
 
 from .grid import Axis, Grid, folder_name

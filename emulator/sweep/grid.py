@@ -1,4 +1,4 @@
-"""A grid: one scenario file, and the values that some of its keys take in turn."""
+"""Grid: a scenario file, and lists of values for several keys."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -23,19 +23,19 @@ class Axis:
 
     @classmethod
     def parse(cls, text: str) -> "Axis":
-        """From `PATH=VALUE,VALUE,…`; a comma inside brackets, braces or quotes parts nothing.
+        """Parse `PATH=VALUE,VALUE,…`; commas inside brackets, braces or quotes do not separate.
 
         Raises ValueError.
         """
         path, equals, values = text.partition("=")
         if not equals or not path.strip():
             raise ValueError("write PATH=VALUE,VALUE,… as training.learning_rate=0.01,0.1")
-        found = tuple(value.strip() for value in _parted(values))
-        if "" in found:
+        listed = tuple(value.strip() for value in _parted(values))
+        if "" in listed:
             raise ValueError("has an empty value: write PATH=VALUE,VALUE,…")
-        if twice := sorted({value for value in found if found.count(value) > 1}):
+        if twice := sorted({value for value in listed if listed.count(value) > 1}):
             raise ValueError(f"has {twice[0]} twice")
-        return cls(path.strip(), found)
+        return cls(path.strip(), listed)
 
 
 @dataclass(frozen=True)
@@ -44,32 +44,32 @@ class Grid:
 
     file: Path
     overrides: tuple[str, ...] = ()
-    """Each a `PATH=VALUE` that holds for all points."""
+    """Overrides `PATH=VALUE` that hold for all points."""
     over: tuple[str, ...] = ()
-    """Each an axis, as `Axis.parse` takes it."""
+    """Axes, each as text for `Axis.parse`."""
     seeds: int = 1
 
     def points(self) -> list[Point]:
-        """The points in the order of the axes, seeds last.
+        """Return the points in the order of the axes, seeds last.
 
-        Raises a ScenarioError that has every mistake of every point, each once.
+        Raises ScenarioError with every mistake of every point, each mentioned once.
         """
         axes, mistakes = self._axes()
-        made: list[Point] = []
+        points: list[Point] = []
         refusals = []
         for values in product(*(axis.values for axis in axes)):
             chosen = dict(zip((axis.path for axis in axes), values, strict=True))
             try:
-                made += self._seeded(chosen)
+                points += self._seeded(chosen)
             except ScenarioError as error:
                 refusals.append((chosen, str(error).splitlines()))
-        mistakes += _worded(refusals, len(refusals) + len(made) // self.seeds)
+        mistakes += _worded(refusals, len(refusals) + len(points) // self.seeds)
         if mistakes:
             raise ScenarioError("\n".join(mistakes))
-        return made
+        return points
 
     def plain(self) -> dict[str, Any]:
-        """As `sweep.json` keeps it."""
+        """Return the grid as JSON-compatible values for `sweep.json`."""
         over = {axis.path: list(axis.values) for axis in map(Axis.parse, self.over)}
         return {
             "file": str(self.file),
@@ -79,6 +79,7 @@ class Grid:
         }
 
     def _axes(self) -> tuple[list[Axis], list[str]]:
+        """Return the valid axes and the mistakes of the others."""
         axes: list[Axis] = []
         mistakes = []
         for text in self.over:
@@ -94,57 +95,69 @@ class Grid:
         return axes, mistakes
 
     def _seeded(self, chosen: dict[str, str]) -> Iterator[Point]:
-        words = [Override(f"{path}={value}", _OPTION) for path, value in chosen.items()]
-        first = load(self.file, [*self.overrides, *words])
+        """Yield a point for every seed, with the axes' values in `chosen`."""
+        overrides = [Override(f"{path}={value}", _OPTION) for path, value in chosen.items()]
+        first = load(self.file, [*self.overrides, *overrides])
         for seed in range(first.seed, first.seed + self.seeds):
             scenario = first
             if seed != first.seed:
-                scenario = load(self.file, [*self.overrides, *words, f"seed={seed}"])
+                scenario = load(self.file, [*self.overrides, *overrides, f"seed={seed}"])
             yield Point(_label({**chosen, "seed": str(seed)}), scenario, chosen)
 
 
 def folder_name(points: Sequence[Point]) -> str:
-    """For a grid's points: the scenario's name, and a digest of base scenario and axes.
+    """Return the scenario's name and a digest of the points, without their seeds.
 
-    The number of seeds is not in it, so that more can be added to what there is.
+    The number of seeds does not change the name, so that more seeds can be added to a folder.
     """
     firsts: dict[tuple[str, ...], Scenario] = {}
-    told = sha256()
+    digest = sha256()
     for point in points:
         key = tuple(f"{path}={value}" for path, value in point.values.items())
+        # only the first seed of each combination goes into the digest
         if firsts.setdefault(key, point.scenario) is point.scenario:
-            told.update("\0".join((*key, point.digest, "")).encode())
-    return f"{points[0].scenario.name}-{told.hexdigest()[:8]}"
+            digest.update("\0".join((*key, point.digest, "")).encode())
+    return f"{points[0].scenario.name}-{digest.hexdigest()[:8]}"
 
 
 def _label(chosen: dict[str, str]) -> str:
+    """Return `PATH=VALUE,PATH=VALUE` of the chosen values."""
     return ",".join(f"{path}={value}" for path, value in chosen.items())
 
 
 def _worded(refusals: Sequence[tuple[dict[str, str], list[str]]], count: int) -> list[str]:
-    """Each mistake once; where the fault may lie with a combination, which one it was."""
+    """Return each mistake once, with an example if it depends on the combination of values.
+
+    `count` is the number of combinations: a mistake of all of them needs no example.
+    """
     points: dict[str, list[dict[str, str]]] = {}
     for chosen, lines in refusals:
         for line in lines:
             points.setdefault(line, []).append(chosen)
     return [
-        line if line.startswith(f"{_OPTION} ") or len(by) == count else f"{line} ({_with(by[0])})"
-        for line, by in points.items()
+        line
+        if line.startswith(f"{_OPTION} ") or len(combinations) == count
+        else f"{line} ({_with(combinations[0])})"
+        for line, combinations in points.items()
     ]
 
 
 def _with(chosen: dict[str, str]) -> str:
+    """Return the options that choose one combination, for an error message."""
     return "with " + " ".join(f"{_OPTION} {path}={value}" for path, value in chosen.items())
 
 
 @dataclass
-class _Parting:
-    """Walks a text and knows how deep inside brackets and quotes it is."""
+class _CommaScanner:
+    """Scanner of a text that tracks the depth of brackets, and quotes."""
 
     closing: list[str] = field(default_factory=list)
+    """Closing brackets that are expected, the innermost last."""
     quote: str = ""
+    """Quote that is open; empty outside of quotes."""
 
-    def parts(self, letter: str) -> bool:
+    def separates(self, letter: str) -> bool:
+        """Advance by `letter`; return whether it is a separating comma."""
         if self.quote:
             self.quote = "" if letter == self.quote else self.quote
         elif letter in "\"'":
@@ -157,9 +170,10 @@ class _Parting:
 
 
 def _parted(text: str) -> list[str]:
-    parting, parts = _Parting(), [""]
+    """Split `text` at the commas outside of brackets and quotes."""
+    scanner, parts = _CommaScanner(), [""]
     for letter in text:
-        if parting.parts(letter):
+        if scanner.separates(letter):
             parts.append("")
         else:
             parts[-1] += letter

@@ -1,6 +1,6 @@
-"""The note beside a finished point's run: what it was played from, and what came of it.
+"""Note beside a finished point's run: the scenario's digest, the results, and digests of the files.
 
-It holds the SHA-256 of the run's files and of itself, so that damage is seen before a point counts.
+A note also holds its own digest, so that damage is seen before a point counts as finished.
 """
 
 import json
@@ -17,11 +17,11 @@ _TYPES = {"label": str, "digest": str, "facts": dict}
 
 
 class DamagedError(Exception):
-    """The note, or a file that it names, is not as it was written."""
+    """The note, or a file named in the note, has changed since it was written."""
 
 
 def write(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> None:
-    """Write the note of the run in `folder`, which nothing will be added to."""
+    """Write the note of the run in `folder`; no file may be added or changed afterwards."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     note = {
         "label": label,
@@ -33,9 +33,9 @@ def write(folder: Path, label: str, digest: str, facts: Mapping[str, Any]) -> No
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """Return the note in `folder`, None if there is none. Raises a DamagedError.
+    """Return the note in `folder`, or None without a note. Raises DamagedError.
 
-    Notes of earlier versions have no digests, and are believed.
+    Notes of earlier versions have no digests, and are accepted.
     """
     try:
         note = json.loads((folder / NOTE).read_bytes())
@@ -55,20 +55,22 @@ def read(folder: Path) -> dict[str, Any] | None:
 
 
 def verify(folder: Path, note: Mapping[str, Any]) -> None:
-    """Raise a DamagedError if a file that `note` names is not as it was."""
+    """Raise DamagedError if a file that `note` names has changed."""
     for name, expected in note.get("files", {}).items():
         try:
-            found = _sum(folder / name)
+            actual = _sum(folder / name)
         except OSError as error:
             raise DamagedError(f"{name}: {error.strerror}") from error
-        if found != expected:
+        if actual != expected:
             raise DamagedError(f"{name} does not have its SHA-256")
 
 
 def _sum(path: Path) -> str:
+    """Return the SHA-256 of the file at `path`."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
 
 
 def _own_sum(note: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of the note's canonical JSON."""
     return sha256(json.dumps(note, sort_keys=True).encode()).hexdigest()

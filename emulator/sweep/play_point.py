@@ -1,8 +1,9 @@
-"""What plays one point: `python -m emulator.sweep.play_point ROOM`, a process that a sweep started.
+"""Process that plays one point of a sweep: `python -m emulator.sweep.play_point SCRATCH`.
 
-The scenario is in ROOM, the run folder is made there. Its standard output is the sweep's: a line
-of JSON now and then on how far it is, and a last one with what came of it. Its standard input
-says nothing; at its end the sweep is gone, by `kill -9` too, and so is this process.
+SCRATCH is the point's scratch folder: it holds the scenario, and the run folder is made there. The
+process reports to the sweep on standard output, in lines of JSON: progress now and then, the
+results at the end. The process ends when its standard input closes, which happens when the sweep
+ends for any reason, `kill -9` included.
 """
 
 import json
@@ -23,14 +24,14 @@ from .table import facts
 SCENARIO = "scenario.yaml"
 
 Play = Callable[[Scenario, Path, RunView], Path]
-"""Plays the scenario into a new run folder inside the one given; returns that."""
+"""Function that plays a scenario into a new run folder inside the given folder, and returns it."""
 
 _EVERY = 0.5
-"""Wall seconds between two words on how far it is."""
+"""Wall-clock seconds between two progress reports."""
 
 
-class _Telling:
-    """Passes on how far the run is, now and then."""
+class _ProgressReport:
+    """Run view that reports progress to the sweep."""
 
     def __init__(self, say: Callable[[dict[str, Any]], None]) -> None:
         self._say, self._due = say, 0.0
@@ -40,34 +41,40 @@ class _Telling:
         pass
 
     def progress(self, text: str) -> None:
+        """Report a step of the start-up."""
         self._say({"step": text})
 
     def record(self, record: Record) -> None:
+        """Take a record of the log; updates drive the reports."""
         if record["what"] == "update":
             self._updates = record["updates"]
             self.beat(record["at"])
 
     def beat(self, now: float) -> None:
+        """Report virtual time `now` in seconds and the updates, at most once in `_EVERY`
+        seconds."""
         wall = time.monotonic()
         if wall >= self._due:
             self._due = wall + _EVERY
             self._say({"at": now, "updates": self._updates})
 
 
-def virtually(scenario: Scenario, room: Path, view: RunView) -> Path:
+def virtually(scenario: Scenario, scratch: Path, view: RunView) -> Path:
+    """Play `scenario` in virtual time inside the folder `scratch`; return the run folder."""
     from ..runtimes.virtual.play_virtual import play
 
-    # the other cores play other points
-    folder, _ = play(scenario, room, view, cores=1)
+    # one core: the other cores play other points
+    folder, _ = play(scenario, scratch, view, cores=1)
     return folder
 
 
 def main(play: Play = virtually) -> None:
+    """Play the point in the folder `sys.argv[1]` and report its results, or its error."""
     say = _channel()
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    room = Path(sys.argv[1])
+    scratch = Path(sys.argv[1])
     try:
-        folder = play(load(room / SCENARIO), room, _Telling(say))
+        folder = play(load(scratch / SCENARIO), scratch, _ProgressReport(say))
         say({"folder": str(folder), "facts": facts(folder)})
     except EmulatorError as error:
         say({"error": type(error).__name__, "message": str(error)})
@@ -75,7 +82,10 @@ def main(play: Play = virtually) -> None:
 
 
 def _channel() -> Callable[[dict[str, Any]], None]:
-    """Takes the standard output for itself: what libraries print goes where errors go."""
+    """Return a function that writes JSON lines to standard output, reserved for these.
+
+    Other output of this process, of libraries for example, goes to standard error instead.
+    """
     sys.stdout.flush()
     channel = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
@@ -87,6 +97,7 @@ def _channel() -> Callable[[dict[str, Any]], None]:
 
 
 def _end_with_parent() -> None:
+    """End this process, from a thread, once standard input closes."""
     while os.read(0, 1):
         pass
     os._exit(1)

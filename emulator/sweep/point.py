@@ -1,4 +1,4 @@
-"""A point of a sweep: one scenario under a label; and what is left of it when it is finished."""
+"""Points of a sweep: a scenario with a label, and the result of a finished one."""
 
 import re
 from collections.abc import Mapping
@@ -12,27 +12,27 @@ from ..scenario import Scenario, dump
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=,%+\[\]-]")
 _LONGEST = 200
-"""Characters of a folder's name; file systems take 255."""
+"""Longest name of a folder in characters; file systems allow 255."""
 
 
 @dataclass(frozen=True)
 class Point:
-    """One scenario to play. Points of a sweep may come of different files."""
+    """A scenario to play. Points of a sweep may come from different files."""
 
     label: str
-    """What it is called; no two points of a sweep share one."""
+    """Name, unique in the sweep."""
     scenario: Scenario
     values: Mapping[str, str] = field(default_factory=dict)
-    """What sets it apart from its neighbours: the first columns of its row."""
+    """Values that distinguish the point from others: the first columns of its row."""
 
     @cached_property
     def digest(self) -> str:
-        """Changes with anything in the scenario that could change the run."""
+        """Digest that changes with anything in the scenario that could change the run."""
         return sha256(dump(self.scenario).encode()).hexdigest()[:16]
 
     @property
     def name(self) -> str:
-        """The label as a folder's name: itself where it can be, and always another for another."""
+        """The label as a folder name: unchanged if possible, else unique by a digest."""
         name = _UNSAFE.sub("_", self.label).lstrip(".")
         if name == self.label and len(name) <= _LONGEST:
             return name
@@ -41,10 +41,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Finished:
-    """A point that was played to its end; a training that diverged is an end too."""
+    """A point played to its end; a diverged training is an end, too."""
 
     label: str
     folder: Path
-    """Its run folder."""
+    """Run folder of the point."""
     row: dict[str, Any]
-    """What it is and what came of it: a row of the sweep's table."""
+    """Row of the sweep's table: the point's values and results."""

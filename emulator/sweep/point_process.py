@@ -1,4 +1,4 @@
-"""The sweep's end of a process that plays one point."""
+"""Parent's side of a process that plays a point."""
 
 import json
 import os
@@ -17,26 +17,27 @@ from .point import Point
 PLAYING = (sys.executable, "-m", "emulator.sweep.play_point")
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-_TELLING = 4000
-"""Characters of what a process printed before it died that are worth repeating."""
+_OUTPUT_TAIL = 4000
+"""Last characters of a dead process's output that its error message repeats."""
 
 
 class Process:
-    """Plays a point in `room`; it does not outlive this process, however that one ends."""
+    """Process that plays a point in the folder `scratch`, and ends with this process at the
+    latest."""
 
     def __init__(
-        self, point: Point, scenario: Scenario, room: Path, command: Sequence[str] = PLAYING
+        self, point: Point, scenario: Scenario, scratch: Path, command: Sequence[str] = PLAYING
     ) -> None:
-        """`scenario` is the point's, with all that had to be found out for it."""
-        self.point, self.room = point, room
+        """Start the process. `scenario` is the point's, completed by `preparation.prepare`."""
+        self.point, self.scratch = point, scratch
         self.updates, self.at, self.step = 0, 0.0, "starting"
         self._last: dict[str, Any] = {}
         self._half = b""
-        (room / SCENARIO).write_text(dump(scenario))
+        (scratch / SCENARIO).write_text(dump(scenario))
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
-                [*command, str(room)],
-                stdin=subprocess.PIPE,  # never written to: its end is ours
+                [*command, str(scratch)],
+                stdin=subprocess.PIPE,  # never written to: it closes when this process ends
                 stdout=subprocess.PIPE,
                 stderr=printed,
                 env={**os.environ, **_ONE_CORE, "TF_CPP_MIN_LOG_LEVEL": "3"},
@@ -44,33 +45,35 @@ class Process:
             )
 
     def fileno(self) -> int:
-        """Where to wait for what it says."""
+        """Return the descriptor of the process's reports, for `select`."""
         assert self._child.stdout
         return self._child.stdout.fileno()
 
     def hear(self) -> bool:
-        """Take in what it has said, at least something; False once it has no more to say."""
-        said = os.read(self.fileno(), 1 << 16)
-        *lines, self._half = (self._half + said).split(b"\n")
+        """Read the reports that have arrived; block until there are any. Return False at their
+        end."""
+        data = os.read(self.fileno(), 1 << 16)
+        *lines, self._half = (self._half + data).split(b"\n")
         for line in lines:
             self._take(json.loads(line))
-        return bool(said)
+        return bool(data)
 
-    def _take(self, said: dict[str, Any]) -> None:
-        self._last = said
-        self.step = said.get("step", "")
-        self.updates, self.at = said.get("updates", self.updates), said.get("at", self.at)
+    def _take(self, report: dict[str, Any]) -> None:
+        """Keep the latest report."""
+        self._last = report
+        self.step = report.get("step", "")
+        self.updates, self.at = report.get("updates", self.updates), report.get("at", self.at)
 
     @property
     def share(self) -> float:
-        """How much of the way to a stop condition it has come, where that can be foretold."""
+        """Share of the run that is done, from 0 to 1, as far as a stop condition tells."""
         stop = self.point.scenario.stop
         by_updates = self.updates / stop.updates if stop.updates else 0.0
         by_time = self.at / stop.time if stop.time else 0.0
         return min(1.0, max(by_updates, by_time, 0.0))
 
     def result(self) -> tuple[Path, dict[str, Any]]:
-        """The run folder that it made and the facts of it, or the error that it had."""
+        """Return the run folder and its facts, or raise the process's error."""
         code = self._child.wait()
         if "facts" in self._last:
             return Path(self._last["folder"]), self._last["facts"]
@@ -78,17 +81,18 @@ class Process:
             error = getattr(errors, self._last["error"], EmulatorError)(self._last["message"])
         else:
             how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
-            printed = self._printed.read_text(errors="replace")[-_TELLING:].strip()
+            printed = self._printed.read_text(errors="replace")[-_OUTPUT_TAIL:].strip()
             error = EmulatorError(f"the process that played a point {how}\n{printed}".strip())
         error.add_note(f"that was {self.point.label}")
         raise error
 
     def end(self) -> None:
-        """Kill it, if it still lives: what it has made so far does not count."""
+        """Kill the process if it still lives; an unfinished point does not count."""
         self._child.kill()
         with self._child:  # closes its pipes and waits for it
             pass
 
     @property
     def _printed(self) -> Path:
-        return self.room / "printed.log"
+        """File with the standard error of the process."""
+        return self.scratch / "printed.log"

@@ -1,4 +1,4 @@
-"""Plays the points of a sweep on all cores; what is finished is never played again."""
+"""Pool of processes that plays the points of a sweep; finished points are not played again."""
 
 import select
 import time
@@ -13,42 +13,42 @@ from . import table
 from .point import Finished, Point
 from .point_process import PLAYING, Process
 from .preparation import prepare
-from .sweep_folder import Shelf, opened
+from .sweep_folder import SweepFolder, opened
 
 _EVERY = 0.25
-"""Wall seconds between two looks at how far everyone is."""
+"""Wall-clock seconds between two progress reports."""
 
 _ENDS = ("success", "failed")
-"""Outcomes of a run that came to its own end; others were ended from outside."""
+"""Outcomes of a run that ended by itself; other runs were ended from outside."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a sweep is."""
+    """Progress of a sweep."""
 
     total: int
     finished: int
     playing: tuple[tuple[str, str], ...] = ()
-    """Labels of the points that are being played, each with how far it is, in words."""
+    """Label and progress, in words, of each point in play."""
     left: float | None = None
-    """Wall seconds that the rest may take, once there is something to judge by."""
+    """Estimate of the remaining wall-clock seconds; None at the beginning."""
 
 
 class SweepView(Protocol):
-    """Whoever looks on."""
+    """Observer of a sweep."""
 
     def progress(self, text: str) -> None:
-        """A step on the way up."""
+        """Show a step of the preparation."""
 
     def standing(self, now: Standing) -> None:
-        """Some times a second."""
+        """Show the progress `now`; called a few times a second."""
 
-    def finished(self, one: Finished, now: Standing) -> None:
-        """A point was played to its end just now."""
+    def finished(self, point: Finished, now: Standing) -> None:
+        """Show that a point has finished."""
 
 
 class Quiet:
-    """A view for those who do not look on."""
+    """Observer without any output."""
 
     def progress(self, text: str) -> None:
         pass
@@ -56,7 +56,7 @@ class Quiet:
     def standing(self, now: Standing) -> None:
         pass
 
-    def finished(self, one: Finished, now: Standing) -> None:
+    def finished(self, point: Finished, now: Standing) -> None:
         pass
 
 
@@ -69,41 +69,46 @@ def sweep(
     about: Mapping[str, Any] | None = None,
     command: Sequence[str] = PLAYING,
 ) -> list[Finished]:
-    """Play the points that `out` does not hold finished, `cores` of them side by side.
+    """Play the points that are not finished in the folder `out`, `cores` of them at a time.
 
-    Each is played on one core by a process of its own, so the number of cores changes nothing
-    but the time it takes. Returns all, in their order; their rows are in `out/table.csv`, also
-    before the end. A training that fails is a result. An error ends the sweep, and so does
-    whatever interrupts it; points that are finished by then stay so. `about` goes into
-    `out/sweep.json`; `command` starts a process that plays a point.
+    Each point is played on one core by a process of its own, so the number of cores affects the
+    duration alone. Returns all points in their order. Their rows are in `out/table.csv`, rewritten
+    after each point. A diverged training is a result. Any error or interruption ends the sweep;
+    points finished by then stay finished. `about` goes into `out/sweep.json`; `command` starts a
+    process.
+
+    Raises ValueError if two points share a label.
     """
     labels = [point.label for point in points]
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
         raise ValueError(f"two points are called {twice[0]!r}")
-    with opened(out) as shelf:
-        playing = _Sweep(points, shelf, cores, view, command)
-        shelf.describe(points, about or {})
+    with opened(out) as folder:
+        playing = _Sweep(points, folder, cores, view, command)
+        folder.describe(points, about or {})
         return playing.play()
 
 
 class _Sweep:
+    """Points that wait, processes in play, and finished points of one sweep."""
+
     def __init__(
         self,
         points: Sequence[Point],
-        shelf: Shelf,
+        folder: SweepFolder,
         cores: int,
         view: SweepView,
         command: Sequence[str],
     ) -> None:
-        self._points, self._shelf, self._cores = points, shelf, cores
+        self._points, self._folder, self._cores = points, folder, cores
         self._view, self._command = view, command
-        self._finished = {one.label: one for one in shelf.finished(points)}
+        self._finished = {point.label: point for point in folder.finished(points)}
         todo = [point for point in points if point.label not in self._finished]
         self._waiting = deque(zip(todo, prepare(todo, view.progress), strict=True))
         self._playing: list[Process] = []
         self._todo, self._began = len(todo), time.monotonic()
 
     def play(self) -> list[Finished]:
+        """Play all waiting points; on an error, kill the processes in play."""
         self._write()
         try:
             while self._waiting or self._playing:
@@ -119,39 +124,48 @@ class _Sweep:
         return self._rows()
 
     def _start(self) -> None:
+        """Start processes while cores are free."""
         while self._waiting and len(self._playing) < self._cores:
-            room = self._shelf.room()
-            self._playing.append(Process(*self._waiting.popleft(), room, self._command))
+            scratch = self._folder.scratch()
+            self._playing.append(Process(*self._waiting.popleft(), scratch, self._command))
 
     def _finish(self, process: Process) -> None:
+        """Keep the result of a process that has ended. Raises its error, if any."""
         folder, facts = process.result()
         if facts["outcome"] not in _ENDS:
             raise EmulatorError(f"{process.point.label} was {facts['outcome']} from outside")
-        one = self._shelf.keep(process.point, folder, facts)
+        finished = self._folder.keep(process.point, folder, facts)
         process.end()
         self._playing.remove(process)
-        self._finished[one.label] = one
+        self._finished[finished.label] = finished
         self._write()
-        self._view.finished(one, self._standing())
+        self._view.finished(finished, self._standing())
 
     def _write(self) -> None:
-        table.write(self._shelf.path / "table.csv", self._rows())
+        """Write the table of the points finished so far."""
+        table.write(self._folder.path / "table.csv", self._rows())
 
     def _rows(self) -> list[Finished]:
+        """Return the finished points in the order of the sweep."""
         done = (self._finished.get(point.label) for point in self._points)
-        return [one for one in done if one]
+        return [point for point in done if point]
 
     def _standing(self) -> Standing:
+        """Return the progress at this moment."""
         return Standing(
             total=len(self._points),
             finished=len(self._finished),
-            playing=tuple((one.point.label, _far(one)) for one in self._playing),
+            playing=tuple((process.point.label, _progress(process)) for process in self._playing),
             left=self._left(),
         )
 
     def _left(self) -> float | None:
-        """From the pace so far; the last points cannot be shared among idle cores."""
-        shares = [one.share for one in self._playing]
+        """Estimate the remaining wall-clock seconds from the pace so far; None before 5 % of a
+        point.
+
+        The last points cannot be shared among idle cores: a point takes as long as one core needs.
+        """
+        shares = [process.share for process in self._playing]
         rest = len(self._waiting) + len(shares)
         done = self._todo - rest + sum(shares)
         if done < 0.05:
@@ -159,11 +173,12 @@ class _Sweep:
         elapsed = time.monotonic() - self._began
         alone = elapsed * min(self._cores, self._todo) / done
         return max(
-            elapsed / done * (rest - sum(shares)), *(alone * (1 - one) for one in shares), 0.0
+            elapsed / done * (rest - sum(shares)), *(alone * (1 - share) for share in shares), 0.0
         )
 
 
-def _far(process: Process) -> str:
+def _progress(process: Process) -> str:
+    """Return the progress of `process` in words."""
     goal = process.point.scenario.stop.updates
-    of = f" of {goal}" if goal else ""
-    return process.step or f"{process.updates}{of} updates"
+    of_goal = f" of {goal}" if goal else ""
+    return process.step or f"{process.updates}{of_goal} updates"

@@ -1,7 +1,7 @@
-"""What is done once, before the first point is played: look for trouble, and measure.
+"""Preparation of a sweep, before the first point: pre-flight checks and measurements.
 
-A step is measured on an otherwise idle core, so points that are played side by side must find it
-measured: else each would see the others in its own times.
+A training step is measured on an otherwise idle core, so it must be measured before points are
+played side by side: else each process would measure the others' load, too.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from .point import Point
 
 
 def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenario]:
-    """Their scenarios as virtual time will play them, in their order.
+    """Return the scenarios of `points` as virtual time will play them, in their order.
 
-    Raises an error that has every refusal of every point, and whose it is, before anything is
-    calibrated.
+    Raises an error with the refusals of all points and their labels, before anything is measured.
+    `tell` takes progress messages.
     """
     refusals: dict[str, list[str]] = {}
     kinds: set[type[EmulatorError]] = set()
@@ -29,12 +29,14 @@ def prepare(points: Sequence[Point], tell: Callable[[str], None]) -> list[Scenar
             kinds.add(type(error))
     if refusals:
         kind = ScenarioError if ScenarioError in kinds else kinds.pop()
-        raise kind("\n".join(f"{_who(of)}: {why}" for why, of in refusals.items()))
+        raise kind(
+            "\n".join(f"{_first_label(labels)}: {refusal}" for refusal, labels in refusals.items())
+        )
     return [_resolved(point.scenario, tell) for point in points]
 
 
 class _Splits:
-    """Splits the data of scenarios, once for those that are split alike; keeps no split."""
+    """Checker of data splits that checks scenarios with equal splits once."""
 
     def __init__(self) -> None:
         self._known: dict[object, EmulatorError | None] = {}
@@ -49,6 +51,7 @@ class _Splits:
 
 
 def _refused(scenario: Scenario) -> EmulatorError | None:
+    """Return the error of splitting the scenario's data, or None."""
     try:
         split_data(scenario)
     except EmulatorError as error:
@@ -57,17 +60,19 @@ def _refused(scenario: Scenario) -> EmulatorError | None:
 
 
 def _resolved(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
+    """Return `scenario` with measured durations filled in."""
     from ..runtimes.virtual.play_virtual import resolve
 
     return resolve(scenario, _Steps(tell))
 
 
-def _who(labels: Sequence[str]) -> str:
+def _first_label(labels: Sequence[str]) -> str:
+    """Return the first label and the number of the others."""
     return labels[0] + (f" and {len(labels) - 1} more" if len(labels) > 1 else "")
 
 
 class _Steps:
-    """Looks at a run only as long as it is on its way up."""
+    """Run view that shows start-up steps only."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         self.progress = tell

@@ -1,4 +1,4 @@
-"""A sweep's folder: finished points stand in it whole, and nothing half made ever counts."""
+"""Folder of a sweep: finished points appear in it complete; unfinished ones never count."""
 
 import fcntl
 import os
@@ -19,58 +19,60 @@ from .point import Finished, Point
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """`<out>/points/<name>/` for each finished point, `<out>/.playing/` for all others."""
+class SweepFolder:
+    """The folder: `points/<name>/` for each finished point, `.playing/` for points in play."""
 
     path: Path
 
     def describe(self, points: Sequence[Point], about: Mapping[str, Any]) -> None:
-        """Write `sweep.json`: `about`, and the folder of each point."""
+        """Write `sweep.json`: the entries of `about`, and the folder of each point."""
         folders = {point.label: f"points/{point.name}" for point in points}
         write_json(self.path / "sweep.json", {**about, "points": folders})
 
     def finished(self, points: Sequence[Point]) -> list[Finished]:
-        """Those of the points that are finished. One that is damaged is put aside, with a word.
+        """Return the finished ones among `points`; damaged points are put aside, with a warning.
 
-        Raises an EmulatorError if under the label of one stands what another scenario gave:
-        what has been played is not ours to remove.
+        Raises EmulatorError if the folder of a point holds another scenario's result, which is not
+        removed.
         """
-        found, strange = [], []
+        finished, foreign = [], []
         for point in points:
             place = self._place(point)
             try:
-                told = note.read(place)
-                if told and told["digest"] == point.digest:
-                    note.verify(place, told)
-                    found.append(_finished(point, place, told["facts"]))
+                written = note.read(place)
+                if written and written["digest"] == point.digest:
+                    note.verify(place, written)
+                    finished.append(_finished(point, place, written["facts"]))
                 elif place.exists():
-                    strange.append(str(place))
+                    foreign.append(str(place))
             except note.DamagedError as damage:
                 made_again(place, str(damage), kept=self._put_aside(place))
-        if strange:
+        if foreign:
             raise EmulatorError(
-                "these are not of the scenarios that are to be played: name another folder, or "
-                "remove them to play these points anew:\n" + "\n".join(strange)
+                "these folders hold results of other scenarios: name another folder, or "
+                "remove them to play these points anew:\n" + "\n".join(foreign)
             )
-        return found
+        return finished
 
-    def room(self) -> Path:
-        """A new folder to play a point in."""
+    def scratch(self) -> Path:
+        """Return a new scratch folder to play a point in."""
         self._playing.mkdir(exist_ok=True)
         return Path(tempfile.mkdtemp(dir=self._playing))
 
     def keep(self, point: Point, played: Path, facts: dict[str, Any]) -> Finished:
-        """Put a run folder in its place, in one step: from then on the point is finished."""
+        """Move the run folder `played` to its final place in one step; return the finished
+        point."""
         note.write(played, point.label, point.digest, facts)
         place = self._place(point)
         played.rename(place)
         return _finished(point, place, facts)
 
     def _place(self, point: Point) -> Path:
+        """Return the final folder of `point`."""
         return self.path / "points" / point.name
 
     def _put_aside(self, place: Path) -> Path:
-        """Move a point's folder out of the way, into `<out>/damaged/`, and return where it is."""
+        """Move a point's folder to `<out>/damaged/`, and return the new path."""
         aside = self.path / "damaged"
         aside.mkdir(exist_ok=True)
         kept = aside / place.name
@@ -82,20 +84,22 @@ class Shelf:
 
     @property
     def _playing(self) -> Path:
+        """Folder of points in play, on the same file system as `points/`."""
         return self.path / ".playing"
 
     def clear(self) -> None:
-        """Remove what is being played."""
+        """Remove the folders of points in play."""
         shutil.rmtree(self._playing, ignore_errors=True)
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Shelf]:
-    """The folder, made if need be, for this process alone; what was being played goes at the end.
+def opened(path: Path) -> Iterator[SweepFolder]:
+    """Open the sweep's folder at `path` for this process alone; create it if need be.
 
-    Raises a HostError where it cannot be written, an EmulatorError while another has it.
+    On exit the folders of points in play are removed. Raises HostError if the folder cannot be
+    written, EmulatorError while another process has it open.
     """
-    shelf = Shelf(path)
+    folder = SweepFolder(path)
     try:
         (path / "points").mkdir(parents=True, exist_ok=True)
         lock = os.open(path, os.O_RDONLY)
@@ -105,16 +109,17 @@ def opened(path: Path) -> Iterator[Shelf]:
         ) from error
     try:
         _lock(lock, path)
-        shelf.clear()  # of what a sweep that was killed has left
+        folder.clear()  # removes the leftovers of a killed sweep
         try:
-            yield shelf
+            yield folder
         finally:
-            shelf.clear()
+            folder.clear()
     finally:
         os.close(lock)
 
 
 def _lock(folder: int, path: Path) -> None:
+    """Lock the folder. Raises EmulatorError if another process holds the lock."""
     try:
         fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
@@ -122,5 +127,6 @@ def _lock(folder: int, path: Path) -> None:
 
 
 def _finished(point: Point, folder: Path, facts: dict[str, Any]) -> Finished:
+    """Return the finished point with its row of the table."""
     row = {"point": point.label, **point.values, "seed": point.scenario.seed, **facts}
     return Finished(point.label, folder, row)

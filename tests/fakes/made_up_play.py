@@ -17,7 +17,7 @@ DIVERGES, LACKS_DATA, CRASHES, HANGS, IS_ENDED, IS_SHOT = 10.0, 11.0, 12.0, 13.0
 """Learning rates with a meaning; with any other a run goes well."""
 
 
-def play(scenario: Scenario, room: Path, view: RunView) -> Path:
+def play(scenario: Scenario, scratch: Path, view: RunView) -> Path:
     print("what libraries print")
     rate, end = scenario.training.learning_rate, scenario.stop.updates or 100
     view.progress("graphs")
@@ -27,14 +27,14 @@ def play(scenario: Scenario, room: Path, view: RunView) -> Path:
     if rate == CRASHES:
         raise RuntimeError("a bug of ours")
     if rate == HANGS:
-        (room / "pid").write_text(str(os.getpid()))
+        (scratch / "pid").write_text(str(os.getpid()))
         time.sleep(60)
     if rate == IS_SHOT:
         os.kill(os.getpid(), 9)
     made = Synthetic(devices=2, updates=end, seed=scenario.seed, faults=[])
     if rate in (DIVERGES, IS_ENDED):
         made = replace(made, outcome="failed" if rate == DIVERGES else "canceled")
-    folder = made.write(room / scenario.name / "20250101T000000Z-abc123")
+    folder = made.write(scratch / scenario.name / "20250101T000000Z-abc123")
     summary = json.loads((folder / "summary.json").read_bytes())
     summary["stop"] = {"failed": "diverged", "success": "updates"}.get(made.outcome, made.outcome)
     (folder / "summary.json").write_text(json.dumps(summary))

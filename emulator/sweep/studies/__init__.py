@@ -1,7 +1,7 @@
-"""Studies: what a paper claims, played again in virtual time, each algorithm at its best.
+"""Studies: a paper's claim, tested in virtual time with each algorithm at its best learning rate.
 
-`emulate study NAME` plays one into a folder; with `--docs FOLDER` it puts tables into a page.
-A study is a file here, a scenario, and a file in `analysis/studies/`.
+`emulate study NAME` plays a study into a folder; with `--docs FOLDER` it puts the tables into a
+page. A study is a file here, a scenario, and a file in `analysis/studies/`.
 """
 
 from collections.abc import Mapping

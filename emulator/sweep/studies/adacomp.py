@@ -1,12 +1,16 @@
-"""AdaComp against ASGD: bytes pushed until the model is as good (Hardy et al., 2017, table 1)."""
+"""Study `adacomp`: AdaComp against ASGD, bytes pushed until equal accuracy (Hardy et al., 2017).
+
+It corresponds to table 1 of the paper.
+"""
 
 from .entries import Entry, Study
 
-_WORLDS = {200: "1000", 50: "500"}
-"""For each number of devices, updates between two evaluations."""
+_EVALUATE_EVERY = {200: "1000", 50: "500"}
+"""Updates between two evaluations, by the number of devices."""
 
 
 def _topk(keep: str, *, values: str, indices: str, feedback: bool = False) -> tuple[str, ...]:
+    """Return the overrides for AdaComp with the share `keep` and these codings."""
     return (
         f"training.codec={{kind: topk, keep: {keep}, values: {values}, indices: {indices}}}",
         "training.modulation=per-parameter",
@@ -15,7 +19,7 @@ def _topk(keep: str, *, values: str, indices: str, feedback: bool = False) -> tu
 
 
 _ENTRIES: dict[str, tuple[tuple[str, ...], dict[int, tuple[str, ...]]]] = {
-    # what each sets, and learning rates for each number of devices
+    # overrides, and learning rates to try by the number of devices
     "ASGD": ((), {200: ("0.0025", "0.005", "0.01"), 50: ("0.01", "0.02", "0.04")}),
     "AdaComp 1 %": (
         _topk("1%", values="f32", indices="gap"),
@@ -42,7 +46,7 @@ ADACOMP = Study(
             (f"devices[0].count={count}", f"evaluate.every={every}", *sets),
             rates[count],
         )
-        for count, every in _WORLDS.items()
+        for count, every in _EVALUATE_EVERY.items()
         for name, (sets, rates) in _ENTRIES.items()
     ),
     target=0.985,

@@ -1,4 +1,4 @@
-"""A study: entries that are compared over several seeds, each at its own best learning rate."""
+"""Study: entries compared over several seeds, all at their best learning rate."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -12,45 +12,46 @@ _SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
 @dataclass(frozen=True)
 class Entry:
-    """One way to train, in one world."""
+    """A way to train in a world, for example an algorithm with a number of devices."""
 
     world: str
-    """Entries of one world are compared with each other."""
+    """Group of entries that are compared with each other."""
     name: str
     sets: tuple[str, ...]
-    """Each a `PATH=VALUE` on top of the study's scenario."""
+    """Overrides `PATH=VALUE` on top of the study's scenario."""
     rates: tuple[str, ...]
-    """Learning rates, of which the best is its own."""
+    """Learning rates to try, as text."""
 
     def point(self, file: Path, rate: str, seed: int | None = None) -> Point:
-        """To be played at that rate; `seed` None: the scenario's own."""
-        sets = [*self.sets, f"training.learning_rate={rate}"]
-        scenario = load(file, sets if seed is None else [*sets, f"seed={seed}"])
+        """Return the point with learning rate `rate`; `seed` None means the scenario's own."""
+        overrides = [*self.sets, f"training.learning_rate={rate}"]
+        scenario = load(file, overrides if seed is None else [*overrides, f"seed={seed}"])
         label = f"{self.world},{self.name},rate={rate},seed={scenario.seed}"
         return Point(label, scenario, {"world": self.world, "entry": self.name, "rate": rate})
 
 
 @dataclass(frozen=True)
 class Study:
-    """Entries on top of one scenario of `scenarios/`."""
+    """Entries on top of a scenario of `scenarios/`."""
 
     name: str
     about: str
     scenario: str
     entries: tuple[Entry, ...]
     target: float = 1.0
-    """The best rate is the one that reaches this test accuracy (a fraction) in the fewest updates;
-    where none does, the one that ends with the highest."""
+    """Test accuracy, a fraction, that decides the best rate: the first to reach it in updates; if
+    no rate does, the rate with the highest accuracy at the end."""
     seeds: int = 3
+    """Number of seeds, from the scenario's own on."""
     also: tuple[tuple[str, str], ...] = ()
-    """Pairs of names: the first is played at the best rate of the second, too, in each world."""
+    """Pairs of entries: the first is also played at the best rate of the second, in every world."""
 
     @property
     def file(self) -> Path:
         return _SCENARIOS / self.scenario
 
     def search(self) -> list[tuple[Entry, str, Point]]:
-        """Every rate of every entry, with the scenario's own seed."""
+        """Return every entry with every rate and a point with the scenario's own seed."""
         return [
             (entry, rate, entry.point(self.file, rate))
             for entry in self.entries
@@ -58,15 +59,15 @@ class Study:
         ]
 
     def seeded(self, entry: Entry, rate: str) -> list[Point]:
-        """An entry at a rate with all seeds, the scenario's own first."""
+        """Return points of `entry` at `rate` for all seeds, the scenario's own first."""
         first = entry.point(self.file, rate)
         more = range(first.scenario.seed + 1, first.scenario.seed + self.seeds)
         return [first, *(entry.point(self.file, rate, seed) for seed in more)]
 
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:
-        """Who is to be played at whose best rate, unless that is its own."""
+        """Yield entries of `also` with the other's best rate, unless it equals their own."""
         rates = {(entry.world, entry.name): rate for entry, rate in best}
         for entry, own in best:
-            for name, whose in self.also:
-                if entry.name == name and (rate := rates[entry.world, whose]) != own:
+            for name, lender in self.also:
+                if entry.name == name and (rate := rates[entry.world, lender]) != own:
                     yield entry, rate

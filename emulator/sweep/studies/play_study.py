@@ -1,4 +1,4 @@
-"""Plays a study: first every learning rate once, then what was best with the other seeds."""
+"""Playing of a study: every learning rate once, then the best rates with the other seeds."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,30 +10,30 @@ from .. import Finished, Point, SweepView, sweep
 from .entries import Entry, Study
 
 NOTE = "study.json"
-"""What was compared with what, for who makes a table of it; written last."""
+"""File that lists the compared runs, for the tables; written last."""
 
 _LAST = 4
-"""Evaluations whose mean is the accuracy that a run ended with: a single one is noisy."""
+"""Number of evaluations averaged for the final accuracy, as a single one is noisy."""
 
 
 def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
-    """Play what `out` does not hold finished, and write down what it comes to.
+    """Play the points that `out` does not hold finished, and write `study.json`.
 
-    Interrupted, it goes on where it was when it is called again.
+    An interrupted study continues when it is played again.
     """
     search = study.search()
     tried = [point for _, _, point in search]
-    found = {one.label: one for one in sweep(tried, out, cores, view)}
-    best = _best(study, [(entry, rate, found[point.label]) for entry, rate, point in search])
-    compared = [("own", *one) for one in best]
-    compared += [("borrowed", *one) for one in study.borrowed(best)]
+    finished = {point.label: point for point in sweep(tried, out, cores, view)}
+    best = _best(study, [(entry, rate, finished[point.label]) for entry, rate, point in search])
+    compared = [("own", entry, rate) for entry, rate in best]
+    compared += [("borrowed", entry, rate) for entry, rate in study.borrowed(best)]
     seeded = [(how, entry, rate, study.seeded(entry, rate)) for how, entry, rate in compared]
     points = {point.label: point for point in tried}
     points |= {point.label: point for *_, seeds in seeded for point in seeds}
-    found = {one.label: one for one in sweep(list(points.values()), out, cores, view)}
+    finished = {point.label: point for point in sweep(list(points.values()), out, cores, view)}
 
     def plain(entry: Entry, rate: str, seeds: Sequence[Point]) -> dict[str, Any]:
-        runs = [found[point.label].folder.relative_to(out) for point in seeds]
+        runs = [finished[point.label].folder.relative_to(out) for point in seeds]
         return {"world": entry.world, "entry": entry.name, "rate": rate, "runs": [*map(str, runs)]}
 
     note = {
@@ -45,7 +45,7 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
 
 
 def _best(study: Study, tried: Sequence[tuple[Entry, str, Finished]]) -> list[tuple[Entry, str]]:
-    """Each entry with its best rate, in their order."""
+    """Return every entry with its best rate, in order."""
     best: dict[tuple[str, str], tuple[tuple[float, float], Entry, str]] = {}
     for entry, rate, finished in tried:
         merit = _merit(finished.folder, study.target)
@@ -56,12 +56,14 @@ def _best(study: Study, tried: Sequence[tuple[Entry, str, Finished]]) -> list[tu
 
 
 def _merit(folder: Path, target: float) -> tuple[float, float]:
-    """More is better: how soon the target was reached, then how well it ended."""
+    """Return a merit, higher is better: how soon `target` was reached, then the final accuracy."""
     records = list(read(folder / "run.jsonl"))
-    evaluations = [one for one in records if one["what"] == "evaluation"]
-    diverged = any(one["what"] == "stop" and one["reason"] == "diverged" for one in records)
-    # JSON has null for what was not finite
-    curve = [(one["updates"], one["accuracy"] or 0.0) for one in evaluations]
+    evaluations = [record for record in records if record["what"] == "evaluation"]
+    diverged = any(
+        record["what"] == "stop" and record["reason"] == "diverged" for record in records
+    )
+    # JSON has null for an accuracy that is not finite
+    curve = [(record["updates"], record["accuracy"] or 0.0) for record in evaluations]
     soon = next((-updates for updates, accuracy in curve if accuracy >= target), -float("inf"))
     last = [accuracy for _, accuracy in curve[-_LAST:]]
     return soon, 0.0 if diverged or not last else sum(last) / len(last)

@@ -1,4 +1,7 @@
-"""AdaComp by residuals against dense training, in step (Chen et al., 2018, table 2)."""
+"""Study `residual`: AdaComp by residuals against dense, synchronous training.
+
+Chen et al. (2018), table 2.
+"""
 
 from .entries import Entry, Study
 
@@ -10,7 +13,7 @@ _LSTM = (
     "stop.updates=40000",
 )
 _MODELS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
-    # what each sets, its learning rate, and its codecs by the name of the entry
+    # overrides, learning rate, and codecs by the name of the entry
     "MNIST CNN": ((), "0.03", {"dense": "dense", "adacomp-residual": "adacomp-residual"}),
     "character LSTM": (
         _LSTM,
@@ -18,7 +21,7 @@ _MODELS: dict[str, tuple[tuple[str, ...], str, dict[str, str]]] = {
         {
             "dense": "dense",
             "adacomp-residual": "adacomp-residual",
-            # the paper tries 1.5 to 3, and has 2
+            # the paper tries factors from 1.5 to 3, and chooses 2
             "adacomp-residual, factor 1.5": "{kind: adacomp-residual, factor: 1.5}",
         },
     ),
