@@ -20,7 +20,7 @@ from analysis.labels import labels
 from analysis.protocol import algorithm, sentence
 from analysis.quantities import figures, seconds, size
 from analysis.report import report
-from analysis.runs import COLUMNS, Run
+from analysis.runs import Run
 from tests.fakes.handmade_run import act, update, written
 from tests.fakes.synthetic_run import Synthetic
 
@@ -242,20 +242,6 @@ def test_quantities_are_short_and_have_units() -> None:
     assert [figures(number) for number in (0.0123, 75.75, 3000, 0)] == [
         *("0.0123", "75.8", "3,000", "0")
     ]
-
-
-def test_the_documented_records_are_those_that_are_read() -> None:
-    text = (DOCS / "run-folder.md").read_text(encoding="utf-8")
-    text = text[text.index("## run.jsonl") : text.index("## timeline.jsonl")]
-    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `")]
-    told = {
-        name: set(re.findall(r"`(\w+)`", keys))
-        for names, keys in rows
-        for name in re.findall(r"`([\w.]+)`", names)
-    }
-    for what, columns in COLUMNS.items():
-        keys = set(columns) - {"at"}
-        assert keys <= (told.keys() if what == "update" else told[what]), what
 
 
 def test_the_documented_figure_joins_the_report(

@@ -51,7 +51,7 @@ def test_check_tells_how_long_it_takes(emulate: Emulate, tmp_path: Path, data: N
     file = scenario(tmp_path, ("profile: phone", "profile: {cpu: 1%}"))
     told = emulate("check", file).out
     assert "6 containers, 1.3 s of a core each" in told
-    assert "at least 90 s until all have said hello" in told
+    assert "at least 90 s until all devices say hello" in told
     assert "near-0 and 2 more: with 1% of a core" in told
     assert emulate("check", "--json", file).json["startup"] == pytest.approx(90.0)
     virtual = emulate("check", file, "--on", "virtual").out
