@@ -1,57 +1,63 @@
-"""A CPU quota as the kernel keeps it: so much in each period, then nothing until the next.
+"""A CPU quota as the kernel enforces it: a budget in each period, then no work until the next one.
 
-Linux's CFS bandwidth control (Turner et al., 2010): a device at 20 % that has rested does 20 ms of
-work at full speed, and pays afterwards. That matters where the network is what a device
-waits for: its short steps are not slowed at all.
+This is Linux's CFS bandwidth control (Turner et al., 2010). A device at 20 % that has rested works
+for 20 ms at full speed and waits afterwards. That matters where a device mostly waits for the
+network: its short steps are not slowed down at all.
 """
 
 PERIOD = 0.1
 """Seconds; the kernel's default, and Docker's."""
 
 _ROUNDING = 1e-12
-"""Seconds that are none: what is left over in binary of a budget that fits in decimal."""
+"""Seconds that count as none: the binary remainder of a budget that fits in decimal."""
 
 
 class Quota:
-    """One device's; all in seconds, `work` being what a whole core would take."""
+    """The quota of one device. Work is in seconds of a whole core, times are in seconds."""
 
     __slots__ = ("_allowance", "_left", "_period")
 
     def __init__(self, share: float) -> None:
-        self._allowance = min(1.0, share) * PERIOD
-        self._period = -1
-        self._left = 0.0
+        """Allow `share` of a core, at most 1."""
+        self._allowance = min(1.0, share) * PERIOD  # work for each period
+        self._period = -1  # number of the period to which `_left` belongs; may lie ahead of now
+        self._left = 0.0  # work left of that period's allowance
 
     def spend(self, now: float, work: float, over: float) -> None:
-        """Work went on evenly for the last `over` seconds: what fell into this period is gone."""
+        """Take off `work` that was done evenly during the last `over` seconds.
+
+        Only the part that fell into the period of `now` counts: earlier budgets are lost anyway.
+        """
         self._fill(now)
-        if self._period * PERIOD <= now:  # else it owes more than that already
-            gone = work * min(1.0, (now - self._period * PERIOD) / over)
-            self._left = max(0.0, self._left - gone)
+        if self._period * PERIOD <= now:  # else the budget is spent up to a period in the future
+            spent = work * min(1.0, (now - self._period * PERIOD) / over)
+            self._left = max(0.0, self._left - spent)
 
     def finish(self, now: float, work: float) -> float:
-        """When work that begins now is done, one piece after the other."""
+        """Return when `work` that begins at `now` is done, and take it off the budget."""
         self._fill(now)
-        doable = min(self._left, max(0.0, (self._period + 1) * PERIOD - now))
-        if work <= doable + _ROUNDING:
+        # this period offers no more than its budget, and no more than its remaining time
+        possible = min(self._left, max(0.0, (self._period + 1) * PERIOD - now))
+        if work <= possible + _ROUNDING:
             self._left = max(0.0, self._left - work)
             return now + work
-        work -= doable
-        allowance = self._allowance
-        whole = int(work // allowance)
-        rest = work - whole * allowance
-        if rest < _ROUNDING:  # more than that is left, so there is a whole one
-            whole, rest = whole - 1, allowance
+        work -= possible
+        # The rest takes whole allowances, one in each of the next periods, and a last part, done at
+        # full speed at the beginning of a period.
+        whole = int(work // self._allowance)
+        last = work - whole * self._allowance
+        if last < _ROUNDING:  # then the last part is a whole allowance
+            whole, last = whole - 1, self._allowance
         self._period += 1 + whole
-        self._left = allowance - rest
-        return self._period * PERIOD + rest
+        self._left = self._allowance - last
+        return self._period * PERIOD + last
 
     def restart(self) -> None:
-        """Begin anew with a whole budget: who died owes nothing for work that was under way."""
+        """Begin with a whole budget: a crashed device owes nothing for unfinished work."""
         self._period, self._left = -1, 0.0
 
     def _fill(self, now: float) -> None:
-        """A period that has begun brings its budget; what the last one left is lost."""
+        """Begin the period of `now`, if a new one: with a whole budget, and no rest of the last."""
         period = int(now // PERIOD)
         if period > self._period:
             self._period, self._left = period, self._allowance

@@ -1,7 +1,7 @@
-"""What it costs a device's processor to receive a model, beside the wait for it.
+"""The processor time that a device spends on receiving a model.
 
-A link hands over a few frames at a time, and a process wakes up for each handful. That takes from a
-CPU quota, so the step that follows may find little of it left.
+A link delivers a few frames at a time, and a process wakes up for each handful of them. The work
+comes out of a CPU quota, so the step that follows may find little of its budget left.
 """
 
 from collections.abc import Iterable
@@ -12,33 +12,35 @@ from ....shaping.tc import ETHERNET, SUPERPACKET, burst, segments
 from ....world.link import FRAME, Side
 
 WAKE = 33e-6
-"""Seconds of a core for each packet that comes in, and `EACH` for each frame of it.
+"""Seconds of a core for each packet that comes in, plus `EACH` for each frame in the packet.
 
-Fitted to what containers' cgroups counted (docs/calibration.md). Where nothing shapes the link it
-is a part of the calibrated step."""
+Fitted to the CPU time that the cgroups of containers counted (docs/calibration.md). On a link that
+nothing shapes, the calibrated step includes this work."""
 
 EACH = 2.5e-6
 
 
 class Reception(NamedTuple):
-    """Of each byte of a message, on an idle link."""
+    """The cost of each byte of a message, on an idle link."""
 
     work: float
     """Seconds of a whole core."""
     over: float
-    """Seconds over which that is spread."""
+    """Seconds during which the byte comes in, over which `work` is spread."""
 
 
 def packet(sender: Side, receivers: Iterable[Side]) -> int:
-    """Bytes of the packets that who is on `sender` sends to all of `receivers`."""
+    """Return the bytes of the packets that a sender on `sender` emits to all of `receivers`."""
     return min(SUPERPACKET, ETHERNET * segments(sender, receivers, Backend(rate="tbf")))
 
 
 def reception(side: Side, packet: int) -> Reception | None:
-    """On this side of a link, when such packets come; None where it is not rated."""
+    """Return the cost of receiving packets of `packet` bytes on `side`; None without a rate."""
     if side.rate is None:
         return None
+    # tbf cuts a packet longer than its burst, and on a lossy side every packet, into single frames:
+    # then each frame wakes the process
     whole = packet <= burst(side.rate) and not side.loss
-    frames = FRAME / ETHERNET
+    frames = FRAME / ETHERNET  # for each byte of a message
     work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
     return Reception(work, 8 * FRAME / side.rate)

@@ -6,7 +6,7 @@ from ....vectors import Frames, Vector
 
 
 class GradientHandle(Protocol):
-    """One gradient that is being computed, or will be: of one device's next mini-batches."""
+    """A handle on one gradient, of a device's next mini-batches, that may still be computed."""
 
     size: int
     """Number of parameters of the model."""

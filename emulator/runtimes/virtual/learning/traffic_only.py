@@ -1,6 +1,6 @@
-"""Traffic only: no gradient is found and no model changes, but every message has its size.
+"""Runs without training: no gradient is computed and no model changes, but messages have sizes.
 
-For fleets too large to train: what matters there is who waits for whom and how many bytes pass.
+They serve fleets too large to train, to see which devices wait and how many bytes pass.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,17 +16,18 @@ from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import GradientHandle, VirtualLearner
 
 _STEADY = 10
-"""Updates after which a codec's memory holds what it will hold."""
+"""Updates after which the memory of an encoder is full, and its warm-up over."""
 
 
 class ExpectedSizeCodec:
-    """A codec, and an encoder, whose every update is as large as is to be expected.
+    """A codec, and its encoder, of which every update is the same and has the expected size.
 
-    That is the codec's own encoding of one gradient of normal numbers, the same for all; by a codec
-    with a memory, once it has filled, and a warm-up is over.
+    The update is a wrapped codec's encoding of one gradient of normal numbers. If the encoder has a
+    memory, it is the encoding of the last of several gradients, when the memory is full.
     """
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
+        """Encode a made-up gradient of `layout` with `codec`."""
         draws = chance.stream(chance.expected_gradient(layout.size))
         rng = chance.stream(chance.expected_codec(layout.size))
         encoder = codec.start(EncoderContext(layout, rng))
@@ -51,7 +52,7 @@ class ExpectedSizeCodec:
 
 
 class ConstantState:
-    """A State that counts updates and stays as it is."""
+    """A State in which updates are counted and no parameter changes."""
 
     oldest = 0
     everywhere = False
@@ -62,7 +63,7 @@ class ConstantState:
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
     ) -> list[float]:
-        """Nothing is modulated, so no divisor is known."""
+        """Count the `arrivals`; return NaN for each divisor, as nothing is modulated."""
         self.version += len(arrivals)
         return [float("nan")] * len(arrivals)
 

@@ -1,4 +1,4 @@
-"""The TCP connections of devices alike, in one direction: how wide each one's window stands."""
+"""The congestion windows of a group's TCP connections, in one direction."""
 
 import math
 from array import array
@@ -9,74 +9,79 @@ from .cubic import Regrowth, recover
 from .tcp import INITIAL, RESTART, Tcp
 
 Start: TypeAlias = tuple[float, Regrowth | None]
-"""Window and regrowth when a message began or went on."""
+"""The window, and the regrowth after a time-out, when a message began or went on."""
 
 
 class Connections:
-    """A window for each device, known by number; what a time-out leaves, for the few that had one.
+    """A window for each device, and the regrowth of the few devices that had a time-out.
 
-    A line that has never been used costs a few bytes, so windows are in arrays.
+    `number` is a device's index in the group. Windows are in arrays: an unused connection costs 16
+    bytes.
     """
 
     def __init__(self, tcp: Tcp, rate: float, devices: int) -> None:
-        """`rate`: bits of frames a second that each has to itself."""
+        """Each of the `devices` has `rate` bits of frames a second of its own."""
         self.tcp = tcp
         self.rested = array("d", [-math.inf]) * devices
-        """When each connection last sent a message to its end."""
-        self._rate, self._pace = rate, 8 * FRAME / rate
+        """Time at which each connection last sent the end of a message."""
+        self._rate, self._pace = rate, 8 * FRAME / rate  # pace: seconds for each byte of a message
         self._window = array("d", [INITIAL]) * devices
         self._regrowth: dict[int, Regrowth] = {}
 
-    def open(self, who: int, size: int, now: float) -> tuple[float, float, Start]:
-        """Begin a message of `size` bytes: the link's idle seconds, the bits that pass at once.
+    def open(self, number: int, size: int, now: float) -> tuple[float, float, Start]:
+        """Begin a message of `size` bytes.
 
-        The shaper has saved these up while the link was idle.
+        Return the seconds that the link idles during the message, the bits that pass at once
+        because an idle shaper has saved them up, and TCP's state at the beginning.
         """
-        rest = now - self.rested[who]
-        start = window, regrowth = self._wake(who, rest)
+        rest = now - self.rested[number]
+        start = window, regrowth = self._wake(number, rest)
         if regrowth is None:
-            idle, self._window[who] = self.tcp.ramp(size, self._rate, window)
+            idle, self._window[number] = self.tcp.ramp(size, self._rate, window)
         else:
             ramp = regrowth.ramp(size, self._pace, self.tcp.rtt, window)
-            idle, self._window[who], regrowth = ramp
-            self._note(who, regrowth)
+            idle, self._window[number], regrowth = ramp
+            self._note(number, regrowth)
         return idle, self.tcp.credit(rest + idle), start
 
-    def wait(self, who: int, now: float) -> Start:
-        """Begin a message in vain, as the link is cut; `recover` goes on."""
-        start = self._wake(who, now - self.rested[who])
-        self._window[who] = start[0]
+    def wait(self, number: int, now: float) -> Start:
+        """Begin a message on a link that is cut; return TCP's state. `recover` goes on later."""
+        start = self._wake(number, now - self.rested[number])
+        self._window[number] = start[0]
         return start
 
-    def stall(self, who: int, seconds: float, start: Start) -> None:
-        """Note that the link was cut when TCP had been sending for `seconds` since `start`."""
+    def stall(self, number: int, seconds: float, start: Start) -> None:
+        """Note that a cut stopped TCP, which had been sending for `seconds` from `start` on."""
         window, regrowth = start
         if regrowth is None:
-            self._window[who] = self.tcp.widened(window, seconds)
+            self._window[number] = self.tcp.widened(window, seconds)
         else:
-            self._window[who] = regrowth.widened(window, seconds, self.tcp.pace, self.tcp.rtt)
+            self._window[number] = regrowth.widened(window, seconds, self.tcp.pace, self.tcp.rtt)
 
-    def recover(self, who: int, size: float) -> tuple[float, Start]:
-        """Go on after a time-out with the `size` bytes that are left: the link's idle seconds."""
-        struck = self._window[who]
-        idle, self._window[who], regrowth = recover(size, self._pace, self.tcp.rtt, struck)
-        self._note(who, regrowth)
+    def recover(self, number: int, size: float) -> tuple[float, Start]:
+        """Go on after a time-out with the `size` bytes that are left.
+
+        Return the seconds that the link idles during the rest of the message, and TCP's state.
+        """
+        struck = self._window[number]
+        idle, self._window[number], regrowth = recover(size, self._pace, self.tcp.rtt, struck)
+        self._note(number, regrowth)
         return idle, (RESTART, Regrowth.after(struck))
 
-    def reset(self, who: int) -> None:
-        """Replace the connection by a new one."""
-        self._window[who] = INITIAL
-        self._regrowth.pop(who, None)
+    def reset(self, number: int) -> None:
+        """Begin a new connection in place of the present connection."""
+        self._window[number] = INITIAL
+        self._regrowth.pop(number, None)
 
-    def _wake(self, who: int, rest: float) -> Start:
-        """Return where a connection stands after `rest` seconds without a message."""
-        window, regrowth = self._window[who], self._regrowth.get(who)
+    def _wake(self, number: int, rest: float) -> Start:
+        """Return the connection's state after `rest` seconds without a message."""
+        window, regrowth = self._window[number], self._regrowth.get(number)
         if regrowth is not None:
             regrowth = regrowth.begun(window)
         return self.tcp.window(window, rest), regrowth
 
-    def _note(self, who: int, regrowth: Regrowth | None) -> None:
+    def _note(self, number: int, regrowth: Regrowth | None) -> None:
         if regrowth is None:
-            self._regrowth.pop(who, None)
+            self._regrowth.pop(number, None)
         else:
-            self._regrowth[who] = regrowth
+            self._regrowth[number] = regrowth

@@ -1,12 +1,12 @@
-"""How a congestion window opens again after a time-out: Linux's CUBIC (RFC 9438).
+"""The congestion window's growth after a time-out: Linux's CUBIC (RFC 9438).
 
-A new connection's slow start has no end, and `Tcp.ramp` knows how it goes. A time-out cuts the
-window to one segment and ends slow start at 0.7 of the window that it struck (RFC 5681, RFC 9438
-section 4.6), which are seven segments for a message that is sent into a cut. From there CUBIC grows
-slowly at first: along the convex half of its cubic, since a time-out makes it forget the window
-that it had, and not slower than Reno would (sections 4.3, 4.5, 4.8). It takes seconds, however fast
-the link is. A pause afterwards stops the cubic's clock, and slow start may open the window again up
-to three quarters of its former width, but no further.
+The slow start of a new connection has no upper end; `Tcp.ramp` computes it. A time-out cuts the
+window to one segment and ends slow start at 0.7 of the former window (RFC 5681, RFC 9438 section
+4.6): at seven segments for a message that is sent into a cut. From there CUBIC grows slowly at
+first, along the convex half of the cubic, because a time-out makes CUBIC forget the former window;
+but never more slowly than Reno (sections 4.3, 4.5, 4.8). Growth takes seconds, however fast the
+link. A pause afterwards stops the cubic's clock; then slow start may open the window up to three
+quarters of the former width, and no further.
 """
 
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ _SLOWEST, _FASTEST = 0.05, 0.5
 
 @dataclass(frozen=True, slots=True)
 class Regrowth:
-    """How far a connection has got since a time-out. Windows are bytes of messages."""
+    """A connection's state since a time-out. Windows are in bytes of messages."""
 
     threshold: float
     """The window at which slow start ends."""
     origin: float = 0.0
     """The window at which the cubic began; 0 if slow start still lasts."""
     seconds: float = 0.0
-    """Of the cubic's growth, pauses left out."""
+    """Duration of the cubic's growth so far, without pauses."""
 
     @classmethod
     def after(cls, window: float) -> "Regrowth":
@@ -43,21 +43,21 @@ class Regrowth:
         return cls(max(_LEAST_THRESHOLD, _BETA * window))
 
     def begun(self, window: float) -> "Regrowth":
-        """Return the state when another message begins, the last one having ended at `window`."""
+        """Return the state when a message begins after another that ended at `window`."""
         return Regrowth(max(self.threshold, _KEPT * window), self.origin, self.seconds)
 
     def ramp(
         self, size: float, pace: float, rtt: float, window: float
     ) -> tuple[float, float, "Regrowth | None"]:
-        """Return the idle seconds of the link, the window then, and the state then.
+        """Return the seconds that the link idles for `size` bytes, and window and state then.
 
-        `size` bytes of a message are sent from `window` on, each takes the link `pace` seconds.
-        The state is None once a window lasts a round trip: the link is not idle any more, and the
-        connection like any other.
+        The first window is `window`; each byte takes `pace` seconds on the link. The state is None
+        once a window lasts a round trip: then the link does not idle any more, and the connection
+        is like a new one.
         """
         idle, left, state = 0.0, size, self
         while window < left:
-            gap = rtt - window * pace
+            gap = rtt - window * pace  # the rest of the round trip, spent waiting
             if gap <= 0:
                 return idle, window, None
             idle += gap
@@ -74,28 +74,28 @@ class Regrowth:
         return window
 
     def _next(self, window: float, rtt: float) -> tuple[float, "Regrowth"]:
-        """Return window and state a round trip later, all of `window` having been acknowledged."""
+        """Return window and state a round trip later, when all of `window` is acknowledged."""
         widened = min(2 * window, max(self.threshold, window))
-        # each byte acknowledged widens the window by another until it is at the threshold; the
-        # acknowledgements that are left are CUBIC's
+        # slow start: each acknowledged byte widens the window by a byte, up to the threshold; the
+        # remaining acknowledgements are CUBIC's
         acknowledged = window - (widened - window)
         if not acknowledged:
             return widened, self
-        origin = self.origin or widened
+        origin = self.origin or widened  # the cubic begins where slow start ends
         seconds = self.seconds + rtt * acknowledged / window
         reno = _RENO * seconds / rtt
-        target = origin + max(_SCALE * seconds**3, reno)
-        gained = min(_FASTEST, max(_SLOWEST, target / widened - 1))  # for each byte
+        target = origin + max(_SCALE * seconds**3, reno)  # the window that CUBIC aims at
+        gained = min(_FASTEST, max(_SLOWEST, target / widened - 1))  # for each acknowledged byte
         return widened + acknowledged * gained, Regrowth(self.threshold, origin, seconds)
 
 
 def recover(
     size: float, pace: float, rtt: float, window: float
 ) -> tuple[float, float, Regrowth | None]:
-    """Return what `Regrowth.ramp` does, after a time-out that struck at `window`.
+    """Return the results of `Regrowth.ramp` for `size` bytes after a time-out at `window`.
 
-    The first segment is the one that was lost. If more is to be sent than was under way, the next
-    two are new ones, to find out whether the time-out was spurious (F-RTO, RFC 5682): slow start
+    TCP first repeats the lost segment. If more bytes are to be sent than were under way, two new
+    segments follow, to find out whether the time-out was spurious (F-RTO, RFC 5682); slow start
     waits for their acknowledgements.
     """
     idle = 0.0
