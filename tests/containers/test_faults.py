@@ -61,6 +61,41 @@ def test_a_partition_silences_and_the_process_lives_on(play):
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
 
 
+def test_a_pause_silences_and_the_same_process_goes_on(play):
+    """It goes on after a short one, and after one so long that the server has given it up."""
+    faults = (
+        "faults:\n  - {kind: pause, nodes: [right], at: 4s, lasts: 3s}\n"
+        "  - {kind: pause, nodes: [left], at: 3s, lasts: 13s}\n"
+    )
+    run = play(world(stop="time: 22s", rest=faults))
+    assert not gap(run, "right", 4.5, 7.0) and gap(run, "right", 7.0, 9.0)
+    assert not gap(run, "left", 3.5, 16.0) and gap(run, "left", 16.0, 22.0)
+    assert {r["incarnation"] for r in run.said("hello")} == {0}
+    struck = [(r["what"], r["node"], r["fault"], r["begins"]) for r in run.records if "begins" in r]
+    assert struck == [
+        ("pause", "left", "pause", True),
+        ("pause", "right", "pause", True),
+        ("resume", "right", "pause", False),
+        ("resume", "left", "pause", False),
+    ]
+    assert run.summary["faults_realised"] == 2 and not run.said("exit")
+
+
+def test_a_pause_may_overlap_a_cut_and_a_crash(play):
+    """A cut does not wake the paused; a device that boots in a pause goes on after it."""
+    faults = (
+        "faults:\n  - {kind: pause, nodes: [left], at: 3s, lasts: 5s}\n"
+        "  - {kind: partition, nodes: [left], at: 4s, lasts: 2s}\n"
+        "  - {kind: pause, nodes: [right], at: 3s, lasts: 5s}\n"
+        "  - {kind: crash, nodes: [right], at: 4s, lasts: 2s}\n"
+    )
+    run = play(world(rest=faults))
+    for node, incarnations in (("left", {0}), ("right", {0, 1})):
+        assert not gap(run, node, 3.5, 8.0) and gap(run, node, 8.0, 16.0)
+        assert {r["incarnation"] for r in run.said("hello", node=node)} == incarnations
+    assert not run.said("exit")
+
+
 def test_faults_by_iteration_are_drawn_realised_and_logged(play, tmp_path):
     (tmp_path / "frail.yaml").write_text(
         "description: fails often\nsource: a test\n"
