@@ -1,4 +1,4 @@
-"""Who is let in: the allow-list, as ZeroMQ's authentication protocol (ZAP) asks for it."""
+"""Admission of peers by the allow-list, through ZeroMQ's authentication protocol (ZAP)."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ DOMAIN = "emulate"
 
 
 class Admission:
-    """Answers libzmq, in a thread, whether a peer may connect; until `stop`."""
+    """Tells libzmq whether a peer may connect, from a thread that runs until `stop`."""
 
     def __init__(self, context: "zmq.Context[Any]", guests: AllowList) -> None:
         self._guests = guests
@@ -28,7 +28,7 @@ class Admission:
                 self._guard.configure_curve_callback(domain=DOMAIN, credentials_provider=self)
 
     def require(self, socket: "zmq.Socket[Any]") -> None:
-        """Have `socket` ask here about each peer, before it binds."""
+        """Make `socket` authenticate every peer. Call it before the socket binds."""
         socket.setsockopt_string(zmq.ZAP_DOMAIN, DOMAIN)
         match self._guests:
             case Guests():
@@ -38,19 +38,23 @@ class Admission:
                 socket.setsockopt(zmq.CURVE_SECRETKEY, private.encode())
 
     def sender(self, frame: zmq.Frame) -> str:
-        """Return the node that sent `frame`, by metadata that ZeroMQ adds, not by a peer's word."""
+        """Return the name of the node that sent `frame`; empty if the node is unknown.
+
+        The name comes from the metadata that ZeroMQ adds after authentication. A peer cannot forge
+        the metadata.
+        """
         try:
             return self.names.get(str(frame.get("User-Id")), "")
         except zmq.ZMQError:
             return ""
 
     def expel(self, node: str) -> None:
-        """Let `node` in no more; connections that it has are not touched."""
+        """Refuse new connections of `node`; open connections stay."""
         for user in [user for user, name in self.names.items() if name == node]:
             self._open.pop(user, None)
 
     def callback(self, domain: str, key: bytes) -> bool:
-        """Return whether the owner of the public `key`, in Z85, may enter; pyzmq calls it."""
+        """Return whether the owner of the public `key` (Z85) may connect. Called by pyzmq."""
         return key.decode() in self._open
 
     def stop(self) -> None:

@@ -65,7 +65,7 @@ class Inbox:
         return wait if release is None else min(wait, release - now)
 
     def _release_time(self) -> float | None:
-        """Return the time at which the next held message is due; None if none is held."""
+        """Return the time at which the next held message is due; None if no message is held."""
         return self.hold.deadline() if self.hold else None
 
 

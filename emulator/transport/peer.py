@@ -1,7 +1,7 @@
-"""A node's end of the wire: one DEALER socket that proves who it is.
+"""A node's end of the connection: one DEALER socket, authenticated by the node's secret.
 
-libzmq connects anew by itself. The peer listens to its events, because an answer that was due on
-the last connection never comes on the next one.
+libzmq reconnects by itself. The peer listens to the events of libzmq, because an answer that was
+due on the last connection never comes on the next one.
 """
 
 import math
@@ -20,21 +20,21 @@ from .secrets import KeyPair, Secret, Token
 from .sockets import UP, events, listen, prepare
 
 LONGEST_TTL = 65_535
-"""Milliseconds. Whoever hears of more (libzmq 4.3.5) keeps 16 bits of it, and hangs up too soon."""
+"""Milliseconds. libzmq 4.3.5 keeps 16 bits of a longer time to live, and so hangs up too soon."""
 
 
 class Peer:
     """Speaks to the server at `address` for the node of `secret`. Reconnects by itself.
 
-    `connected` says whether there is a connection, and `lost` whether the last message that was
-    sent, or its answer, went down with a connection that has been replaced since.
+    `connected`: whether a connection stands. `lost`: whether a new connection has replaced the
+    connection that lost the last sent message or its answer.
     """
 
     def __init__(self, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
         self.connected = self.lost = False
-        self._broken = False  # since the last message was sent, its connection was
+        self._broken = False  # whether a connection broke after the last message was sent
         self._address = address
-        self._arrived: deque[list[zmq.Frame]] = deque()
+        self._arrived: deque[list[zmq.Frame]] = deque()  # messages saved by `_forget`
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
         self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
@@ -49,7 +49,7 @@ class Peer:
         self._socket.connect(address)
 
     def send(self, message: Message) -> None:
-        """Queue it; if the queue is full (the server is long out of reach) it is lost."""
+        """Queue `message`. The message is lost if the queue is full, after a long disconnection."""
         self._look()
         self._broken = self.lost = False
         try:
@@ -58,14 +58,17 @@ class Peer:
             return
 
     def receive(self, timeout: float | None) -> Message | None:
-        """Return the next message; None if none comes within `timeout` seconds, or it is lost."""
+        """Return the next message; None after `timeout` seconds, or as soon as `lost` is set.
+
+        A `timeout` of None waits without an end.
+        """
         frames = self._next(timeout)
         if frames is None:
             return None
         try:
             return wire.unpack([frame.buffer for frame in frames])
         except WireError:
-            return None  # the server does not lie; treat it as silence
+            return None  # an honest server sends no such message: treat it as silence
 
     def _next(self, timeout: float | None) -> list[zmq.Frame] | None:
         until = math.inf if timeout is None else time.monotonic() + timeout
@@ -74,7 +77,7 @@ class Peer:
             ready = dict(
                 self._poller.poll(None if left == math.inf else max(0, round(left * 1000)))
             )
-            if self._socket in ready:  # what has arrived comes before what happened since
+            if self._socket in ready:  # messages first: they arrived before the connection broke
                 return self._socket.recv_multipart(copy=False)
             self._look()
             if self.lost or not ready:
@@ -82,11 +85,12 @@ class Peer:
         return self._arrived.popleft()
 
     def _look(self) -> None:
-        """Learn what has become of the connection."""
+        """Bring `connected` and `lost` up to date with the socket's events."""
         broke = False
         for event, _ in events(self._events):
             up = event == UP
-            broke = not up and (broke or self.connected)  # not where a new one failed to come up
+            # a failed attempt to reconnect is also reported as a disconnection: it breaks nothing
+            broke = not up and (broke or self.connected)
             self._broken |= broke
             self.connected = up
         if broke:
@@ -94,9 +98,10 @@ class Peer:
         self.lost = self.connected and self._broken
 
     def _forget(self) -> None:
-        """Drop what libzmq holds for the next connection: whoever waits for its answer asks anew.
+        """Drop the messages that libzmq holds for the next connection; keep the received ones.
 
-        Else both questions would be answered, with a model each. What has arrived is kept.
+        The node asks again on the next connection. A question that libzmq still held would be
+        answered too, with a second model.
         """
         while self._socket.poll(0):
             self._arrived.append(self._socket.recv_multipart(copy=False))
@@ -118,21 +123,22 @@ class Peer:
         self._context.destroy(linger=0)
 
     def flush(self, seconds: float) -> None:
-        """Close, but let what is queued leave for up to `seconds`."""
+        """Close after the queued messages have left, or after `seconds`."""
         self._context.destroy(linger=round(seconds * 1000))
 
 
 def _beat(socket: "zmq.Socket[bytes]", heartbeat: Heartbeat) -> None:
-    """Ping the server, who answers, and tell it how long to wait for the next sign of life."""
+    """Ping the server, and tell the server after how much silence to give up this connection."""
     milliseconds = round(heartbeat.timeout * 1000)
     socket.setsockopt(zmq.HEARTBEAT_IVL, round(heartbeat.interval * 1000))
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, milliseconds)
     socket.setsockopt(zmq.HEARTBEAT_TTL, milliseconds if milliseconds <= LONGEST_TTL else 0)
-    # the kernel's tries to connect become rare: begin again, or a long cut outlasts its end
+    # the kernel retries a connection ever more rarely: begin anew, or a mended cut lasts on
     socket.setsockopt(zmq.CONNECT_TIMEOUT, milliseconds // 2)
 
 
 def _prove(socket: "zmq.Socket[bytes]", secret: Secret) -> None:
+    """Make `socket` authenticate itself with `secret`."""
     match secret:
         case Token(name, token):
             socket.setsockopt(zmq.PLAIN_USERNAME, name.encode())

@@ -1,7 +1,7 @@
-"""The server's end of the wire: one ROUTER socket that admits only those on its list.
+"""The server's end of the connections: one ROUTER socket that admits the nodes of an allow-list.
 
-A reply goes to the connection on which the allow-list's user of that name has spoken, never by a
-name that a peer gives its connection: the socket numbers connections, and takes nobody over.
+A reply goes to the newest connection on which the authenticated node has spoken. Names that peers
+give their connections are refused: with them a peer could take over another's connection.
 """
 
 import ctypes
@@ -22,25 +22,25 @@ from .sockets import prepare
 from .watch import Watch
 
 ANSWERS = 4
-"""Messages that may wait for one node. Each may be a model, and an honest node waits for one."""
+"""Messages that may wait for one node. Each may be a model, and an honest node asks for one."""
 
 STALE = 8
-"""Connections that a node may have beside one for each name on the list: dead ones of its own."""
+"""Connections from one address allowed beyond one for each node: dead ones, not yet noticed."""
 
 MANY = 64
-"""Frames of a message beyond which its sender is expelled. No honest message has so many."""
+"""Frames of a message above which its sender is expelled. An honest message has fewer."""
 
 NUMBERED = 5
-"""Bytes of the id that libzmq gives a connection without a name: a zero, and a number of four."""
+"""Bytes of libzmq's id of a connection without a name: a zero byte and a 32-bit number."""
 
 LONGEST_IDLE = 32_767
-"""Seconds. Linux takes no more, and with an option refused libzmq lets nobody in."""
+"""Seconds. Linux refuses a larger value, and libzmq then accepts no connection at all."""
 
 
 class Received(NamedTuple):
-    """A message from `node`, whom the allow-list vouches for; or why it was refused.
+    """A message from the authenticated `node`, or the `error` for which a message was refused.
 
-    With neither it came over a connection that the node has since replaced, and is lost with that.
+    Without both, the message came over a connection that the node has replaced, and is dropped.
     """
 
     node: str
@@ -49,16 +49,17 @@ class Received(NamedTuple):
 
 
 class Router:
-    """Listens at `address`.
-
-    `largest` bounds a frame, in bytes, before it is allocated. A message may be twice as long: an
-    index and a value of each parameter.
-    """
+    """Receives the messages of the admitted nodes, and sends them the server's replies."""
 
     def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
+        """Listen at `address`, for example `tcp://*:5555`.
+
+        `largest`: bytes of the largest frame; libzmq refuses a larger one before it allocates
+        memory. A message may be twice as long: an index and a value of each parameter.
+        """
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
-        self._routes: dict[str, bytes] = {}  # node to its newest connection that has spoken
+        self._routes: dict[str, bytes] = {}  # from node to its newest connection that has spoken
         _number_from_anywhere()
         self._socket = self._context.socket(zmq.ROUTER)
         self._socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
@@ -66,7 +67,8 @@ class Router:
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         prepare(self._socket)
         self._socket.setsockopt(zmq.SNDHWM, ANSWERS)
-        self._socket.setsockopt(zmq.RCVHWM, 0)  # the watch bounds what waits: see `_probe`
+        # no bound here, see `_probe`: the watch bounds the messages that wait
+        self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat)
         self._admission.require(self._socket)
         self._encrypted = isinstance(guests, Keys)
@@ -78,16 +80,19 @@ class Router:
 
     @property
     def address(self) -> str:
-        """Where it listens, with the port that a wildcard got."""
+        """Return the address on which the socket listens, with the port that a wildcard got."""
         return self._socket.getsockopt_string(zmq.LAST_ENDPOINT)
 
     def poll(self, timeout: float | None) -> bool:
-        """Wait for a message for up to `timeout` seconds; a refusal without one does not end it."""
+        """Wait up to `timeout` seconds for a message; return whether `receive` has a result.
+
+        None waits without an end. A refusal that the watch reports meanwhile does not end the wait.
+        """
         wait = None if timeout is None else max(0, round(timeout * 1000))
         return bool(self._watch.refusals or self._socket.poll(wait) or self._watch.refusals)
 
     def receive(self) -> Received | None:
-        """The next message that has arrived; None if there is none."""
+        """Return the next message or refusal; None if nothing has arrived."""
         if self._watch.refusals:
             node, reason = self._watch.refusals.popleft()
             return Received(node, None, reason)
@@ -111,22 +116,26 @@ class Router:
         return Received(node, message)
 
     def _is_newest(self, node: str, connection: bytes) -> bool:
-        """Remember `connection` as the route to `node`, unless the node has a newer one.
+        """Make `connection` the route to `node`; return False if the node has a newer connection.
 
-        What was under way on an older one may come in late, and that one is dead. Raises WireError.
+        A message that was under way on an older, dead connection may arrive after a message on the
+        newer one. Raises WireError if the peer has named its connection.
         """
         if len(connection) != NUMBERED or connection[0]:
             raise WireError(f"{node} calls its connection {connection!r}; it must not be named")
         known = self._routes.get(node)
         if known is not None and known != connection:
             ahead = int.from_bytes(connection[1:], "big") - int.from_bytes(known[1:], "big")
-            if ahead % 2**32 >= 2**31:  # numbers wrap around
+            if ahead % 2**32 >= 2**31:  # older: libzmq counts connections modulo 2**32
                 return False
         self._routes[node] = connection
         return True
 
     def _parts(self, first: zmq.Frame, node: str) -> tuple[list[zmq.Frame], int]:
-        """Read one message to its end, keeping no more frames than any message has; count them."""
+        """Read the rest of the message after the frame `first`; return all parts, and how many.
+
+        Parts beyond the longest honest message are read and dropped.
+        """
         parts: list[zmq.Frame] = []
         more, number, size = first.more, 0, 0
         while more:
@@ -139,20 +148,23 @@ class Router:
         return parts, number
 
     def _expel(self, first: zmq.Frame, node: str, number: int) -> str:
-        """Be rid of a node whose messages take long to read only to be thrown away."""
+        """Shut out `node` for a message of `number` frames; return the reason.
+
+        The server would spend its time on reading and dropping such messages.
+        """
         self._admission.expel(node)
         self._watch.hang_up(first)
         return f"a message of {number} frames: hung up, and let in no more"
 
     def send(self, node: str, message: Any) -> bool:
-        """Queue it without copying its arrays; False if the node is out of reach."""
+        """Queue `message` without copying its arrays; return False if `node` is out of reach."""
         route = self._routes.get(node)
         if route is None:
             return False
         frames = [route, *wire.pack(message)]
         try:
             self._socket.send_multipart(frames, flags=zmq.DONTWAIT, copy=False)
-        except zmq.Again:  # its queue is full
+        except zmq.Again:  # the node's queue is full
             return False
         except zmq.ZMQError as error:
             if error.errno != zmq.EHOSTUNREACH:
@@ -172,7 +184,7 @@ class Router:
         self.close()
 
     def close(self, linger: float = 0.0) -> None:
-        """Close; what is queued may leave for up to `linger` seconds."""
+        """Close after the queued messages have left, or after `linger` seconds."""
         self._watch.stop()
         self._socket.close(linger=round(linger * 1000))
         self._admission.stop()
@@ -180,20 +192,21 @@ class Router:
 
 
 def _number_from_anywhere() -> None:
-    """Let the next ROUTER number its connections from a start that no peer can know.
+    """Make the next ROUTER number its connections from a start that no peer can guess.
 
-    libzmq 4.3.5 draws it with `rand`, which it does not seed: each process would have the same, and
-    libzmq aborts the process where a peer has named its connection as the next one is numbered.
+    libzmq 4.3.5 draws the start with an unseeded `rand`, so every process has the same. It aborts
+    the process if a peer has given its connection the name of the next number.
     """
     ctypes.CDLL(None).srand(secrets.randbits(32))
 
 
 def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
-    """Have the kernel look after who is silent; nodes ping, the server only answers.
+    """Make the kernel detect silent peers: nodes ping, and the server only answers.
 
-    libzmq 4.3.5 aborts the process (`!_io_error`) where it has to ping, or to answer a ping, on a
-    connection that broke while it took nothing from it: because the queue was full, which it never
-    is here, or because another connection took over.
+    libzmq 4.3.5 aborts the process (`!_io_error`) if it has to send or answer a ping on a
+    connection that broke while libzmq read nothing from it. It stops reading when the receive queue
+    is full, so the queue has no bound here, and when another connection takes over the name, so
+    names are refused.
     """
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
     socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))

@@ -1,8 +1,7 @@
-"""Who may speak: secrets made for one run, one for each node.
+"""Secrets for a run: a secret for each node, and the server's allow-list of all nodes.
 
-On the private network of one host a node proves itself with a token (ZeroMQ's PLAIN); with
-`server.encrypt: true` with a key pair (CURVE), which also hides and seals what is said. The
-server holds the only list of those admitted.
+A node proves the node's name with a token (ZeroMQ's PLAIN), sufficient on the private network of a
+host. With `server.encrypt: true` a node uses a key pair (CURVE), which also encrypts every message.
 """
 
 import secrets
@@ -12,7 +11,7 @@ import msgspec
 
 
 class Token(msgspec.Struct, frozen=True, tag="plain"):
-    """What a node shows: its name and a secret that only the server knows besides."""
+    """A node's name, and a secret that only the node and the server know."""
 
     name: str
     token: str
@@ -30,13 +29,13 @@ Secret = Token | KeyPair
 
 
 class Guests(msgspec.Struct, frozen=True, tag="plain"):
-    """The server's list for PLAIN: name to token."""
+    """The server's allow-list for PLAIN: from name to token."""
 
     tokens: dict[str, str]
 
 
 class Keys(msgspec.Struct, frozen=True, tag="curve"):
-    """The server's list for CURVE: its own private key, and public key to name."""
+    """The server's allow-list for CURVE: its own private key, and from public key to name."""
 
     private: str
     names: dict[str, str]
@@ -46,20 +45,20 @@ AllowList = Guests | Keys
 
 
 def issue(names: Iterable[str], *, encrypt: bool) -> tuple[AllowList, dict[str, Secret]]:
-    """Fresh secrets for one run: the server's list, and each node's own."""
+    """Make a secret for each of `names`; return the server's allow-list and the secrets by name."""
     if not encrypt:
         tokens = {name: secrets.token_urlsafe(32) for name in names}
         return Guests(tokens), {name: Token(name, token) for name, token in tokens.items()}
     server_public, server_private = _pair()
     pairs = {name: _pair() for name in names}
-    held: dict[str, Secret] = {
+    by_name: dict[str, Secret] = {
         name: KeyPair(public, private, server_public) for name, (public, private) in pairs.items()
     }
-    return Keys(server_private, {public: name for name, (public, _) in pairs.items()}), held
+    return Keys(server_private, {public: name for name, (public, _) in pairs.items()}), by_name
 
 
 def _pair() -> tuple[str, str]:
-    import zmq  # only who issues secrets needs it, not a supervisor that reads them
+    import zmq  # not at the top: a supervisor reads secrets without zmq's memory
 
     public, private = zmq.curve_keypair()
     return public.decode(), private.decode()

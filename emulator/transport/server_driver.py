@@ -58,7 +58,7 @@ def _timeout(
 
 
 def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[Message]]) -> bool:
-    """Take one message from `router`; return whether there was one."""
+    """Take one message from `router`; return False if no message has arrived."""
     received = router.receive()
     if received is None:
         return False

@@ -1,17 +1,22 @@
-"""Bounds what peers make the server hold before it reads it, and notices hang-ups.
+"""Bounds the memory that peers make libzmq hold, and reports connections that libzmq cuts off.
 
-libzmq 4.3.5 bounds a frame, and counts whole messages; it bounds neither how many frames a message
-has nor what they add up to, and hands over nothing before the last one has come. The kernel knows
-how much has come over a connection, the router how much of it was in messages that it has read:
-the rest is held by libzmq. A thread compares the two twenty times a second. Who makes libzmq hold
-more than any honest node can is hung up on, and libzmq frees what was no whole message.
+libzmq 4.3.5 bounds the size of a frame and the number of whole messages. It bounds neither the
+number of frames in a message nor their sum, and delivers a message only once the last frame has
+arrived. The kernel counts the bytes that arrive on a connection, and the router counts the bytes of
+messages that it has read: libzmq holds the difference. A thread compares both twenty times a
+second, and hangs up on a peer that makes libzmq hold more than an honest node can. libzmq then
+frees the incomplete message.
 
-The bound, in bytes of the wire, is `limit` for each user at an address, on all connections from
-there together, also on those that are gone and have left messages to be read. Of an ordinary
-message the memory holds little more than that; of one in empty frames, which take 2 bytes on the
-wire and 64 in memory (PLAIN), 32 times as much. What libzmq reads between two looks comes on top:
-1 MB of empty frames at most on a machine that decodes ten million of them in a second. What the
-kernel has received and libzmq has not read is thrown away.
+The bound is `limit` bytes on the wire for each node at an address, summed over all connections from
+the address, closed connections with unread messages included. An ordinary message takes little more
+memory than bytes on the wire. An empty frame takes 2 bytes on the wire and 64 bytes of memory
+(PLAIN), 32 times as much. Bytes that libzmq reads between two looks come on top: at most 1 MB of
+empty frames on a machine that decodes ten million frames a second. Bytes that the kernel has
+received and libzmq has not read are dropped.
+
+Limit: the thread reads a peer's address from the connection's descriptor. A connection that libzmq
+closes before the thread has seen the connection is not refused by name: the log has no record of
+the peer.
 """
 
 import threading
@@ -25,57 +30,65 @@ from .connection import VISIBLE, Connection
 from .sockets import events, listen
 
 TICK = 0.05
-"""Seconds between two looks."""
+"""Seconds between two comparisons."""
 
 
 class Refusal(NamedTuple):
-    """Why a connection was closed; `node` is an address where it could be of several nodes."""
+    """A closed connection and the reason.
+
+    `node` is the address of the peer if several nodes speak from there, or none has spoken yet.
+    """
 
     node: str
     reason: str
 
 
 class Watch(threading.Thread):
-    """Looks after the connections of the `router` socket, from before it listens until `stop`."""
+    """Watches the connections of the `router` socket, from before it listens until `stop`."""
 
     def __init__(
-        self, router: "zmq.Socket[Any]", patience: float, *, largest: int, limit: int, most: int
+        self, router: "zmq.Socket[Any]", timeout: float, *, largest: int, limit: int, most: int
     ) -> None:
-        """`patience` bounds silence, in seconds, and `largest` a frame, as libzmq was told.
+        """Start the thread.
 
-        `limit` bounds what is held of a user, in bytes, and `most` connections from one address.
+        `timeout`: seconds of silence after which libzmq closes a connection. `largest`: bytes of
+        the largest frame that libzmq takes. `limit`: bytes that libzmq may hold for each node.
+        `most`: connections from one address.
         """
         super().__init__(name="watch", daemon=True)
-        self._router, self._patience, self._largest = router, patience, largest
+        self._router, self._timeout, self._largest = router, timeout, largest
         self._limit, self._most = limit, most
         self._events = listen(router, zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
-        self._connections: dict[int, Connection] = {}
+        self._connections: dict[int, Connection] = {}  # by libzmq's descriptor
+        # bytes of messages that the router has read, by libzmq's descriptor
         self._delivered: defaultdict[int, int] = defaultdict(int)
+        # nodes that have spoken from an address
         self._users: defaultdict[str, set[str]] = defaultdict(set)
-        self._left: defaultdict[str, list[float]] = defaultdict(list)  # held of each that is gone
+        # bytes still held of each closed connection, by address
+        self._left: defaultdict[str, list[float]] = defaultdict(list)
         self._over = threading.Event()
         self.refusals: deque[Refusal] = deque()
         self.start()
 
     def heard(self, frame: zmq.Frame, node: str, size: int) -> None:
-        """Note that `node` has sent a message of `size` bytes; the router's thread calls it."""
+        """Count a message of `size` bytes from `node`. Called by the router's thread."""
         self._delivered[int(frame["__fd"])] += size
         self._users[str(frame["Peer-Address"])].add(node)
 
     def drained(self) -> None:
-        """Note that nothing is left to read; the router's thread calls it."""
+        """Note that no message is left to read. Called by the router's thread."""
         if self._left:
             self._left = defaultdict(list)
 
     def hang_up(self, frame: zmq.Frame) -> None:
-        """Close the connection that `frame` came over, for a reason that the caller gives."""
+        """Close the connection over which `frame` came. The caller reports the reason."""
         connection = self._connections.get(int(frame["__fd"]))
-        # by now its descriptor may be that of another connection, which need not be the peer's
+        # the descriptor may belong to another peer's connection by now
         if connection is not None and connection.address == frame["Peer-Address"]:
             connection.hang_up()
 
     def stop(self) -> None:
-        """End the thread, and let go of the connections."""
+        """End the thread and close the duplicated descriptors."""
         if self._over.is_set():
             return
         self._over.set()
@@ -87,7 +100,7 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         if not VISIBLE:
-            return  # only Linux tells what has come over a connection, and servers run there
+            return  # servers run on Linux; elsewhere the kernel has no such counts
         last = time.monotonic()
         while not self._over.is_set():
             if self._events.poll(round(1000 * TICK)):
@@ -103,7 +116,7 @@ class Watch(threading.Thread):
             self._forget(number)
             try:
                 connection = Connection(number, self._delivered[number])
-            except OSError:  # it has gone by now
+            except OSError:  # closed already, see the limit in the module's docstring
                 return
             self._connections[number] = connection
             self._crowd(connection.address)
@@ -117,7 +130,7 @@ class Watch(threading.Thread):
         address = connection.address
         if not connection.closed:
             connection.weigh(self._delivered[number], 0.0)
-            if connection.was_cut_off(self._patience):
+            if connection.was_cut_off(self._timeout):
                 reason = f"a frame of more than {self._largest} bytes, or bytes that are no frame"
                 self._refuse(address, reason)
         if connection.held:
@@ -125,7 +138,7 @@ class Watch(threading.Thread):
         connection.socket.close()
 
     def _crowd(self, address: str) -> None:
-        """Have no more connections from `address` than may be, the oldest of them first to go."""
+        """Hang up on connections from `address` above the allowed number, the oldest first."""
         own, left = self._from(address), self._left[address]
         if sum(left) > self._allowed(address):
             self._hang_up(own[-1], "too much is left to be read of earlier connections")
@@ -142,10 +155,11 @@ class Watch(threading.Thread):
             self._relieve(address)
 
     def _relieve(self, address: str) -> None:
-        """Hang up on the connections from `address` that hold most, until the rest is allowed."""
+        """Hang up on the connections from `address` that hold most, until the sum is allowed."""
         own, allowed = self._from(address), self._allowed(address) - sum(self._left[address])
         if sum(connection.held for connection in own) <= allowed:
             return
+        # bytes that wait in the kernel take none of libzmq's memory
         held = {connection: connection.held - connection.unread() for connection in own}
         total = sum(held.values())
         for connection in sorted(own, key=held.__getitem__, reverse=True):
@@ -156,10 +170,11 @@ class Watch(threading.Thread):
             self._hang_up(connection, reason)
 
     def _allowed(self, address: str) -> int:
+        """Return the bound, in bytes, for all connections from `address` together."""
         return self._limit * max(1, len(self._users[address]))
 
     def _from(self, address: str) -> list[Connection]:
-        """Return the connections from `address`, the oldest first."""
+        """Return the open connections from `address`, the oldest first."""
         own = (each for each in self._connections.values() if each.address == address)
         return [connection for connection in own if not connection.closed]
 
