@@ -1,7 +1,7 @@
-"""What a run did, from its folder alone: figures, a report, and runs side by side.
+"""The analysis of runs from their folders alone: figures, a report, and comparisons.
 
-A figure is a module with a TITLE, a CAPTION, `table(runs)` and `draw(table, ax)`. To add
-one, write its file in `figures/` and name it here.
+A figure is a module with a TITLE, a CAPTION, `table(runs)` and `draw(table, ax)`. To add a figure,
+write its file in `figures/` and name the module here.
 """
 
 from .errors import RunError
@@ -29,6 +29,6 @@ FIGURES = (
     device_traffic,
     link_rates,
 )
-"""In the order in which the report tells them."""
+"""The figures, in the order of the report."""
 
 __all__ = ["FIGURES", "Run", "RunError", "read"]

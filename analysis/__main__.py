@@ -11,11 +11,13 @@ from .drawing import pngs
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m analysis", description=__doc__)
-    parser.add_argument("run", type=Path, nargs="+", help="a run's folder")
-    parser.add_argument("--out", type=Path, help="where to; RUN/figures if there is only one run")
+    parser.add_argument("run", type=Path, nargs="+", help="folder of a run")
+    parser.add_argument(
+        "--out", type=Path, help="folder of the figures; RUN/figures for a single run"
+    )
     options = parser.parse_args(arguments)
     if len(options.run) > 1 and options.out is None:
-        parser.error("say with --out where the figures of several runs shall go")
+        parser.error("several runs need a folder for their figures: give --out")
     try:
         paths = pngs([read(folder) for folder in options.run], options.out)
     except RunError as error:

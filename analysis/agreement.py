@@ -1,4 +1,4 @@
-"""Do containers and virtual time tell the same? One scenario played in both, number by number."""
+"""The agreement of containers and virtual time on one scenario, quantity by quantity."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -16,33 +16,34 @@ from .targets import target_name, together
 COLUMNS = ("quantity", "docker", "virtual", "difference", "measure")
 
 POINTS = 5
-"""Evaluations at which the accuracies are compared, the last one aside."""
+"""Number of evaluations at which the accuracies are compared, in addition to the last one."""
 
 
 class _Quantity(NamedTuple):
+    """A compared quantity: its name in words, its format, and the measure of a difference."""
+
     words: str
     shown: Callable[[float], str]
     relative: bool = True
-    """Whether a difference is told as a share of what containers showed."""
+    """Whether the difference is given as a share of the containers' value."""
 
 
 def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
-    """What each runtime says of one scenario, and by how much virtual time differs.
+    """Return the quantities of the runs `docker` and `virtual`, and their differences.
 
-    Columns: `quantity`, `docker`, `virtual` (base units, NaN where a run does not say),
-    `difference`, and its `measure`: `relative`, as a fraction of docker's, or `absolute`.
+    Columns: `quantity`, `docker`, `virtual` (base units, NaN for an unknown value), `difference`,
+    and its `measure`: `relative`, as a fraction of the value in containers, or `absolute`.
 
     Quantities: `updates_per_second`, `updates`, `duration` (s), `push_bytes_per_update`,
     `push_bytes`, `pull_bytes_per_pull` and `pull_bytes` (to devices), `faults`,
     `staleness_median`, `staleness_p90`, `staleness_max`, `accuracy_at_N` after N updates for some
-    evaluations of the containers' (virtual time's is interpolated, should it have been measured
-    beside them), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
+    evaluations of the containers' run (interpolated in virtual time's run if that was measured at
+    other versions), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
     """
     wanted = together([docker, virtual])
-    told = _told(docker, wanted), _told(virtual, wanted)
-    values = [
-        {**one, **accuracy} for one, accuracy in zip(told, _over(docker, virtual), strict=True)
-    ]
+    facts = _facts(docker, wanted), _facts(virtual, wanted)
+    accuracies = _common_accuracies(docker, virtual)
+    values = [{**row, **accuracy} for row, accuracy in zip(facts, accuracies, strict=True)]
     order = sorted(values[0], key=_place)
     return pd.DataFrame(
         [_row(quantity, values[0][quantity], values[1][quantity]) for quantity in order],
@@ -51,38 +52,42 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """An agreement as text with units, a quantity a row."""
+    """Return the agreement `table` as text with units, with a row for every quantity."""
     rows = {}
-    for quantity, docker, virtual, difference, _ in table[list(COLUMNS)].itertuples(index=False):
-        of = _quantity(quantity)
-        shown = [_shown(of, docker), _shown(of, virtual), _difference(of, difference)]
-        rows[of.words] = shown
+    for name, docker, virtual, difference, _ in table[list(COLUMNS)].itertuples(index=False):
+        quantity = _quantity(name)
+        rows[quantity.words] = [
+            _shown(quantity, docker),
+            _shown(quantity, virtual),
+            _difference(quantity, difference),
+        ]
     return pd.DataFrame.from_dict(rows, orient="index", columns=["docker", "virtual", "difference"])
 
 
 def text(table: pd.DataFrame) -> str:
-    """An agreement for a terminal."""
+    """Return the agreement `table` as text for a terminal."""
     return str(readable(table).to_string())
 
 
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """An agreement as plain data for JSON: None where a run does not say."""
+    """Return the agreement `table` as JSON types, with None for unknown values."""
     return [
         {str(key): None if _is_nan(value) else value for key, value in row.items()}
         for row in table.to_dict("records")
     ]
 
 
-# -- what a run says -------------------------------------------------------------------------------
+# -- the quantities of a run -----------------------------------------------------------------------
 
 
-def _told(run: Run, wanted: Sequence[float]) -> dict[str, float]:
+def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
+    """Return the quantities of `run`, with the times to the `wanted` accuracies (per cent)."""
     row = compare([run]).iloc[0]
     updates, pulls = run.records("update"), run.records("pull")
     pulls = pulls[pulls["node"] != "evaluator"]
     stale = updates["staleness"].to_numpy(float)
     pushed, pulled = float(pushes.by_kind(run).sum()), float(pulls["bytes"].sum())
-    told = {
+    facts = {
         "updates": float(row["updates"]),
         "duration": float(row["duration"]),
         "updates_per_second": float(row["updates_per_second"]),
@@ -98,19 +103,20 @@ def _told(run: Run, wanted: Sequence[float]) -> dict[str, float]:
         "best_accuracy": float(row["best_accuracy"]),
     }
     times = [f"{_TIME}{target_name(target)}" for target in wanted]
-    return told | {time: float(row.get(time, math.nan)) for time in times}
+    return facts | {time: float(row.get(time, math.nan)) for time in times}
 
 
-def _over(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
-    """The accuracy of each over updates, at the same few places."""
+def _common_accuracies(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
+    """Yield the accuracies of both runs after the same few numbers of updates."""
     curves = [_curve(docker), _curve(virtual)]
-    reached = min((one["updates"].max() for one in curves), default=0)
-    # before the first update both are the very same model
+    reached = min((curve["updates"].max() for curve in curves), default=0)
+    # after 0 updates both runs have the same model, so the comparison begins at 1
     known = curves[0].loc[curves[0]["updates"].between(1, reached), "updates"].to_list()
-    chosen = {known[place] for place in _spread(len(known) - 1)} if known else set()
-    for one in curves:
-        found = {at: np.interp(at, one["updates"], one["accuracy"]) for at in sorted(chosen)}
-        yield {f"accuracy_at_{int(at)}": float(accuracy) for at, accuracy in found.items()}
+    chosen = sorted({known[place] for place in _spread(len(known) - 1)}) if known else []
+    for curve in curves:
+        accuracies = np.interp(chosen, curve["updates"], curve["accuracy"]) if chosen else []
+        pairs = zip(chosen, accuracies, strict=True)
+        yield {f"accuracy_at_{int(updates)}": float(accuracy) for updates, accuracy in pairs}
 
 
 def _curve(run: Run) -> pd.DataFrame:
@@ -119,7 +125,7 @@ def _curve(run: Run) -> pd.DataFrame:
 
 
 def _spread(count: int) -> Sequence[int]:
-    """Up to POINTS of so many places, evenly: the last is told as final anyway."""
+    """Return up to POINTS of `count` places, evenly spread."""
     return [int(place) for place in np.unique(np.linspace(0, max(0, count - 1), POINTS).round())]
 
 
@@ -129,7 +135,7 @@ def _spread(count: int) -> Sequence[int]:
 def _row(quantity: str, docker: float, virtual: float) -> tuple[Any, ...]:
     relative = _quantity(quantity).relative
     difference = virtual - docker
-    if relative and difference:  # equal is equal, also at zero
+    if relative and difference:  # two zeros differ by 0, not by 0 / 0
         difference = _ratio(difference, docker)
     return quantity, docker, virtual, difference, "relative" if relative else "absolute"
 
@@ -143,20 +149,20 @@ _QUANTITIES = {
     "updates_per_second": _Quantity("updates / s", figures),
     "updates": _Quantity("updates", figures),
     "duration": _Quantity("duration", seconds),
-    "push_bytes_per_update": _Quantity("bytes a push", figures),
+    "push_bytes_per_update": _Quantity("bytes per push", figures),
     "push_bytes": _Quantity("pushed", size),
-    "pull_bytes_per_pull": _Quantity("bytes a pull", figures),
+    "pull_bytes_per_pull": _Quantity("bytes per pull", figures),
     "pull_bytes": _Quantity("pulled", size),
     "faults": _Quantity("faults", figures, relative=False),
     "staleness_median": _Quantity("staleness, median", figures, relative=False),
-    "staleness_p90": _Quantity("staleness, 9 of 10 below", figures, relative=False),
+    "staleness_p90": _Quantity("staleness, 90th percentile", figures, relative=False),
     "staleness_max": _Quantity("staleness, highest", figures, relative=False),
     _ACCURACY: _Quantity("", lambda share: percent(share, 2), relative=False),
     "final_accuracy": _Quantity("final accuracy", lambda share: percent(share, 2), relative=False),
     "best_accuracy": _Quantity("best accuracy", lambda share: percent(share, 2), relative=False),
     _TIME: _Quantity("", seconds),
 }
-"""In the order in which they are told."""
+"""The quantities, in the order of the table."""
 
 
 def _quantity(name: str) -> _Quantity:
@@ -175,18 +181,18 @@ def _place(name: str) -> tuple[int, float]:
     return list(_QUANTITIES).index(name), 0.0
 
 
-def _shown(of: _Quantity, value: float) -> str:
-    return "–" if math.isnan(value) else of.shown(value)
+def _shown(quantity: _Quantity, value: float) -> str:
+    return "–" if math.isnan(value) else quantity.shown(value)
 
 
-def _difference(of: _Quantity, difference: float) -> str:
+def _difference(quantity: _Quantity, difference: float) -> str:
     if math.isnan(difference):
         return "–"
     if difference == 0:
         return "none"
-    if of.relative:
+    if quantity.relative:
         return f"{difference * 100:+.3g} %"
-    if "accuracy" in of.words:
+    if "accuracy" in quantity.words:
         return f"{difference * 100:+.2f} points"
     return f"{difference:+.3g}"
 

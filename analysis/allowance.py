@@ -1,8 +1,8 @@
-"""The bytes that the server's interface may count beside those of the messages: at least, at most.
+"""Bounds on the bytes that the server's interface may count beside the bytes of the messages.
 
 The interface counts frames. Headers, acknowledgements, heartbeats and handshakes follow from the
-number of messages and from the time; what was cut off or on its way at the end follows from the
-faults and from the last pull of each device. What lies outside is not explained.
+number of messages and from the time. Messages that were cut off, or on their way at the end, follow
+from the faults and from the last pull of each device. A count outside the bounds is unexplained.
 """
 
 import math
@@ -19,65 +19,72 @@ from .runs import Run
 PAYLOAD = 1448
 """Application bytes in a full TCP segment, with timestamps."""
 HEADERS = 66
-"""Ethernet, IPv4 and TCP with timestamps: 14 + 20 + 32 bytes a segment."""
+"""Header bytes of a segment: Ethernet 14, IPv4 20, TCP with timestamps 32."""
 
 _REQUEST = 128
-"""Bytes of a message that is neither a model nor an update, encrypted, at most."""
+"""Largest size in bytes of an encrypted message other than a model or an update."""
 _HEARTBEAT = 2.0
 """Seconds between two pings of a node."""
 _BEAT = 2 * HEADERS + 64
-"""A ping or its answer, and the acknowledgement of the other, encrypted."""
+"""Bytes of an encrypted ping, or of its answer, with the acknowledgement of the other."""
 _CONNECTION = 4000
-"""One way: handshakes of TCP and ZMTP (CURVE's is the longest), ARP, and hellos said again."""
+"""Bytes of a new connection in one direction: handshakes of TCP and ZMTP (CURVE's is the longest),
+ARP, and repeated hellos."""
 _QUICK = 16
-"""Segments that Linux acknowledges one by one when a connection is new."""
+"""Number of segments that Linux acknowledges one by one on a new connection."""
 _FRINGE = 0.02
-"""Share of the bytes for what follows from nothing: retransmissions without a loss, broadcasts."""
+"""Share of the bytes allowed for events without a record: retransmissions without a loss,
+broadcasts."""
 
 
 @dataclass(frozen=True)
 class Allowance:
-    """Bytes beside the messages in one direction."""
+    """Bounds on the bytes beside the messages in one direction."""
 
     least: int
-    """Below zero where messages were counted that may not have passed."""
+    """Lower bound; negative if some of the counted messages may not have passed the interface."""
     most: int
+    """Upper bound."""
 
     def excess(self, difference: int) -> int:
-        """Return by how much `difference` lies outside: above zero over it, below zero under it."""
+        """Return the bytes of `difference` outside the bounds: positive above, negative below."""
         return max(0, difference - self.most) + min(0, difference - self.least)
 
 
 @dataclass(frozen=True)
 class _Way:
-    """The messages that went one way."""
+    """The messages in a direction: number, bytes, and loss."""
 
     data: int
-    """Bytes of all of them."""
+    """Bytes of all messages."""
     count: int
+    """Number of messages."""
     largest: int
+    """Bytes of the largest message."""
     loss: float
+    """Highest share of packets that a link loses in this direction."""
 
     @property
     def headers(self) -> float:
-        """At most: every message ends in a segment of its own."""
+        """Upper bound on header bytes: every message ends in a segment of its own."""
         return HEADERS * (self.data / PAYLOAD + self.count)
 
     @property
     def answers(self) -> float:
-        """Acknowledgements at most: one for two full segments, one for the end of each message."""
+        """Upper bound on bytes of acknowledgements, one for every two full segments and for every
+        end of a message."""
         return HEADERS * (self.data / (2 * PAYLOAD) + self.count)
 
     @property
     def again(self) -> float:
-        """Retransmissions: of what was lost, and of what was lost of these."""
+        """Upper bound on retransmitted bytes: lost segments, lost retransmissions, and a fringe."""
         return (2 * self.loss + _FRINGE) * self.data
 
 
 def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
-    """Return those of rx, which holds the pushes, and of tx, which holds the models.
+    """Return the bounds for `rx`, with the pushes, and for `tx`, with the models.
 
-    None if the records do not say: no push or no pull is among them.
+    None if the records of `run` have no push or no pull.
     """
     updates, pulls = run.records("update"), run.records("pull")
     if updates.empty or pulls.empty:
@@ -85,9 +92,9 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     push = _way(updates[list(KINDS)].sum(axis=1), run, "up")
     pull = _way(pulls["bytes"], run, "down")
     struck = len(outages(run))
-    # models that were counted when they were sent, and may not have come through
+    # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
-    # updates that were not counted: they came after the end, were refused, or were cut off
+    # updates that crossed the interface without a record: after the end, refused, or cut off
     uncounted = push.largest * (len(devices(run)) + struck + run.refused)
     small = HEADERS * (pull.count + push.count) + _beside(run)
     asked = pull.count * (_REQUEST + HEADERS)
@@ -105,7 +112,7 @@ def _rounded(least: float, most: float) -> Allowance:
 
 
 def _exact(run: Run, push: _Way, pull: _Way, missing: int) -> tuple[float, float]:
-    """Virtual time counts headers and acknowledgements by the byte, and spares none of them."""
+    """Return the lower bounds for a run in virtual time, which counts every header byte."""
     header = HEADERS / PAYLOAD
     answer = 0.0 if run.manifest.get("tcp") == "ideal" else header / 2
     return (
@@ -115,12 +122,13 @@ def _exact(run: Run, push: _Way, pull: _Way, missing: int) -> tuple[float, float
 
 
 def _way(sizes: "pd.Series[Any]", run: Run, way: str) -> _Way:
+    """Return the messages of the given `sizes` in the direction `way`, `up` or `down`."""
     losses = [loss(getattr(device, way)) for device in devices(run)]
     return _Way(int(sizes.sum()), len(sizes), int(sizes.max()), max(losses, default=0.0))
 
 
 def _under_way(run: Run) -> int:
-    """Bytes of the models that no update has followed: the run's end may have cut them off."""
+    """Return the bytes of models without a later update, which the run's end may have cut off."""
     updated = run.records("update").groupby("node")["at"].max()
     scored = run.records("evaluation")[["at"]].max().rename({"at": "evaluator"})
     followed = pd.concat([updated, scored])
@@ -130,7 +138,7 @@ def _under_way(run: Run) -> int:
 
 
 def _beside(run: Run) -> float:
-    """Bytes one way of what is no message: handshakes for each hello and cut, and heartbeats."""
+    """Return the bytes in one direction of handshakes, for each hello and fault, and heartbeats."""
     if run.virtual:
         return _CONNECTION * len(run.records("hello"))
     times = run.records("traffic")["at"]

@@ -1,4 +1,4 @@
-"""The tables of a report that are about bytes, as rows of plain text for the page's template."""
+"""The byte tables of a report, as rows of plain text for the page's template."""
 
 import math
 
@@ -11,7 +11,7 @@ Row = tuple[str, ...]
 
 
 def kinds(run: Run) -> list[Row]:
-    """Push bytes by kind, as (style, kind, bytes, share, bytes an update)."""
+    """Return the push bytes by kind, as (style, kind, bytes, share, bytes per update)."""
     sums = pushes.by_kind(run)
     total, count = int(sums.sum()), len(run.records("update"))
     rows = [("", *row) for row in sums.items()] + [("sum", "total", total)]
@@ -25,7 +25,7 @@ def kinds(run: Run) -> list[Row]:
 
 
 def models(run: Run) -> list[Row]:
-    """Compression under each byte model, as (model, bytes, ratio)."""
+    """Return the compression under each byte model, as (model, bytes, ratio)."""
     table = pushes.models(run)
     return [
         (model, f"{held:,}", figures(ratio)) for model, held, ratio in table.itertuples(index=False)
@@ -33,7 +33,10 @@ def models(run: Run) -> list[Row]:
 
 
 def bytes_reconciled(run: Run) -> list[Row]:
-    """From the application's bytes to the interface's, as (style, what, rx, tx, both, share)."""
+    """Return the sums from the application's bytes to the interface's.
+
+    Columns: (style, name, rx, tx, both, share).
+    """
     sums = reconcile(run)
     if sums is None:
         return []
@@ -45,42 +48,42 @@ def bytes_reconciled(run: Run) -> list[Row]:
         ("sum", "difference", [way.difference for way in ways]),
         ("part", "headers of data, one for each frame", [way.headers for way in ways]),
         ("part", "acknowledgements, one for two frames", [way.acknowledgements for way in ways]),
-        ("part", "requests, one a pull", [way.requests for way in ways]),
+        ("part", "requests, one for each pull", [way.requests for way in ways]),
         ("part", "handshakes of TCP and ZMTP", [way.connections for way in ways]),
     ]
-    # what is not played has no row: no acknowledgements on ideal links, no handshakes
+    # virtual time has no handshakes, and ideal links no acknowledgements: their rows are left out
     rows = [row for row in rows if row[0] != "part" or row[2][2]]
     rows.append(("part", _SPARED if spared else _LEFT, [way.rest for way in ways]))
     whole = sums.both.application
     return [
-        (style, what, *(f"{one:,}" for one in held), percent(held[2] / whole, 2))
-        for style, what, held in rows
+        (style, name, *(f"{size:,}" for size in sizes), percent(sizes[2] / whole, 2))
+        for style, name, sizes in rows
     ]
 
 
-_SPARED = "spared by offload, and the rest"
+_SPARED = "headers saved by segmentation offload, and the rest"
 _LEFT = "the rest"
 
 
 def remainder(run: Run) -> str:
-    """What the last row of that table is made of, given its sign."""
+    """Return sentences on the last row of `bytes_reconciled`, depending on the row's sign."""
     sums = reconcile(run)
     if sums is None:
         return ""
     if run.virtual:
         return (
-            "Virtual time counts frames exactly so; the rest is what was on its way when the run "
-            "ended, and messages that a fault cut off, whose bytes passed in part."
+            "Virtual time counts frames by these sizes. The rest is messages on their way when the "
+            "run ended, and messages that a fault cut off after a part of the bytes had passed."
         )
     rest = (
-        "heartbeats, retransmissions, and messages that a fault or the run's end cut off, "
-        "whose bytes crossed the interface in part"
+        "heartbeats, retransmissions, and messages that a fault or the run's end cut off after a "
+        "part of their bytes had crossed the interface"
     )
     if sums.both.rest >= 0 or math.isinf(sums.data_a_header):
         return f"The rest is {rest}."
     return (
-        f"Fewer were counted: one header for about {size(sums.data_a_header)} of model, not for "
-        "1,448 B. The kernel hands segments of up to 64 kB to the interface in one piece "
-        "(segmentation offload) and cuts them into frames of 1,514 B only later; shaping does "
-        f"charge for each of those. The rest is {rest}."
+        "The interface counted fewer headers than estimated: one for about "
+        f"{size(sums.data_a_header)} of model instead of 1,448 B. The kernel hands segments of up "
+        "to 64 kB to the interface in one piece (segmentation offload) and cuts them into frames "
+        f"of 1,514 B later; shaping charges for every frame. The rest is {rest}."
     )

@@ -1,4 +1,4 @@
-"""Runs side by side: what each needed to come as far as it did."""
+"""The comparison of runs: results, and the updates, time and bytes to each target accuracy."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from .targets import target_name, together
 
 __all__ = ["compare", "compare_html", "read", "readable", "rows", "text"]
 
-_AS_THEY_ARE = ("scenario", "algorithm", "seed", "outcome")
+_VERBATIM = ("scenario", "algorithm", "seed", "outcome")
 _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "updates": ("updates", number),
     "duration": ("duration", seconds),
@@ -34,12 +34,12 @@ _KEYS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
 
 
 def compare(runs: Sequence[Run]) -> pd.DataFrame:
-    """A row a run, in the order given, in base units; NaN where a run does not say.
+    """Return a table with a row for every run of `runs`, in base units, NaN for unknown values.
 
-    Columns: `run` (what sets it apart), `scenario`, `algorithm`, `seed`, `outcome`, `updates`,
-    `duration` (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense
-    over sent at equal updates), `updates_per_second`, and for each target of any of the runs what
-    it took to reach it first: `updates_to_90`, `time_to_90` (s), `bytes_to_90` (pushed), and so on.
+    Columns: `run` (its label), `scenario`, `algorithm`, `seed`, `outcome`, `updates`, `duration`
+    (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense bytes over sent
+    bytes at equal updates), `updates_per_second`, and for each target of any run the cost of its
+    first measurement: `updates_to_90`, `time_to_90` (s), `bytes_to_90` (pushed), and so on.
     """
     wanted = together(runs)
     pairs = zip(runs, labels(runs), strict=True)
@@ -47,7 +47,7 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """A comparison as plain data for JSON: None where a run does not say."""
+    """Return the comparison `table` as JSON types, with None for unknown values."""
     return [
         {str(key): _plain(str(key), value) for key, value in row.items()}
         for row in table.to_dict("records")
@@ -55,32 +55,38 @@ def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:
-    """A comparison as text with units, a run a column: narrow enough for a terminal or a phone."""
-    shown = {name: [str(value) for value in table[name]] for name in _AS_THEY_ARE}
+    """Return the comparison `table` as text with units, with a column for every run.
+
+    Runs are columns so that the text fits a terminal or a phone.
+    """
+    shown = {name: [str(value) for value in table[name]] for name in _VERBATIM}
     for name, (column, words) in _WORDED.items():
         shown[name] = [words(value) for value in table[column]]
     for column in table:
         cost, _, target = str(column).partition("_to_")
         if target:
             words = _COSTS[cost]
-            told = ["–" if math.isnan(value) else words(value) for value in table[column]]
-            shown[f"{cost} to {target} %"] = told
+            cells = ["–" if math.isnan(value) else words(value) for value in table[column]]
+            shown[f"{cost} to {target} %"] = cells
     return pd.DataFrame.from_dict(shown, orient="index", columns=list(table["run"]))
 
 
 def text(table: pd.DataFrame) -> str:
-    """A comparison for a terminal."""
+    """Return the comparison `table` as text for a terminal."""
     return str(readable(table).to_string())
 
 
 def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = None) -> Path:
-    """Write `compare.html` into the folder `out`, self-contained, and its figures as PNG.
+    """Write the page `compare.html` and its figures as PNG into the folder `out`.
 
-    `agreed`: a table in words that tells how far the runs agree. Returns the page's path.
+    `agreed` is the readable table of an agreement, if the runs are of both runtimes. Returns the
+    path of the page, which is self-contained.
     """
     table = compare(runs)
     names = list(table["run"])
-    doubtful = [(name, one) for name, run in zip(names, runs, strict=True) for one in doubts(run)]
+    doubtful = [
+        (name, doubt) for name, run in zip(names, runs, strict=True) for doubt in doubts(run)
+    ]
     return write(
         "compare.html",
         out / "compare.html",
@@ -115,7 +121,8 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }
     for target in wanted:
-        reached = evaluations[accuracy * 100 >= target - 1e-7]  # 0.95 * 100 is below 95
+        # in binary 0.95 * 100 is below 95
+        reached = evaluations[accuracy * 100 >= target - 1e-7]
         for cost, key in _KEYS.items():
             row[f"{cost}_to_{target_name(target)}"] = (
                 float("nan") if reached.empty else float(reached[key].iloc[0])
@@ -126,6 +133,7 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
 def _plain(key: str, value: Any) -> Any:
     if isinstance(value, float) and math.isnan(value):
         return None
-    if key.startswith(("updates_to", "bytes_to")):  # a NaN in another run made floats of them
+    # a NaN in another run makes the whole column float
+    if key.startswith(("updates_to", "bytes_to")):
         return int(value)
     return value.item() if hasattr(value, "item") else value

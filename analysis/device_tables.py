@@ -1,4 +1,4 @@
-"""The tables of a report that have a row a device; in a large fleet, a row for devices alike."""
+"""The device tables of a report: a row for every device or, of many devices, every group."""
 
 import pandas as pd
 
@@ -11,65 +11,67 @@ from .runs import Run
 
 Row = tuple[str, ...]
 
-MOST = 200
-"""Devices that are told one by one."""
+MOST_DEVICES = 200
+"""Largest number of devices with a row of their own."""
 
 _WAYS = {"tx": "tx (up)", "rx": "rx (down)"}
 
 
 def links(run: Run) -> list[Row]:
-    """Achieved against requested, as (device, direction, requested, busiest, share, verdict).
+    """Return the link rates as (device, direction, requested, busiest, share, verdict), in Mbit/s.
 
-    Of devices alike, the one whose link was busiest, and how many have each verdict.
+    The row of a group has the rates of the busiest link, and counts the verdicts.
     """
     table = link_rates.link_use(run)
     columns = ["node", "what", "requested", "busiest", "share", "verdict"]
-    if len(devices(run)) > MOST and not table.empty:
-        table = _alike(run, table)
+    if len(devices(run)) > MOST_DEVICES and not table.empty:
+        table = _by_group(run, table)
     return [
         (node, _WAYS[way], figures(asked), figures(busiest), percent(share, 0), verdict)
         for node, way, asked, busiest, share, verdict in table[columns].itertuples(index=False)
     ]
 
 
-def _alike(run: Run, table: pd.DataFrame) -> pd.DataFrame:
-    names = _fleets(run)
+def _by_group(run: Run, table: pd.DataFrame) -> pd.DataFrame:
+    names = _titles(run)
     rows = []
     for (group, _), own in table.groupby(["group", "what"], sort=False):
         counts = own["verdict"].value_counts()
-        told = ", ".join(f"{verdict}: {count:,}" for verdict, count in counts.items())
-        rows.append({**own.loc[own["share"].idxmax()], "node": names[group], "verdict": told})
+        verdicts = ", ".join(f"{verdict}: {count:,}" for verdict, count in counts.items())
+        rows.append({**own.loc[own["share"].idxmax()], "node": names[group], "verdict": verdicts})
     return pd.DataFrame(rows)
 
 
 def per_device(run: Run) -> list[Row]:
-    """(name, profile, link, updates, pushed, pulled, median staleness, gone for) of each.
+    """Return a row for every device, or for every group of many devices.
 
-    Of devices alike the sums, but for the staleness.
+    Columns: name, profile, link, updates, pushed, pulled, median staleness, time gone. The row of a
+    group has the sums of its devices, and the median of their staleness.
     """
-    many = len(devices(run)) > MOST
+    many = len(devices(run)) > MOST_DEVICES
     names = groups(run) if many else {device.name: device.name for device in devices(run)}
-    titles = _fleets(run) if many else names
+    titles = _titles(run) if many else names
     updates = run.records("update")
-    updates = updates.assign(who=updates["node"].map(names), bytes=_weight(updates))
+    updates = updates.assign(row=updates["node"].map(names), bytes=_weight(updates))
     pulls = run.records("pull")
-    pulls = pulls.assign(who=pulls["node"].map(names))
-    pushed, pulled = (one.groupby("who")["bytes"].sum().to_dict() for one in (updates, pulls))
-    count = updates.groupby("who").size()
-    stale = updates.groupby("who")["staleness"].median() if len(updates) else count
+    pulls = pulls.assign(row=pulls["node"].map(names))
+    pushed = updates.groupby("row")["bytes"].sum().to_dict()
+    pulled = pulls.groupby("row")["bytes"].sum().to_dict()
+    count = updates.groupby("row").size()
+    stale = updates.groupby("row")["staleness"].median() if len(updates) else count
     gone = downtime(run).groupby(names).sum()
     rows = {}
     for device in devices(run):
-        who = names[device.name]
-        rows[who] = rows.get(who) or (
-            titles[who],
+        name = names[device.name]
+        rows[name] = rows.get(name) or (
+            titles[name],
             device.profile,
             device.link,
-            figures(count.get(who, 0)),
-            size(pushed.get(who, 0)),
-            size(pulled.get(who, 0)),
-            figures(stale[who]) if who in stale else "–",
-            seconds(gone[who]) if who in gone else "",
+            figures(count.get(name, 0)),
+            size(pushed.get(name, 0)),
+            size(pulled.get(name, 0)),
+            figures(stale[name]) if name in stale else "–",
+            seconds(gone[name]) if name in gone else "",
         )
     return list(rows.values())
 
@@ -78,8 +80,8 @@ def _weight(updates: pd.DataFrame) -> "pd.Series[int]":
     return updates[list(pushes.KINDS)].sum(axis=1)
 
 
-def _fleets(run: Run) -> dict[str, str]:
-    """What a group is called in a row of its own."""
+def _titles(run: Run) -> dict[str, str]:
+    """Return the title of each group's row, for example `home × 200`."""
     sizes = pd.Series(list(groups(run).values())).value_counts()
     return {
         str(name): f"{name} × {count:,}" if count > 1 else str(name)

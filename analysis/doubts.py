@@ -1,4 +1,4 @@
-"""What could make a reader distrust a run: found in its folder, said in words, never hidden."""
+"""Reasons to distrust a run, found in its folder and stated as sentences."""
 
 import math
 
@@ -10,19 +10,19 @@ from .reconcile import reconcile
 from .runs import Run
 
 TIMELY = 0.5
-"""Seconds that a fault may come after its time."""
-NAMED = 12
-"""Models without a score that are named one by one."""
+"""Largest delay of a fault, in seconds, that is no reason for doubt."""
+MOST_VERSIONS = 12
+"""Largest number of unmeasured models that a sentence names."""
 
 
 def kept_up(run: Run) -> bool | None:
-    """Whether the host kept up with the world that it played; None if the run does not say."""
-    told = _fidelity(run).get("kept_up")
-    return told if isinstance(told, bool) else None
+    """Return whether the host kept up with the emulation; None if the summary has no answer."""
+    verdict = _fidelity(run).get("kept_up")
+    return verdict if isinstance(verdict, bool) else None
 
 
 def doubts(run: Run) -> list[str]:
-    """One sentence for each reason for doubt; empty for a run without."""
+    """Return a sentence for every reason to doubt `run`; an empty list for a sound run."""
     return [
         *run.notes,
         *_fallen_behind(run),
@@ -43,29 +43,32 @@ def _fidelity(run: Run) -> dict:
 def _fallen_behind(run: Run) -> list[str]:
     reasons = [str(reason) for reason in _fidelity(run).get("reasons") or []]
     if kept_up(run) is False and not reasons:
-        reasons = ["it does not say why"]
+        reasons = ["the summary gives no reason"]
     return [f"the host did not keep up: {reason}" for reason in reasons]
 
 
 def _records(run: Run) -> list[str]:
-    found = []
+    sentences = []
     refused = run.records("refused")
     if not refused.empty:
         nodes = ", ".join(sorted(set(map(str, refused["node"]))))
         messages = "1 message was" if run.refused == 1 else f"{run.refused} messages were"
-        found.append(f"{messages} refused, from {nodes}")
+        sentences.append(f"{messages} refused, from {nodes}")
     diverged = run.records("diverged")
     if not diverged.empty:
         nodes = ", ".join(sorted(set(map(str, diverged["node"]))))
-        found.append(f"gradients of {nodes} were no longer finite")
+        sentences.append(f"gradients of {nodes} became infinite or NaN")
     exits = run.records("exit")[["node", "at", "reason"]]
     for node, at, reason in exits.itertuples(index=False):
-        found.append(f"{node} ended unasked at {at:.1f} s: {reason}")
-    return found
+        sentences.append(f"{node} ended unasked at {at:.1f} s: {reason}")
+    return sentences
 
 
 def _unsent(run: Run) -> list[str]:
-    """A message that finds its device crashed or cut off is the fault's own effect, not a doubt."""
+    """Return a sentence for messages that could not be sent to devices before any fault.
+
+    A message to a device that is crashed or cut off is an effect of the fault, not a doubt.
+    """
     struck = outages(run).groupby("node")["at"].min()
     unsent = run.records("unsent")
     early = unsent[unsent["at"] < unsent["node"].map(struck).fillna(float("inf"))]
@@ -74,33 +77,34 @@ def _unsent(run: Run) -> list[str]:
     nodes = ", ".join(sorted(set(map(str, early["node"]))))
     return [
         f"{len(early)} of the server's messages could not be sent to {nodes}, "
-        "though no fault had struck by then"
+        "although no fault had struck them before"
     ]
 
 
 def _evaluations(run: Run) -> list[str]:
     lists = run.records("unmeasured")["versions"]
-    told = [version for one in lists if isinstance(one, list) for version in one]
-    if not told:
+    missed = [version for versions in lists if isinstance(versions, list) for version in versions]
+    if not missed:
         return []
-    named = ", ".join(map(str, told[:NAMED])) + (" …" if len(told) > NAMED else "")
+    more = " …" if len(missed) > MOST_VERSIONS else ""
+    named = ", ".join(map(str, missed[:MOST_VERSIONS])) + more
     return [
-        f"the evaluator did not come to {len(told)} of the models that were due to be measured: "
-        f"those after {named} updates"
+        f"the evaluator did not measure {len(missed)} of the models that were due: the models "
+        f"after {named} updates"
     ]
 
 
 def _faults(run: Run) -> list[str]:
     table = actions(run)
-    found = []
+    sentences = []
     undone = table["at"].isna() & ~table["needless"]
     missed = table[undone & (table["planned"] < run.end - TIMELY)]
     if not missed.empty:
-        found.append(f"{len(missed)} planned actions never happened, though their time came")
+        sentences.append(f"{len(missed)} planned actions never happened, although they were due")
     late = table["late"].max()
     if not math.isnan(late) and late > TIMELY and not _fidelity(run).get("reasons"):
-        found.append(f"a fault came {late:.2f} s after its time")
-    return found
+        sentences.append(f"a fault came {late:.2f} s after its planned time")
+    return sentences
 
 
 def _links(run: Run) -> list[str]:
@@ -115,7 +119,7 @@ def _links(run: Run) -> list[str]:
 
 
 def _sums(run: Run) -> list[str]:
-    """Return a sentence for each direction whose bytes nothing explains."""
+    """Return a sentence for each direction with more or fewer bytes than the messages explain."""
     sums, allowed = reconcile(run), allowances(run)
     if sums is None or allowed is None:
         return []
@@ -130,6 +134,6 @@ def _sums(run: Run) -> list[str]:
 def _unexplained(verb: str, excess: int, part: float) -> str:
     return (
         f"the server's interface {verb} {size(abs(excess))} {'more' if excess > 0 else 'less'} "
-        "than the messages and all that goes with them explain: "
-        f"{percent(abs(part))} of what the application counted"
+        "than the messages and their overhead explain: "
+        f"{percent(abs(part))} of the bytes that the application counted"
     )

@@ -1,4 +1,4 @@
-"""From runs and a figure's module to a picture, as PNG for a file or SVG for a page."""
+"""Rendering of a figure module for runs, as PNG for a file or SVG for a page."""
 
 import io
 import re
@@ -17,28 +17,29 @@ from .runs import Run
 from .theme import STYLE
 
 WIDTH, HEIGHT = 7.2, 3.2
-"""Inches; a figure that needs more room than HEIGHT has a `height(table)`."""
+"""Size of a figure in inches; a module with `height(table)` sets its own height."""
 
 
 DPI = 160
+"""Dots per inch of PNG files, and of pictures inside an SVG."""
 
 
 class FigureModule(Protocol):
-    """What a file in `figures/` has."""
+    """A module in `figures/`: a title, a caption, a table and a drawing."""
 
     __name__: str
     TITLE: str
     CAPTION: str
 
     def table(self, runs: Sequence[Run]) -> pd.DataFrame:
-        """Everything the figure shows, in rows; the first column, `run`, names the run."""
+        """Return the data of the figure; the first column, `run`, has the label of the run."""
 
     def draw(self, table: pd.DataFrame, ax: Axes) -> None:
-        """Draw that table and nothing else; an empty one says what is missing."""
+        """Draw `table` on `ax`; for an empty table write a sentence about the missing data."""
 
 
 def name(module: FigureModule) -> str:
-    """The figure's name, that of its file: `accuracy_updates`."""
+    """Return the name of the figure, which is the name of its file: `accuracy_updates`."""
     return module.__name__.rpartition(".")[2]
 
 
@@ -53,29 +54,32 @@ def render(module: FigureModule, table: pd.DataFrame) -> Figure:
 
 
 def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
-    """Write the figure as `folder/<name>.png`."""
+    """Write the figure as `folder/<name>.png` and return the path."""
     with rc_context(STYLE):
         return _save(render(module, module.table(runs)), name(module), folder, dpi)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
-    """Write every figure; those of one run go into its own `figures/` unless told where."""
+    """Write every figure of `runs` as PNG into the folder `out`, and return the paths.
+
+    `out` may be None for a single run, and means the folder `figures/` of the run.
+    """
     if out is None and len(runs) != 1:
-        raise ValueError("figures of several runs have no folder of their own: say where to")
+        raise ValueError("the figures of several runs need a folder: give `out`")
     folder = out or runs[0].folder / "figures"
     return [png(module, runs, folder, dpi) for module in FIGURES]
 
 
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
-    """An `<svg>` element to stand in an HTML page, referring to nothing outside of it."""
+    """Return the figure as a self-contained `<svg>` element for an HTML page."""
     with rc_context(STYLE):
         return _inline(render(module, module.table(runs)), module.TITLE)
 
 
 def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
-    """Write the figure as PNG and return it as SVG; neither, and "", if there is nothing to draw.
+    """Write the figure as PNG into `folder` and return it as SVG; without data, return "".
 
-    A PNG of this name that was there before is removed then: it shows something else.
+    Without data an older PNG of the same name is removed, as it shows other data.
     """
     table = module.table(runs)
     if table.empty:
@@ -100,8 +104,9 @@ def _inline(figure: Figure, title: str) -> str:
     figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
     text = sink.getvalue()
     text = text[text.index("<svg") :]
-    # HTML knows the namespaces by itself; without them the page holds no address at all
+    # HTML needs no namespaces, and without them the page holds no address at all
     text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text)
-    for given in ("width", "height"):  # the page says how wide, the viewBox how high
-        text = re.sub(rf'(<svg[^>]*?)\s+{given}="[^"]*"', r"\1", text, count=1)
+    # the page sets the width, and the viewBox then sets the height
+    for attribute in ("width", "height"):
+        text = re.sub(rf'(<svg[^>]*?)\s+{attribute}="[^"]*"', r"\1", text, count=1)
     return text.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)

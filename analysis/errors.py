@@ -1,5 +1,5 @@
-"""What the analysis raises on purpose."""
+"""The error of the analysis."""
 
 
 class RunError(Exception):
-    """This folder cannot be read as a run; the message says what was found and expected."""
+    """Raised for a folder that cannot be read as a run; the message names the place and remedy."""

@@ -1,4 +1,4 @@
-"""Computes each fact of a run once, however many figures, tables and sentences need it."""
+"""A cache for the facts of a run, which figures and tables share."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -10,10 +10,9 @@ T = TypeVar("T")
 
 
 def fact(compute: Callable[[Run], T]) -> Callable[[Run], T]:
-    """Let a function of a run compute its value at the first call for each run, and keep it there.
+    """Decorate `compute`, a function of a run, to keep its value in the run after the first call.
 
-    All callers are given the same object, so none may change it: frames are filtered or assigned
-    to into new ones.
+    All callers get the same object and must not change it: they filter a frame into a new frame.
     """
 
     @wraps(compute)

@@ -1,4 +1,4 @@
-"""What went wrong in a run, when it was planned and when it really happened."""
+"""The faults of a run: planned times, real times, and the outages of devices."""
 
 import math
 from collections import defaultdict
@@ -30,7 +30,7 @@ _ROUNDING = 1e-3
 
 @fact
 def outages(run: Run) -> pd.DataFrame:
-    """Return when a fault held each device, and when its process was gone unasked.
+    """Return the outages of every device, by faults and by processes that ended unasked.
 
     A row an outage: `node`, `fault` (its kind, `exit` for a process that ended unasked), `at`,
     `until`; an outage that nothing ended lasts until the run's end. A boot ends a crash and an
@@ -52,7 +52,7 @@ def outages(run: Run) -> pd.DataFrame:
 
 @fact
 def actions(run: Run) -> pd.DataFrame:
-    """Each action, planned and realised: what the schedule wanted and what came of it.
+    """Return every action of a fault, planned or realised, with both times.
 
     Columns: `fault`, `node`, `verb` (the record's `what` if `drawn`), `begins`, `planned` (s),
     `at` (s; NaN if it never happened), `drawn` (whether the device drew it for itself, so that no
@@ -81,7 +81,7 @@ def actions(run: Run) -> pd.DataFrame:
 
 @fact
 def downtime(run: Run) -> pd.Series:
-    """Seconds for which each device was gone, overlapping outages counted once."""
+    """Return the seconds for which every device was gone; overlapping outages count once."""
     sums: dict[str, float] = {}
     for node, own in outages(run).groupby("node"):
         reached = float("-inf")
@@ -144,9 +144,9 @@ def _happened(run: Run) -> pd.DataFrame:
 def _strike_off(
     due: dict[Done, list[tuple[float, str]]], done: Done, planned: float | None
 ) -> str | None:
-    """Take the action that was done off those that were due.
+    """Remove the realised action `done` from the `due` actions, and return its verb.
 
-    Return its verb; None if no such action was due at `planned`.
+    None if no such action was due at `planned`.
     """
     same = due.get(done)
     if not same or planned is None:

@@ -1,4 +1,4 @@
-"""What each run is called where several are shown side by side: what sets it apart."""
+"""The labels of runs in a comparison: the facts in which the runs differ."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -8,13 +8,13 @@ from .protocol import algorithm
 from .runs import Run
 
 _LONGEST = 44
-"""Characters of a name: more leave no room for a figure."""
+"""Largest number of characters of a label that leaves room for a figure."""
 
 
 def labels(runs: Sequence[Run]) -> list[str]:
-    """One name a run, all different: the facts in which the runs differ, and no others.
+    """Return a unique label for every run of `runs`, made of the facts that differ between runs.
 
-    Points of a sweep are named by the values that set them apart.
+    Points of a sweep are named by their values, those aside that all points share.
     """
     names = list(map(_shortened, _points(runs) or _runs(runs)))
     if len(set(names)) < len(names):
@@ -30,20 +30,24 @@ def _runs(runs: Sequence[Run]) -> list[str]:
         names = [run.name for run in runs]
     if len(set(names)) < len(names):
         ids = [run.folder.name.rpartition("-")[2] for run in runs]
-        names = [f"{name} · {one}" for name, one in zip(names, ids, strict=True)]
+        names = [f"{name} · {id}" for name, id in zip(names, ids, strict=True)]
     return names
 
 
 def _points(runs: Sequence[Run]) -> list[str]:
-    """Return the values in which a sweep's points differ; empty if these runs are none."""
-    told = [_items(run.point) for run in runs]
-    shared = set.intersection(*map(set, told)) if told else set()
-    apart = [[item for item in items if item not in shared] for items in told]
-    paths = {item.partition("=")[0] for items in apart for item in items}
-    last = {path: path.rpartition(".")[2] for path in paths}
-    if len(set(last.values())) < len(last):  # such as the rates of two links
-        last = {path: path for path in paths}
-    names = [", ".join(_worded(item, last) for item in items) for items in apart]
+    """Return labels from the values in which a sweep's points differ.
+
+    The list is empty if `runs` are no points of a sweep, or if the values make no unique labels.
+    """
+    values = [_items(run.point) for run in runs]
+    shared = set.intersection(*map(set, values)) if values else set()
+    different = [[item for item in items if item not in shared] for items in values]
+    paths = {item.partition("=")[0] for items in different for item in items}
+    # the last key is name enough, unless two paths share it, like the rates of two links
+    short = {path: path.rpartition(".")[2] for path in paths}
+    if len(set(short.values())) < len(short):
+        short = {path: path for path in paths}
+    names = [", ".join(_worded(item, short) for item in items) for items in different]
     return names if all(names) and len(set(names)) == len(names) else []
 
 
@@ -73,7 +77,7 @@ def _shortened(name: str) -> str:
 def stack(
     runs: Sequence[Run], rows: Callable[[Run], pd.DataFrame], columns: Sequence[str]
 ) -> pd.DataFrame:
-    """The rows of every run under one another, named in a first column `run`."""
+    """Return the frames of `rows` for all runs in one, with the run's label in the column `run`."""
     frames = [
         frame.assign(run=name)
         for name, frame in zip(labels(runs), map(rows, runs), strict=True)

@@ -1,4 +1,4 @@
-"""Pages that need nothing but themselves: style and figures inside, no address to fetch."""
+"""Self-contained HTML pages: style and figures are inside, and nothing is fetched."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,25 +13,27 @@ from .runs import Run
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure as it stands in a page."""
+    """A figure in a page."""
 
     name: str
     title: str
     caption: str
     svg: str
-    """Empty if there was nothing to draw."""
+    """The figure as an `<svg>` element; empty without data."""
 
 
 def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
-    """All figures of these runs, in the report's order; as PNG they are put into `folder`."""
+    """Return all figures of `runs`, in the report's order, and write them as PNG into `folder`."""
     return [
-        Picture(drawing.name(one), one.TITLE, one.CAPTION, drawing.both(one, runs, folder))
-        for one in FIGURES
+        Picture(
+            drawing.name(module), module.TITLE, module.CAPTION, drawing.both(module, runs, folder)
+        )
+        for module in FIGURES
     ]
 
 
 def write(template: str, path: Path, **content: Any) -> Path:
-    """Fill a template in and write it to `path`."""
+    """Fill `template` with `content`, write the page to `path`, and return `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(_environment().get_template(template).render(content), encoding="utf-8")
     return path

@@ -1,4 +1,4 @@
-"""The training protocol in words: no ratio means anything without it."""
+"""The training protocol of a run in words, without which no ratio has a meaning."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ _ALGORITHMS = {
 _LEARNERS = {
     "tensorflow": "gradients by TensorFlow",
     "numpy": "gradients by NumPy",
-    "none": "no gradients, but messages of the sizes to be expected, so that nothing is learnt",
+    "none": "no gradients: messages have the expected sizes, and nothing is learnt",
 }
 _WORK = {
     "step": "a step takes",
@@ -23,25 +23,25 @@ _WORK = {
     "serve": "an update takes the server",
 }
 _LINKS = {
-    "modelled": "links as TCP uses them (slow start, loss, back-off after a cut)",
-    "ideal": "ideal links, without what TCP makes of them",
+    "modelled": "links with TCP modelled (slow start, loss, back-off after a cut)",
+    "ideal": "ideal links, without the effects of TCP",
 }
 
 _PARTS = ("codec", "modulation", "synchronization")
 
 
 def algorithm(run: Run) -> str:
-    """The name of the algorithm, or of the parts that it is spelled out with."""
+    """Return the name of the algorithm of `run`, or the names of its parts."""
     training = _training(run)
-    for told in (training, run.manifest, run.summary):
-        if told.get("algorithm"):
-            return str(told["algorithm"])
+    for source in (training, run.manifest, run.summary):
+        if source.get("algorithm"):
+            return str(source["algorithm"])
     parts = [_part(training.get(key)) for key in _PARTS]
     return " + ".join(filter(None, parts)) or "unknown algorithm"
 
 
 def sentence(run: Run) -> str:
-    """Algorithm, step size, batch, seed, model and data, as one sentence of prose."""
+    """Return algorithm, learning rate, batch size, seed, model and data of `run` as a sentence."""
     training = _training(run)
     name = algorithm(run)
     if not training:
@@ -53,20 +53,20 @@ def sentence(run: Run) -> str:
         f"batch {training.get('batch_size', '?')}",
         f"seed {run.summary.get('seed', run.scenario.get('seed', '?'))}",
     ]
-    told = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
+    about = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
     return (
-        f"{name}{told}: {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
+        f"{name}{about}: {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     ) + virtual(run)
 
 
 def virtual(run: Run) -> str:
-    """What a run in virtual time assumed, as a sentence; empty for a run in containers."""
-    told = run.scenario.get("virtual")
+    """Return the assumptions of a run in virtual time as a sentence; "" for a run in containers."""
+    section = run.scenario.get("virtual")
     if not run.virtual:
         return ""
-    assumed = told if isinstance(told, dict) else {}
-    laws = [f"{words} {_part(assumed[what])}" for what, words in _WORK.items() if what in assumed]
+    assumed = section if isinstance(section, dict) else {}
+    laws = [f"{words} {_part(assumed[key])}" for key, words in _WORK.items() if key in assumed]
     works = " and ".join([", ".join(laws[:-1]), laws[-1]] if laws[1:] else laws)
     facts = [
         _LEARNERS.get(str(assumed.get("learner")), "gradients by an unknown learner"),
@@ -82,13 +82,16 @@ def _training(run: Run) -> dict[str, Any]:
 
 
 def _part(value: Any) -> str:
-    """`{kind: topk, keep: 1%}` as `topk (keep 1%)`, `{fixed: 1s}` as `1s`; a name as it is."""
+    """Return `value` in words; a name is returned unchanged.
+
+    For example `{kind: topk, keep: 1%}` becomes `topk (keep 1%)`, and `{fixed: 1s}` becomes `1s`.
+    """
     if isinstance(value, list):
         return ", ".join(map(_part, value))
     if not isinstance(value, dict):
         return "" if value is None else str(value)
     if len(value) == 1 and "kind" not in value:  # a law, which has a single key
-        ((law, one),) = value.items()
-        return _part(one) if law == "fixed" else f"{law} ({_part(one)})"
-    options = ", ".join(f"{key} {_part(one)}" for key, one in value.items() if key != "kind")
+        ((law, time),) = value.items()
+        return _part(time) if law == "fixed" else f"{law} ({_part(time)})"
+    options = ", ".join(f"{key} {_part(inner)}" for key, inner in value.items() if key != "kind")
     return f"{value.get('kind', '')} ({options})" if options else str(value.get("kind", ""))

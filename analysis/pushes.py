@@ -1,7 +1,7 @@
-"""What the pushes weighed: by kind of byte, and against as many dense ones.
+"""The bytes of pushes: by kind, and against the same number of dense pushes.
 
-A compression ratio is a number only together with its byte model: what an index costs, and
-whether it is counted at all. So the ratio is given under all of them, never as one number.
+A compression ratio depends on its byte model: the bytes of an index, and whether indices are
+counted at all. So the ratio is given under several byte models, never as a single number.
 """
 
 import pandas as pd
@@ -16,17 +16,23 @@ _BLOCK = 65_536
 
 @fact
 def by_kind(run: Run) -> pd.Series:
-    """Bytes of all applied pushes: `values`, `indices`, `headers`, `framing`, in this order."""
+    """Return the bytes of all applied pushes: `values`, `indices`, `headers`, `framing`.
+
+    Without records of updates the summary's bytes are taken.
+    """
     updates = run.records("update")
-    told = run.summary.get("push_bytes", {})
+    sums = run.summary.get("push_bytes", {})
     if updates.empty:
-        return pd.Series({kind: int(told.get(kind, 0)) for kind in KINDS})
+        return pd.Series({kind: int(sums.get(kind, 0)) for kind in KINDS})
     return updates[list(KINDS)].sum().astype("int64")
 
 
 @fact
 def dense(run: Run) -> float | None:
-    """Bytes that as many dense pushes would weigh; without a summary, as many dense pulls."""
+    """Return the bytes of the same number of dense pushes, or None if unknown.
+
+    Without a summary the size of a dense push is taken from the median pull.
+    """
     if run.summary.get("dense_push_bytes") is not None:
         return float(run.summary["dense_push_bytes"])
     pulls, updates = run.records("pull"), run.records("update")
@@ -37,31 +43,31 @@ def dense(run: Run) -> float | None:
 
 @fact
 def models(run: Run) -> pd.DataFrame:
-    """Push bytes and compression ratio under each byte model (f32 values throughout).
+    """Return push bytes and compression ratio under each byte model, all with f32 values.
 
-    Columns: `model`, `bytes`, `ratio` (dense bytes over these; NaN if unknown). The same
-    pushes are counted in each row: it is the ratio at equal updates, not at equal accuracy.
+    Columns: `model`, `bytes`, `ratio` (dense bytes over `bytes`; NaN if unknown). Every row counts
+    the same pushes: the ratio is at equal updates, not at equal accuracy.
     """
     updates = run.records("update")
     against = dense(run)
     if updates.empty or not against:
         return pd.DataFrame(columns=["model", "bytes", "ratio"])
-    weighed = weights(updates, parameters(run))
-    table = pd.DataFrame({"model": list(weighed), "bytes": list(weighed.values())})
+    sizes = weights(updates, parameters(run))
+    table = pd.DataFrame({"model": list(sizes), "bytes": list(sizes.values())})
     table["ratio"] = against / table["bytes"].where(table["bytes"] > 0)
     return table
 
 
 def parameters(run: Run) -> int:
-    """About how many the model has, from what a dense push would weigh; 0 if nothing says."""
+    """Return the number of parameters, estimated from the size of a dense push; 0 if unknown."""
     whole, count = dense(run), len(run.records("update"))
     return int(whole / count / 4) if whole and count else 0
 
 
 def weights(updates: pd.DataFrame, size: int) -> dict[str, int]:
-    """Bytes of these updates under each byte model, for a model of `size` parameters.
+    """Return the bytes of `updates` under each byte model, for a model of `size` parameters.
 
-    An update without indices is dense: no model charges it for any.
+    An update without indices is dense, so no byte model adds indices to it.
     """
     sparse = updates[updates["indices"] > 0]
     whole = 4 * int(updates["entries"].sum() - sparse["entries"].sum())
@@ -76,7 +82,7 @@ def weights(updates: pd.DataFrame, size: int) -> dict[str, int]:
 
 
 def ratio(run: Run) -> float | None:
-    """The compression ratio on the wire: the run's own figure, else the one from its records."""
+    """Return the compression ratio on the wire, from the summary or else from the records."""
     if run.summary.get("compression_ratio") is not None:
         return float(run.summary["compression_ratio"])
     sent, against = int(by_kind(run).sum()), dense(run)

@@ -1,4 +1,4 @@
-"""Quantities as a reader wants them: three figures and a unit."""
+"""Quantities as text for readers: three significant figures and a unit."""
 
 import math
 
@@ -6,7 +6,7 @@ _SIZES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 
 
 def size(count: float) -> str:
-    """Bytes, in decimal units: `20.4 MB`."""
+    """Return `count` bytes as text in decimal units: `20.4 MB`."""
     for scale, unit in _SIZES:
         if abs(count) >= scale * 0.9995:
             return f"{figures(count / scale)} {unit}"
@@ -14,7 +14,7 @@ def size(count: float) -> str:
 
 
 def seconds(span: float) -> str:
-    """A time as `0.12 s`, `41.0 s` or `4 min 12 s`."""
+    """Return a time in seconds as text: `0.12 s`, `41 s`, `4 min 12 s`, or `–` for NaN."""
     if math.isnan(span):
         return "–"
     if abs(span) < 120:
@@ -26,7 +26,10 @@ def seconds(span: float) -> str:
 
 
 def figures(number: float) -> str:
-    """Three significant figures, never in powers of ten; whole numbers keep all of theirs."""
+    """Return `number` with three significant figures, or with its whole part in full.
+
+    The text has no powers of ten; NaN is `–`.
+    """
     if number == 0 or math.isnan(number):
         return "0" if number == 0 else "–"
     places = max(0, 2 - math.floor(math.log10(abs(number))))
@@ -35,4 +38,5 @@ def figures(number: float) -> str:
 
 
 def percent(fraction: float, places: int = 1) -> str:
+    """Return `fraction` in per cent with `places` decimals, or `–` for NaN."""
     return "–" if math.isnan(fraction) else f"{fraction * 100:.{places}f} %"

@@ -1,9 +1,9 @@
-"""Do the bytes add up? What the application counted against what crossed the server's interface.
+"""The reconciliation of the application's bytes with the bytes at the server's interface.
 
-Application bytes are counted at the wire format, in both directions; the interface counts
-frames. Between the two lie headers and acknowledgements, which can be estimated from the
-sizes of an Ethernet frame and its TCP segment, and what cannot be known beforehand. Virtual
-time counts by the very same sizes, so that there only what was cut off or on its way is left.
+Application bytes are counted at the wire format, in both directions; the interface counts frames.
+The difference is headers and acknowledgements, estimated from the sizes of an Ethernet frame and
+its TCP segment, and a rest. Virtual time counts by the same sizes, so its rest is only messages
+that were cut off, or on their way at the end.
 """
 
 from dataclasses import astuple, dataclass
@@ -14,27 +14,29 @@ from .facts import fact
 from .runs import Run
 
 _PULL = 14
-"""Application bytes of a pull's request, roughly: virtual time charges headers by the byte."""
+"""Approximate bytes of a pull's request in virtual time, which charges headers by the byte."""
 _REQUEST = HEADERS + 64
-"""The same in a small segment of its own."""
+"""Approximate bytes of a pull's request in containers: a small segment of its own."""
 _CONNECTION = 1500
-"""TCP's and ZMTP's handshakes with their hello, both ways, roughly."""
+"""Approximate bytes of the handshakes of TCP and ZMTP and the hello, in both directions."""
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What was counted in one direction, or in both, and the estimates between; in bytes."""
+    """The bytes counted in one direction, or in both, and estimates of their difference."""
 
     application: int
+    """Bytes counted by the application."""
     interface: int
+    """Bytes counted at the server's interface."""
     headers: int
-    """Estimate: of the data, were every segment one full Ethernet frame."""
+    """Estimated headers of the data, if every segment were a full Ethernet frame."""
     acknowledgements: int
-    """Estimate: of what came the other way, one for two segments."""
+    """Estimated acknowledgements of the data in the other direction, one for two segments."""
     requests: int
-    """Estimate: one small segment a pull."""
+    """Estimated requests, one small segment for each pull."""
     connections: int
-    """Estimate: handshakes of TCP and ZMTP."""
+    """Estimated handshakes of TCP and ZMTP."""
 
     @property
     def difference(self) -> int:
@@ -42,23 +44,23 @@ class Sums:
 
     @property
     def rest(self) -> int:
-        """What the estimates leave: heartbeats, retransmissions, messages that a fault cut off.
+        """The difference without the estimates: heartbeats, retransmissions, messages cut off.
 
-        In virtual time there is neither of the former, but what was on its way at the end.
-        Below zero where the kernel offloads segmentation: a segment of up to 64 kB passes
-        the interface as one, and its many frames are counted with a single header.
+        In virtual time the rest is messages that were cut off, or on their way at the end. The rest
+        is negative if the kernel offloads segmentation: a segment of up to 64 kB passes the
+        interface in one piece, and all its frames count with a single header.
         """
         estimates = self.headers + self.acknowledgements + self.requests + self.connections
         return self.difference - estimates
 
     def __add__(self, other: "Sums") -> "Sums":
         pairs = zip(astuple(self), astuple(other), strict=True)
-        return Sums(*(one + two for one, two in pairs))
+        return Sums(*(mine + theirs for mine, theirs in pairs))
 
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """Both directions at the server's interface: `rx` holds the pushes, `tx` the models."""
+    """The sums of both directions at the server's interface: pushes in `rx`, models in `tx`."""
 
     rx: Sums
     tx: Sums
@@ -69,19 +71,22 @@ class Reconciliation:
 
     @property
     def data_a_header(self) -> float:
-        """Bytes of models for each header that was counted with them; a full frame has 1448."""
+        """Bytes of models for every header counted in `tx`; 1448 for full frames."""
         headers = self.tx.difference - self.tx.acknowledgements - self.tx.connections
         return self.tx.application * HEADERS / headers if headers > 0 else float("inf")
 
 
 @fact
 def reconcile(run: Run) -> Reconciliation | None:
-    """None if a side of it is not known: no traffic at the server, or no bytes counted."""
+    """Return the reconciliation of `run`.
+
+    None without traffic at the server's interface or without bytes of the application.
+    """
     interface = _interface(run)
     pulls = run.records("pull")
     push = int(pushes.by_kind(run).sum())
-    pull = int(pulls["bytes"].sum()) if len(pulls) else _told(run)
-    # a model that was not sent has a `pull` like others
+    pull = int(pulls["bytes"].sum()) if len(pulls) else _pulled(run)
+    # a model that could not be sent has a `pull` record too
     pull -= int(run.records("unsent")["bytes"].sum())
     if interface is None or push + pull == 0:
         return None
@@ -99,11 +104,12 @@ def _headers(data: int) -> int:
 
 
 def _replies(run: Run, data: int) -> int:
-    """Acknowledgements of so much data."""
+    """Return the estimated bytes of the acknowledgements of `data` bytes; none on ideal links."""
     return 0 if run.manifest.get("tcp") == "ideal" else _headers(data) // 2
 
 
-def _told(run: Run) -> int:
+def _pulled(run: Run) -> int:
+    """Return the pulled bytes by the summary, with the evaluator's."""
     return sum(int(run.summary.get(key) or 0) for key in ("pull_bytes", "evaluation_pull_bytes"))
 
 

@@ -1,4 +1,4 @@
-"""Lines of JSON as frames, a block at a time: a log may hold millions of records."""
+"""Reading of JSON lines into frames, a block at a time: a log may have millions of records."""
 
 import json
 from collections import defaultdict
@@ -22,9 +22,10 @@ _decode_lines = msgspec.json.Decoder(Record).decode_lines
 def by_kind(
     path: Path, known: Mapping[str, Sequence[str]], notes: list[str]
 ) -> dict[str, pd.DataFrame]:
-    """A frame for each `what` of a log, with the columns that are known of it at least.
+    """Return a frame for every kind of record in the log at `path`.
 
-    A last line that broke off is left out, and noted. A RunError if another is damaged.
+    A frame has the `known` columns of its kind, and any others in the log. A truncated last line is
+    left out with a note in `notes`. Raises RunError if another line is damaged.
     """
     parts: dict[str, list[pd.DataFrame]] = defaultdict(list)
     for records in _blocks(path, notes):
@@ -37,7 +38,7 @@ def by_kind(
 
 
 def frame(path: Path, known: Sequence[str], notes: list[str]) -> pd.DataFrame:
-    """All lines of one kind as a frame; the rest as `by_kind`."""
+    """Return all lines of the file at `path` as a frame; errors and notes are as in `by_kind`."""
     parts = [_frame(records, known, path) for records in _blocks(path, notes)]
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=list(known))
 
@@ -52,7 +53,7 @@ def _frame(rows: Sequence[Record], known: Sequence[str], path: Path) -> pd.DataF
 
 
 def _sound(column: "pd.Series[Any]", kind: Kind) -> bool:
-    """Whether each value of a column is of this kind or missing; `at` must not be missing."""
+    """Return whether every value of `column` is of `kind` or missing; `at` must not be missing."""
     if column.name == "at" and column.isna().any():
         return False
     if kind is NUMBER and column.dtype.kind in "iuf":
@@ -61,7 +62,7 @@ def _sound(column: "pd.Series[Any]", kind: Kind) -> bool:
 
 
 def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
-    """The error for the first line that holds something else under `key`."""
+    """Return the error for the first line with a value under `key` that is not of `kind`."""
     with path.open("rb") as log:
         for number, line in enumerate(log, start=1):
             if not line.strip():
@@ -77,7 +78,7 @@ def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
 
 def _column(rows: Sequence[Record], key: str) -> "pd.Series[Any]":
     column = pd.Series([row.get(key) for row in rows])
-    # with nothing in it, it must not make objects of the numbers in other blocks
+    # an empty column of objects would turn the numbers of other blocks into objects
     return column.astype(float) if column.dtype == object and column.isna().all() else column
 
 
@@ -89,7 +90,8 @@ def _blocks(path: Path, notes: list[str]) -> Iterator[list[Record]]:
             if newline:
                 yield _lines(whole, path, number)
                 number += whole.count(b"\n") + 1
-    if rest.strip():  # the newline comes last, so only this one can be half
+    # a record is written with its newline, so only the last line can be truncated
+    if rest.strip():
         try:
             yield [_line(rest, path, number)]
         except _Damaged:
@@ -97,14 +99,11 @@ def _blocks(path: Path, notes: list[str]) -> Iterator[list[Record]]:
 
 
 def _lines(whole: bytes, path: Path, number: int) -> list[Record]:
-    """The records of whole lines, of which the first has this number."""
+    """Return the records of the lines in `whole`; `number` is the number of the first line."""
     try:
         return _decode_lines(whole)
-    except (
-        msgspec.DecodeError,
-        UnicodeDecodeError,
-        RecursionError,
-    ):  # slower, but knows where, and takes NaN
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        # line by line is slower, but accepts NaN and knows the line of a mistake
         lines = enumerate(whole.split(b"\n"), start=number)
         return [_line(line, path, place) for place, line in lines if line.strip()]
 
@@ -122,7 +121,7 @@ def _line(line: bytes, path: Path, number: int) -> Record:
 
 
 def mapping(place: Path | str, content: object) -> Record:
-    """`content` if it is one; a RunError that names the place if not."""
+    """Return `content` if it is a mapping; raise RunError that names `place` if not."""
     if not isinstance(content, dict):
         raise RunError(f"{place}: a {type(content).__name__} where a mapping was expected")
     return content

@@ -1,4 +1,4 @@
-"""One run on one page, to read on any screen, print, and send as a single file."""
+"""The report of a run: a single page to read on a screen, print or send."""
 
 from pathlib import Path
 
@@ -8,21 +8,22 @@ from .protocol import sentence
 from .runs import Run, read
 
 _OUTCOMES = {
-    "stopped": "Someone asked for the end of the run; what it did until then is complete.",
-    "canceled": "The run was broken off by hand; what it did until then is below.",
-    "failed": "The run failed; what it did until then is below.",
-    "unfinished": "The run has written no summary: it is still going, or was killed.",
+    "stopped": "The run was ended early by `emulate stop`; its records until then are complete.",
+    "canceled": "The run was interrupted; the report shows its records until then.",
+    "failed": "The run failed; the report shows its records until then.",
+    "unfinished": "The run has no summary: it is still going, or was killed.",
 }
 
 
 def report(folder: Path | str) -> Path:
-    """Write `report.html` into a run's folder, and its figures as PNG; return the page's path.
+    """Write `report.html` and the figures as PNG into the run's `folder`; return the page's path.
 
-    The page is self-contained: no address in it leads out of the folder. A partial run gives
-    a partial page that says so. Raises a RunError for what is no run's folder.
+    The page is self-contained: no address in it leads out of the folder. A partial run gives a
+    partial page with a notice. Raises RunError if `folder` is no run's folder.
     """
     run = read(folder)
-    pictures = page.figures([run], run.folder / "figures")  # first: the page lists the files
+    # the figures come first, because the page lists the files of the folder
+    pictures = page.figures([run], run.folder / "figures")
     return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
 
 
@@ -30,7 +31,7 @@ def _content(run: Run) -> dict[str, object]:
     return {
         "title": run.name,
         "outcome": run.outcome,
-        "told": _told(run),
+        "ending": _ending(run),
         "kept_up": kept_up(run),
         "doubts": doubts(run),
         "headline": sections.headline(run),
@@ -50,6 +51,7 @@ def _content(run: Run) -> dict[str, object]:
     }
 
 
-def _told(run: Run) -> str:
+def _ending(run: Run) -> str:
+    """Return sentences on the outcome of `run` and its end."""
     end = sections.ended_by(run)
     return f"{_OUTCOMES.get(run.outcome, '')} {f'Ended by {end}.' if end else ''}".strip()

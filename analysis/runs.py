@@ -1,7 +1,7 @@
-"""A run's folder, read into frames: all that the analysis ever knows of a run.
+"""Reading of a run's folder into frames, the only source of the analysis.
 
-A run may have been cut short. What is missing or broken off is named in `Run.notes`, and
-the rest is read: a report on half a run is worth having, a guess at the other half is not.
+A run may have been cut short. Missing files and truncated lines are named in `Run.notes`, and the
+rest is read: a report on half a run is useful, a guess at the other half is not.
 """
 
 import json
@@ -36,39 +36,39 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "exit": ("at", "node", "code", "cause", "reason"),
     "stop": ("at", "reason", "detail"),
 }
-"""The columns that a frame of records has at least, also when there is no such record."""
+"""The columns that a frame of each kind of records has at least, also without records."""
 
 FAULT = ("at", "node", "fault", "begins", "planned")
-"""The columns of every kind of record that says of a fault that it began or ended."""
+"""The columns of every kind of record for the begin or the end of a fault."""
 
 BOOT = "boot"
-"""The kind of record of a device that boots: it ends an unasked `exit`, too."""
+"""The kind of record of a device that boots: a boot ends an unasked `exit` too."""
 
 TIMELINE = ("at", "verb", "node", "fault", "begins")
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """The content of one run's folder, and the facts that have been computed from it."""
+    """The content of a run's folder, with the facts computed from it."""
 
     folder: Path
     scenario: dict[str, Any] = field(default_factory=dict)
-    """As resolved by the run; empty if the file is missing."""
+    """The resolved scenario; empty if the file is missing."""
     manifest: dict[str, Any] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
-    """Empty if the run never got to write it."""
+    """The content of summary.json; empty if the run did not write the file."""
     timeline: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=list(TIMELINE)))
     """The compiled schedule: `at`, `verb`, `node`, `fault`, `begins`."""
     frames: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     point: str = ""
-    """The values that set it apart, as `PATH=VALUE,…`, if it is a sweep's point."""
+    """For a point of a sweep, its values as `PATH=VALUE,…`."""
     notes: tuple[str, ...] = ()
-    """What is missing or broken off, in words for the reader."""
+    """Missing files and truncated lines, in words for the reader."""
     known: dict[Callable[..., Any], Any] = field(default_factory=dict, init=False, repr=False)
     """Facts that `facts.fact` has computed of this run, by their functions."""
 
     def records(self, what: str) -> pd.DataFrame:
-        """All records of one kind in their order; empty, with its columns, if there are none."""
+        """Return the records of a kind in their order, as a frame with the known columns."""
         return self.frames.get(what, pd.DataFrame(columns=list(COLUMNS.get(what, ("at",)))))
 
     @cached_property
@@ -89,7 +89,7 @@ class Run:
 
     @cached_property
     def refused(self) -> int:
-        """How many messages were refused; a record may stand for several."""
+        """Number of refused messages; a record may stand for several messages."""
         return int(pd.to_numeric(self.records("refused")["count"]).fillna(1).sum())
 
     @property
@@ -98,22 +98,22 @@ class Run:
 
     @property
     def runtime(self) -> str:
-        """`docker`, `virtual`; empty if nothing says."""
+        """The runtime, `docker` or `virtual`; empty if unknown."""
         return str(self.summary.get("runtime") or self.manifest.get("runtime") or "")
 
     @property
     def virtual(self) -> bool:
-        """Whether it was played in virtual time, where no host has to keep up."""
+        """Whether the run was played in virtual time, where no host has to keep up."""
         return self.runtime == "virtual"
 
     @property
     def outcome(self) -> str:
-        """`success`, `stopped`, `canceled` or `failed`; `unfinished` if no summary says."""
+        """The outcome: `success`, `stopped`, `canceled`, `failed`, or `unfinished` if unknown."""
         return str(self.summary.get("outcome", "unfinished"))
 
     @cached_property
     def end(self) -> float:
-        """Emulated seconds at which the run stopped, as far as its records tell."""
+        """Emulated second of the end: of the `stop` record, or else of the latest record."""
         stop = self.records("stop")
         if not stop.empty:
             return float(stop["at"].iloc[-1])
@@ -122,7 +122,7 @@ class Run:
 
 
 def read(folder: Path | str) -> Run:
-    """Read a run's folder; a RunError if there is no run in it, or a file in it is damaged."""
+    """Return the run in `folder`. Raise RunError without a run there, or with a damaged file."""
     folder = Path(folder)
     if not any((folder / name).is_file() for name in ("run.jsonl", "summary.json")):
         raise RunError(
@@ -160,7 +160,7 @@ def _read(
     except OSError as error:
         raise RunError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError, yaml.YAMLError) as error:
-        reason = " ".join(str(error).split())  # YAML's take several lines
+        reason = " ".join(str(error).split())  # an error of YAML has several lines
         raise RunError(f"{path}: not {path.suffix[1:].upper()}: {reason}") from error
     checked = mapping(path, content)
     check(path, checked, shape)
@@ -168,9 +168,9 @@ def _read(
 
 
 _REASONS = {
-    "summary.json": ": the run is still going or was killed, so what its records tell is shown",
+    "summary.json": ": the run is still going or was killed, so its records are shown instead",
     "scenario.yaml": ": links and profiles of the devices are unknown",
-    "run.jsonl": ": nothing that happened was recorded",
+    "run.jsonl": ": there are no records of the run",
 }
 
 
@@ -185,7 +185,7 @@ def _schedule(path: Path, notes: list[str]) -> pd.DataFrame:
 
 
 def _there(path: Path, notes: list[str]) -> bool:
-    found = path.is_file()
-    if not found:
+    exists = path.is_file()
+    if not exists:
         notes.append(f"{path.name} is missing{_REASONS.get(path.name, '')}")
-    return found
+    return exists

@@ -1,4 +1,4 @@
-"""The tables of a report: what a run did, as rows of plain text for the page's template."""
+"""The tables of a report, as rows of plain text for the page's template."""
 
 import math
 from collections.abc import Iterator
@@ -12,17 +12,17 @@ from .runs import Run
 
 Row = tuple[str, ...]
 
-MOST = 400
-"""Actions that are listed one by one."""
+MOST_ACTIONS = 400
+"""Largest number of actions that the table of faults lists."""
 
 
 def headline(run: Run) -> list[Row]:
-    """What the run came to, as (name, value, remark)."""
+    """Return the main results of `run`, as (name, value, remark)."""
     accuracy = run.records("evaluation")["accuracy"].dropna()
     updates = len(run.records("update")) or int(run.summary.get("updates") or 0)
     ratio = pushes.ratio(run)
     speed = f"{figures(updates / run.end)} / s" if run.end > 0 else ""
-    best = f"best {percent(accuracy.max(), 2)}" if len(accuracy) else "never evaluated"
+    best = f"best {percent(accuracy.max(), 2)}" if len(accuracy) else "not measured"
     return [
         ("test accuracy", percent(accuracy.iloc[-1], 2) if len(accuracy) else "–", best),
         ("updates", figures(updates), speed),
@@ -45,7 +45,7 @@ def _faults(run: Run) -> tuple[str, str]:
 
 
 def facts(run: Run) -> list[Row]:
-    """The summary table, as (name, value)."""
+    """Return the facts of `run` for the table at the page's end, as (name, value)."""
     summary, manifest = run.summary, run.manifest
     host = manifest.get("host") or {}
     memory = f", {host['memory'] / 2**30:.0f} GiB" if host.get("memory") else ""
@@ -66,44 +66,44 @@ def facts(run: Run) -> list[Row]:
         ("versions", _pairs(manifest.get("versions"))),
         ("image", _image(manifest.get("image"))),
         ("on the wire", _encrypted(manifest.get("encrypted"))),
-        *(("keys not kept", f"{', '.join(one['keys'])}: {one['why']}") for one in _unkept(run)),
+        *(("keys not kept", f"{', '.join(row['keys'])}: {row['why']}") for row in _unkept(run)),
     ]
     return [(name, str(value)) for name, value in rows if value]
 
 
 def _unkept(run: Run) -> list[dict[str, Any]]:
-    """Return the keys of the scenario that the runtime did not keep, as the manifest has them."""
-    told = run.manifest.get("not_kept")
-    return [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
+    """Return the keys of the scenario that the runtime ignored, with reasons, by the manifest."""
+    rows = run.manifest.get("not_kept")
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _targets(run: Run) -> list[Row]:
-    """Return what it took to reach each target, where the run was ever measured."""
-    told = run.summary.get("targets")
-    if not isinstance(told, list) or run.records("evaluation").empty:
+    """Return the cost of reaching each target accuracy; empty for a run without measurements."""
+    targets = run.summary.get("targets")
+    if not isinstance(targets, list) or run.records("evaluation").empty:
         return []
-    return [(f"{100 * one['accuracy']:.9g} % reached", _cost(one)) for one in told]
+    return [(f"{100 * target['accuracy']:.9g} % reached", _cost(target)) for target in targets]
 
 
-def _cost(one: dict[str, Any]) -> str:
-    if one["updates"] is None:
+def _cost(target: dict[str, Any]) -> str:
+    if target["updates"] is None:
         return "never"
-    at, pushed = seconds(one["time"]), size(one["bytes"])
-    return f"after {figures(one['updates'])} updates, {at}, {pushed} pushed"
+    at, pushed = seconds(target["time"]), size(target["bytes"])
+    return f"after {figures(target['updates'])} updates, {at}, {pushed} pushed"
 
 
 def ended_by(run: Run) -> str:
-    """Return what stopped the run, when and why; empty without a `stop` record.
+    """Return reason, time and detail of the end of `run`; empty without a `stop` record.
 
-    The reason is that of the record; where the record has no detail, the summary's is taken.
+    If the record has no detail, the detail of the summary is taken.
     """
     stop = run.records("stop")
     if stop.empty:
         return ""
     reason, recorded = stop[["reason", "detail"]].iloc[-1]
     detail = recorded if isinstance(recorded, str) else run.summary.get("detail")
-    told = f": {detail}" if detail else ""
-    return f"{reason} at {seconds(float(stop['at'].iloc[-1]))}{told}"
+    more = f": {detail}" if detail else ""
+    return f"{reason} at {seconds(float(stop['at'].iloc[-1]))}{more}"
 
 
 def _shaping(run: Run) -> str:
@@ -124,30 +124,31 @@ def _encrypted(value: Any) -> str:
 def _pairs(value: Any) -> str:
     if not isinstance(value, dict):
         return "" if value is None else str(value)
-    return ", ".join(f"{key} {one}" for key, one in value.items())
+    return ", ".join(f"{key} {inner}" for key, inner in value.items())
 
 
 def faults(run: Run) -> list[Row]:
-    """Every action due before the end, as (style, fault, node, verb, planned, realised, late).
+    """Return the actions due before the end of `run`.
 
-    Of more than a page can hold, those that never happened and the latest, in their order.
+    Columns: (style, fault, node, verb, planned, realised, late), with times in seconds. Of more
+    than `MOST_ACTIONS` actions, those that never happened and the latest are returned.
     """
     table = actions(run)
     due = table[(table["planned"] < run.end) | table["at"].notna()]
     worst = due["late"].sort_values(ascending=False, na_position="first", kind="stable")
-    due = due.loc[sorted(worst.index[:MOST])]
+    due = due.loc[sorted(worst.index[:MOST_ACTIONS])]
     columns = ["fault", "node", "verb", "planned", "at", "drawn", "late", "needless"]
     return [_fault(*row) for row in due[columns].itertuples(index=False)]
 
 
 def faults_left_out(run: Run) -> int:
-    """How many of them that is fewer than there were."""
+    """Return the number of actions due before the end that `faults` leaves out."""
     table = actions(run)
-    return max(0, int(((table["planned"] < run.end) | table["at"].notna()).sum()) - MOST)
+    return max(0, int(((table["planned"] < run.end) | table["at"].notna()).sum()) - MOST_ACTIONS)
 
 
 def faults_to_come(run: Run) -> int:
-    """Actions that the schedule held for after the run's end."""
+    """Return the number of actions that were planned for times after the run's end."""
     table = actions(run)
     return int(((table["planned"] >= run.end) & table["at"].isna()).sum())
 
@@ -171,17 +172,17 @@ def _fault(
 
 
 def fidelity(run: Run) -> list[Row]:
-    """All that the summary says on it, whatever that is, as (name, value)."""
-    told = run.summary.get("fidelity")
-    if not isinstance(told, dict):
+    """Return every entry of the summary's `fidelity`, as (name, value)."""
+    entries = run.summary.get("fidelity")
+    if not isinstance(entries, dict):
         return []
-    if run.virtual:  # nothing was measured of a host: there is no load and no lateness
-        return [("virtual time", "exact: no host had to keep up with it")]
-    return list(_flat(told))
+    if run.virtual:  # virtual time has no load of a host and no delay to measure
+        return [("virtual time", "exact: no host has to keep up")]
+    return list(_flat(entries))
 
 
-def _flat(told: dict[str, Any], before: str = "") -> Iterator[Row]:
-    for key, value in told.items():
+def _flat(entries: dict[str, Any], before: str = "") -> Iterator[Row]:
+    for key, value in entries.items():
         name = f"{before}{key}".replace("_", " ")
         if isinstance(value, dict):
             yield from _flat(value, f"{name}: ")
@@ -192,21 +193,21 @@ def _flat(told: dict[str, Any], before: str = "") -> Iterator[Row]:
 
 
 def _word(value: Any) -> str:
-    if isinstance(value, bool):  # 1.0 equals True, and is a number
+    if isinstance(value, bool):  # a lookup by value would take 1.0 for True
         return "yes" if value else "no"
     return "–" if value is None else str(value)
 
 
 def files(run: Run) -> list[Row]:
-    """What else the folder holds, as (path in it, what that is)."""
+    """Return the other files of the run's folder, as (path in the folder, description)."""
     known = {
         "scenario.yaml": "the scenario as resolved",
         "timeline.jsonl": "the compiled schedule of faults",
-        "run.jsonl": "everything that happened, a line each",
-        "summary.json": "the run in numbers",
-        "manifest.json": "versions, host, image, and what shaped the links",
+        "run.jsonl": "the records of everything that happened, one on each line",
+        "summary.json": "the results in numbers",
+        "manifest.json": "versions, host, image, and the means that shaped the links",
         "model.npz": "the model at the end",
         "figures": "the figures as PNG",
-        "devices": "what each device said",
+        "devices": "the output of each device",
     }
-    return [(name, what) for name, what in known.items() if (run.folder / name).exists()]
+    return [(name, about) for name, about in known.items() if (run.folder / name).exists()]

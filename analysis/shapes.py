@@ -1,4 +1,4 @@
-"""The types of the values that the analysis reckons with, and the refusal of any other."""
+"""The types of values that the analysis uses, and the refusal of other types."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 from .errors import RunError
 
 _SHOWN = 40
-"""Characters of a value that a message repeats."""
+"""Number of characters of a value that a message shows."""
 
 
 class Kind(NamedTuple):
-    """A type of value: its name in messages, and its test."""
+    """A type of values: a name for messages, and a test."""
 
     name: str
     holds: Callable[[Any], bool]
@@ -35,7 +35,7 @@ LIST = Kind("a list", lambda value: isinstance(value, list))
 PROFILE = Kind("a text or a mapping", lambda value: isinstance(value, str | dict))
 
 Shape = Kind | Mapping[str, Any] | Sequence[Any]
-"""A kind; or a mapping with the shapes of some of its keys; or a list with that of its items."""
+"""A kind; or a mapping of some keys to their shapes; or a list with the shape of its items."""
 
 _LINK = {"up": MAPPING, "down": MAPPING}
 
@@ -63,13 +63,13 @@ COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("node", "fault", "verb"), TEXT),
     "begins": FLAG,
 }
-"""Of records, by their keys."""
+"""The kinds of values in records, by key."""
 
 
 def check(place: Path | str, content: Any, shape: Shape, key: str = "") -> None:
-    """Raise a RunError for the first value in `content` that is not as `shape` has it.
+    """Raise RunError for the first value in `content` that does not fit `shape`.
 
-    Keys that are missing or null are right. `key` is where `content` stands in its file.
+    Missing keys and null values fit. `place` is the file, and `key` the place of `content` in it.
     """
     if content is None:
         return
@@ -86,8 +86,8 @@ def check(place: Path | str, content: Any, shape: Shape, key: str = "") -> None:
 
 
 def require(place: str, value: Any, kind: Kind) -> None:
-    """Raise a RunError that names `place` if `value` is not of this kind."""
+    """Raise RunError that names `place` if `value` is not of `kind`."""
     if not kind.holds(value):
-        told = repr(value)
-        told = told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…"
-        raise RunError(f"{place}: {told} where {kind.name} was expected")
+        text = repr(value)
+        text = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+        raise RunError(f"{place}: {text} where {kind.name} was expected")

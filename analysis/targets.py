@@ -1,4 +1,4 @@
-"""The test accuracies for which a run tells what it took to reach them, from its scenario."""
+"""The target accuracies of a run, from its scenario."""
 
 import re
 from collections.abc import Iterable
@@ -6,23 +6,23 @@ from collections.abc import Iterable
 from .runs import Run
 
 DEFAULT = (90.0, 95.0, 97.0)
-"""Per cent; of runs whose scenario names none."""
+"""Targets in per cent of a run without targets in its scenario."""
 
 
 def targets(run: Run) -> tuple[float, ...]:
     """Return the run's targets in per cent, ascending."""
-    told = run.scenario.get("targets")
-    found = {_percent(one) for one in told} if isinstance(told, list) else set()
-    return tuple(sorted(one for one in found if one is not None)) or DEFAULT
+    texts = run.scenario.get("targets")
+    numbers = {_percent(text) for text in texts} if isinstance(texts, list) else set()
+    return tuple(sorted(number for number in numbers if number is not None)) or DEFAULT
 
 
 def together(runs: Iterable[Run]) -> tuple[float, ...]:
-    """Return the targets of all the runs, ascending."""
+    """Return the union of the targets of `runs` in per cent, ascending."""
     return tuple(sorted({target for run in runs for target in targets(run)}))
 
 
 def target_name(target: float) -> str:
-    """Return a target as columns have it: `90`, `98.5`."""
+    """Return `target` as the names of columns have it: `90`, `98.5`."""
     return f"{target:.9g}"
 
 

@@ -1,7 +1,6 @@
-"""How figures look: colours that everyone can tell apart, units on axes, nothing else.
+"""The style of figures: colours for every kind of colour vision, bands for faults, legends, axes.
 
-A name keeps its colour in all figures of a run: `rx` is filled, `tx` is a line, and the
-colour says whose they are. Runs that are compared have colours of their own.
+A device keeps its colour in all figures of a run. Compared runs have colours of their own.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,24 +15,26 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 SERIES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#4D4D4D", "#882255")
-"""Okabe and Ito's palette, without its yellow (unreadable on white), and two of Tol's."""
+"""Colours of runs: Okabe and Ito's palette, its yellow aside (unreadable on white), and two of
+Tol's."""
 
-WHO = (
+DEVICES = (
     *("#332288", "#117733", "#CC6677", "#0F7FA8", "#AA4499", "#8A7A1F"),
     *("#882255", "#2A9D8F", "#C4561A", "#6699CC", "#661100", "#5C5C5C"),
 )
-"""After Tol's muted palette, darkened where thin lines need it: one for each of 12 devices."""
+"""Colours of 12 devices, after Tol's muted palette, darkened where thin lines need it."""
 
 FAULTS = {"crash": "#D55E00", "partition": "#9A5BA5", "exit": "#4D4D4D"}
 _OTHER_FAULT = "#009E73"
 _HATCHES = {"partition": "////", "exit": "...."}
 _LETTERS = 105
-"""How many of them a line of a legend holds."""
+"""Number of characters that fit a line of a legend."""
 _LINES, _LINE = 3, 0.17
-"""Lines of a legend that each figure has room for, and inches that another one takes."""
+"""Number of legend lines that fit every figure, and the height of a further line in inches."""
 _MOST_BANDS = 8
+"""Largest number of outages that are drawn as bands; more are drawn in lanes."""
 _LANE = 0.05
-"""Height of a kind's lane where bands are too many, as a share of the axes'."""
+"""Height of a lane, as a share of the axes' height."""
 
 INK = "#222222"
 QUIET = "#777777"
@@ -68,52 +69,53 @@ STYLE = {
 }
 
 
-def series(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each run that is shown, in their order."""
+def run_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each run in `names`."""
     return _assign(names, SERIES)
 
 
-def who(names: Iterable[str]) -> dict[str, str]:
-    """A colour for each device, in the scenario's order; the server's is its own."""
-    return {**_assign((name for name in names if name != "server"), WHO), "server": INK}
+def device_colours(names: Iterable[str]) -> dict[str, str]:
+    """Return a colour for each device in `names`, and the server's own colour."""
+    return {**_assign((name for name in names if name != "server"), DEVICES), "server": INK}
 
 
 def _assign(names: Iterable[str], palette: Sequence[str]) -> dict[str, str]:
     return {name: palette[place % len(palette)] for place, name in enumerate(dict.fromkeys(names))}
 
 
-def fault(kind: str) -> str:
+def fault_colour(kind: str) -> str:
+    """Return the colour of a kind of fault."""
     return FAULTS.get(kind, _OTHER_FAULT)
 
 
 def shade(ax: Axes, outages: pd.DataFrame) -> None:
-    """Outages as bands behind the data; too many of them as lanes above it, one a kind.
+    """Draw `outages` as bands behind the data, or many outages in lanes above, one for each kind.
 
-    In a lane the darkness tells how many devices were gone at once. Call it last: the lanes
-    make room for themselves.
+    The darker a lane, the more devices were gone at the same time. Call `shade` last, because the
+    lanes change the limits of the y-axis.
     """
     if len(outages) > _MOST_BANDS:
         _lanes(ax, outages)
         return
     for kind, at, until in outages[["what", "at", "until"]].itertuples(index=False):
-        ax.axvspan(at, until, facecolor=(fault(kind), 0.2), linewidth=0, zorder=0)
-        if kind in _HATCHES:  # apart: an SVG would make it as pale as the face
+        ax.axvspan(at, until, facecolor=(fault_colour(kind), 0.2), linewidth=0, zorder=0)
+        if kind in _HATCHES:  # drawn apart, since an SVG would give it the face's transparency
             ax.axvspan(at, until, **_hatch(kind), facecolor="none", zorder=0)
 
 
 def fault_keys(outages: pd.DataFrame) -> list[Patch]:
-    """The legend's entries for the bands: the kind of a fault, and whom it struck or how often."""
+    """Return legend entries for the bands: kind of fault, and its devices or its number."""
     keys = []
     for kind, own in outages.groupby("what", sort=False):
         nodes = list(dict.fromkeys(own["node"]))
-        whom = ", ".join(nodes) if len(nodes) <= 2 else f"{len(own)} times"
-        pale = tuple(0.8 + 0.2 * part for part in to_rgb(fault(kind)))
-        keys.append(Patch(**_hatch(kind), facecolor=pale, label=f"{kind}: {whom}"))
+        struck = ", ".join(nodes) if len(nodes) <= 2 else f"{len(own)} times"
+        pale = tuple(0.8 + 0.2 * part for part in to_rgb(fault_colour(kind)))
+        keys.append(Patch(**_hatch(kind), facecolor=pale, label=f"{kind}: {struck}"))
     return keys
 
 
 def _hatch(kind: str) -> dict[str, Any]:
-    return {"edgecolor": (fault(kind), 0.5), "linewidth": 0, "hatch": _HATCHES.get(kind)}
+    return {"edgecolor": (fault_colour(kind), 0.5), "linewidth": 0, "hatch": _HATCHES.get(kind)}
 
 
 def _lanes(ax: Axes, outages: pd.DataFrame) -> None:
@@ -126,12 +128,12 @@ def _lanes(ax: Axes, outages: pd.DataFrame) -> None:
         own = outages[outages["what"] == kind]
         for at, until in own[["at", "until"]].itertuples(index=False):
             ax.axvspan(
-                at, until, top - 0.8 * _LANE, top, facecolor=(fault(kind), 0.35), linewidth=0
+                at, until, top - 0.8 * _LANE, top, facecolor=(fault_colour(kind), 0.35), linewidth=0
             )
 
 
 def panels(ax: Axes, rows: int, columns: int = 1, gap: float = 0.08) -> list[list[Axes]]:
-    """`ax` as a grid of smaller axes, their x shared; `ax` itself keeps only its frame's place."""
+    """Replace `ax` by a grid of smaller axes with a common x-axis, and return the grid."""
     ax.set_axis_off()
     grid = ax.get_subplotspec().subgridspec(rows, columns, hspace=gap)
     first = None
@@ -147,7 +149,7 @@ def panels(ax: Axes, rows: int, columns: int = 1, gap: float = 0.08) -> list[lis
 
 
 def nothing(ax: Axes, missing: str) -> None:
-    """Say that there is nothing to draw, and what there would have to be."""
+    """Write on `ax` that there is nothing to draw, with the `missing` data as the reason."""
     ax.set_axis_off()
     ax.text(
         0.5,
@@ -160,10 +162,10 @@ def nothing(ax: Axes, missing: str) -> None:
     )
 
 
-def above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """A legend above the data, at the left, in as few lines as its texts allow.
+def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
+    """Draw a legend above the data, at the left, in as few lines as its texts allow.
 
-    The figure grows by the lines that it has no room for.
+    The figure grows by the height of the lines beyond `_LINES`.
     """
     shown = list(handles or ax.get_legend_handles_labels()[0])
     longest = max(len(str(handle.get_label())) for handle in shown)
@@ -182,12 +184,12 @@ def above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
 
 
 def from_zero(ax: Axes, reach: float) -> None:
-    """Have the x-axis begin at zero and end a little beyond `reach`, which may be zero, too."""
+    """Make the x-axis begin at zero and end a little beyond `reach`, which may be zero."""
     ax.set_xlim(0, reach * 1.01 if reach > 0 else 1)
 
 
 def log_ticks(axis: Axis, low: float, high: float, text: Callable[[float], str]) -> None:
-    """Labels on a logarithmic axis: each power of ten, and 2 and 5 times it if these are few."""
+    """Label the powers of ten on a logarithmic axis, and 2 and 5 times them if there are few."""
     few = high < 200 * low
     axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: text(value)))

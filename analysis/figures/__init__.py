@@ -1,1 +1,1 @@
-"""One figure a file: from runs to a table, from the table to axes."""
+"""The figures, one in each file: a table made from runs, and a drawing made from the table."""

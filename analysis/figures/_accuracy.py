@@ -1,4 +1,4 @@
-"""Test accuracy as a line a run, over whatever was spent to get there."""
+"""Test accuracy as a line for every run, over updates, time or bytes."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,19 @@ from matplotlib.axes import Axes
 
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, from_zero, nothing, series
+from ..theme import from_zero, legend_above, nothing, run_colours
 
 _FEW = 6
-"""Runs whose legend hides no curve."""
+"""Largest number of runs with a legend inside the axes, where it hides no curve."""
 
 
 def table(runs: Sequence[Run], over: str) -> pd.DataFrame:
-    """Columns `run`, `over`, `accuracy` (per cent): a row an evaluation."""
+    """Return a row for every evaluation: `run`, the column called `over`, `accuracy` (per cent)."""
     return stack(runs, lambda run: rows(run, over), [over, "accuracy"])
 
 
 def rows(run: Run, over: str) -> pd.DataFrame:
-    """Return the same of one run, without its name."""
+    """Return the rows of a single run, without the column `run`."""
     evaluations = run.records("evaluation")
     return evaluations[[over]].assign(accuracy=evaluations["accuracy"] * 100)
 
@@ -28,7 +28,7 @@ def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
     if table.empty:
         nothing(ax, "no evaluation was recorded")
         return
-    colours = series(table["run"])
+    colours = run_colours(table["run"])
     for run, own in table.groupby("run", sort=False):
         ax.plot(
             own[over],
@@ -40,12 +40,12 @@ def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
             zorder=3,
         )
     ax.set_xlabel(label)
-    ax.set_ylabel("accuracy (%)")
+    ax.set_ylabel("test accuracy (%)")
     from_zero(ax, table[over].max())
     ax.set_ylim(*_limits(table["accuracy"]))
     ax.set_yticks([tick for tick in ax.get_yticks() if tick <= 100])
     if len(colours) > _FEW:
-        above(ax)
+        legend_above(ax)
     elif len(colours) > 1:
         ax.legend(loc="lower right")
     else:
@@ -53,7 +53,7 @@ def draw(table: pd.DataFrame, ax: Axes, over: str, label: str) -> None:
 
 
 def _limits(accuracy: pd.Series) -> tuple[float, float]:
-    """From zero, so that no fall looks deeper than it is, to a little above the best."""
+    """Return limits from zero, which shows falls at their true size, to a little above the best."""
     return 0.0, max(5.0, accuracy.max() * 1.1)
 
 

@@ -1,4 +1,4 @@
-"""Test accuracy over the bytes that workers pushed."""
+"""Test accuracy over the bytes pushed by workers."""
 
 from collections.abc import Sequence
 
@@ -12,15 +12,15 @@ from . import _accuracy
 
 TITLE = "Accuracy over bytes pushed"
 CAPTION = (
-    "Test accuracy against all that the workers had sent to the server by then, on a "
-    "logarithmic axis: the further left a curve, the less it paid for its accuracy."
+    "Test accuracy over the bytes that the workers had pushed to the server by then, on a "
+    "logarithmic axis. The further left a curve lies, the fewer bytes its accuracy cost."
 )
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `push_bytes`, `accuracy` (per cent): a row an evaluation after some push."""
+    """Return a row for every evaluation after a push: `run`, `push_bytes`, `accuracy` (%)."""
     measured = _accuracy.table(runs, "push_bytes")
-    return measured[measured["push_bytes"] > 0]  # zero has no place on a logarithmic axis
+    return measured[measured["push_bytes"] > 0]  # a logarithmic axis has no zero
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:

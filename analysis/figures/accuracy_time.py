@@ -8,21 +8,21 @@ from matplotlib.axes import Axes
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, fault_keys, from_zero, shade
+from ..theme import fault_keys, from_zero, legend_above, shade
 from . import _accuracy
 
 TITLE = "Accuracy over time"
 CAPTION = (
-    "Test accuracy against emulated seconds since every device had said hello: what slow "
-    "links, slow devices and faults cost. Bands are the times when a fault held a device."
+    "Test accuracy over emulated seconds since every device had said hello. It shows the cost of "
+    "slow links, slow devices and faults. Bands mark the times in which a fault held a device."
 )
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `what`, `node`, `at`, `until` (s), `accuracy` (per cent).
+    """Return evaluations and outages: `run`, `what`, `node`, `at`, `until` (s), `accuracy` (%).
 
-    `what` is `accuracy` for an evaluation, or the kind of a fault, with the node that it struck
-    and no accuracy.
+    `what` is `accuracy` for an evaluation; for an outage it is the kind of the fault, `node` is the
+    struck device, and `accuracy` is NaN.
     """
     return stack(runs, _rows, ["what", "node", "at", "until", "accuracy"])
 
@@ -39,7 +39,8 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     measured = table[table["what"] == "accuracy"]
     struck = table[table["what"] != "accuracy"]
     _accuracy.draw(measured, ax, "at", "time (s)")
-    if table["run"].nunique() == 1 and not struck.empty:  # several runs' bands hide each other
+    # the bands of several runs would hide each other
+    if table["run"].nunique() == 1 and not struck.empty:
         from_zero(ax, max(measured["at"].max(), struck["until"].max()))
         shade(ax, struck)
-        above(ax, handles=fault_keys(struck))
+        legend_above(ax, handles=fault_keys(struck))

@@ -10,13 +10,13 @@ from . import _accuracy
 
 TITLE = "Accuracy over updates"
 CAPTION = (
-    "Test accuracy against the number of updates that the server applied: what each update "
-    "was worth, whatever it took to deliver it."
+    "Test accuracy over the number of updates that the server applied. It shows the worth of an "
+    "update, without the time and the bytes to deliver it."
 )
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `updates`, `accuracy` (per cent)."""
+    """Return a row for every evaluation: `run`, `updates`, `accuracy` (per cent)."""
     return _accuracy.table(runs, "updates")
 
 

@@ -1,4 +1,4 @@
-"""What the pushed bytes held: values, indices, headers, framing."""
+"""The pushed bytes by kind: values, indices, headers, framing."""
 
 from collections.abc import Sequence
 
@@ -11,12 +11,12 @@ from ..labels import stack
 from ..pushes import KINDS
 from ..quantities import size
 from ..runs import Run
-from ..theme import SERIES, above, nothing
+from ..theme import SERIES, legend_above, nothing
 
 TITLE = "Bytes pushed, by kind"
 CAPTION = (
-    "What the applied pushes consisted of: gradient values, the indices that say where they "
-    "belong, the codec's headers, and the framing of the transport."
+    "The bytes of applied pushes: gradient values, the indices of their parameters, the headers of "
+    "the codec, and the framing of the transport."
 )
 
 _MOST_BARS = 12
@@ -24,7 +24,7 @@ _COLOURS = dict(zip(KINDS, (SERIES[0], SERIES[4], SERIES[2], SERIES[6]), strict=
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `group`, `node`, then bytes by kind: a row a device that pushed."""
+    """Return a row for every device that pushed: `run`, `group`, `node`, then bytes by kind."""
     return stack(runs, _rows, ["group", "node", *KINDS])
 
 
@@ -50,7 +50,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     bars = _bars(table)
     totals = bars.sum(axis=1)
     several = table["run"].nunique() > 1
-    if several:  # runs may differ a hundredfold: their make-up shows only as shares
+    if several:  # runs may differ a hundredfold, so shares are drawn
         bars = bars.div(totals, axis=0) * 100
     _stack(ax, bars, several)
     for place, (length, total) in enumerate(zip(bars.sum(axis=1), totals, strict=True)):
@@ -70,7 +70,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     else:
         ax.set_xlabel("bytes pushed")
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: size(value)))
-    above(ax)
+    legend_above(ax)
 
 
 def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:
@@ -91,7 +91,7 @@ def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:
 
 
 def _bars(table: pd.DataFrame) -> pd.DataFrame:
-    """A bar a run; of a single run, a bar a device, or a group of devices if they are many."""
+    """Return a bar for every run; for a single run, a bar for every device, or group of many."""
     key = "run" if table["run"].nunique() > 1 else "node"
     if key == "node" and table["node"].nunique() > _MOST_BARS:
         sizes = table.groupby("group", sort=False).size()

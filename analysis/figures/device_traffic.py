@@ -13,14 +13,15 @@ from ..faults import outages
 from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
-from ..theme import INK, fault, fault_keys, nothing, panels, shade, who
+from ..theme import INK, device_colours, fault_colour, fault_keys, nothing, panels, shade
 from ..traffic import bins, extent, rates, rebin, width
 
 TITLE = "Traffic per device"
 CAPTION = (
-    "What each device sent (tx, up) and received (rx, down) at its own interface. Of a few "
-    "devices, each has its own scale, and a dashed line where its link's requested rate is "
-    "near; on the map of many, darker is more, and a mark in a row is a fault."
+    "Rates of sending (tx, up) and receiving (rx, down) at the interface of each device. With few "
+    "devices, each has a scale of its own, and a dashed line at the requested rate of its link if "
+    "the traffic comes near it. With many devices the rates are a map: a darker cell is a higher "
+    "rate, and a mark in a row is a fault."
 )
 
 _MOST_STRIPS = 12
@@ -29,14 +30,15 @@ _STRIP_BINS = 150
 _MAP_BINS = 240
 _MOST_NAMES = 80
 _NEAR = 2.5
-"""The requested rate is drawn unless the busiest stretch is this many times below it."""
+"""The requested rate is drawn if it is at most this many times the highest rate."""
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `node`, `what`, `at`, `until` (s), `mbit`, `requested` (Mbit/s).
+    """Return intervals and outages: `run`, `node`, `what`, `at`, `until` (s), `mbit`, `requested`.
 
-    `what` is `tx` or `rx` for a stretch between two readings, the mean rate in it and the
-    rate that the link was asked for (NaN: unshaped); or the kind of a fault, without rates.
+    `what` is `tx` or `rx` for an interval between two readings, with its mean rate `mbit` and the
+    `requested` rate of the link (NaN if unshaped), both in Mbit/s. For an outage it is the kind of
+    the fault, and both rates are NaN.
     """
     return stack(runs, _rows, ["node", "what", "at", "until", "mbit", "requested"])
 
@@ -49,7 +51,7 @@ def _rows(run: Run) -> pd.DataFrame:
         return pd.DataFrame()
     order = {name: place for place, name in enumerate(known)}
     measured = measured.sort_values(
-        ["node", "at"], key=lambda one: one.map(order) if one.name == "node" else one
+        ["node", "at"], key=lambda column: column.map(order) if column.name == "node" else column
     )
     requested = {(name, way): known[name].rate(way) for name in known for way in _WAYS}
     asked = [requested[pair] for pair in zip(measured["node"], measured["what"], strict=True)]
@@ -81,14 +83,14 @@ def _keys(table: pd.DataFrame) -> list[tuple[str, str]]:
 
 
 def _names(keys: list[tuple[str, str]]) -> list[str]:
-    """A device's name; with the run's beside it where there are several runs."""
+    """Return the devices' names, with the runs' names if there are several runs."""
     several = len({run for run, _ in keys}) > 1
     return [f"{run} · {node}" if several else node for run, node in keys]
 
 
 def _strips(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     grid = panels(ax, rows=len(keys), columns=2, gap=0.25)
-    colours = who(node for _, node in keys)
+    colours = device_colours(node for _, node in keys)
     for row, (run, node), name in zip(grid, keys, _names(keys), strict=True):
         own = table[(table["run"] == run) & (table["node"] == node)]
         struck = own[~own["what"].isin(_WAYS)]
@@ -120,14 +122,15 @@ def _strip(panel: Axes, own: pd.DataFrame, colour: str) -> None:
 def _map(table: pd.DataFrame, keys: list[tuple[str, str]], ax: Axes) -> None:
     measured = table[table["what"].isin(_WAYS)]
     own = dict(iter(measured.groupby(["run", "node", "what"])))
-    nobody = measured.iloc[:0]
+    no_rows = measured.iloc[:0]
     edges = bins(measured, width(measured, _MAP_BINS))
     busy = measured.loc[measured["mbit"] > 0, "mbit"]
-    top = busy.max() if len(busy) else 1.0
-    norm = LogNorm(max(top / 1e4, min(busy.min() if len(busy) else 0.1, top / 10)), top)
+    highest = busy.max() if len(busy) else 1.0
+    lowest = min(busy.min() if len(busy) else 0.1, highest / 10)
+    norm = LogNorm(max(highest / 1e4, lowest), highest)
     (row,) = panels(ax, rows=1, columns=2)
     for panel, (way, label) in zip(row, _WAYS.items(), strict=True):
-        cells = np.array([rebin(own.get((*key, way), nobody), edges) for key in keys])
+        cells = np.array([rebin(own.get((*key, way), no_rows), edges) for key in keys])
         mesh = panel.pcolormesh(
             edges,
             np.arange(len(keys) + 1),
@@ -157,7 +160,7 @@ def _mark(panel: Axes, table: pd.DataFrame, keys: list[tuple[str, str]]) -> None
     ):
         if (run, node) in places:
             middle = places[run, node] + 0.5
-            panel.hlines(middle, at, until, color=fault(kind), linewidth=2.2)
+            panel.hlines(middle, at, until, color=fault_colour(kind), linewidth=2.2)
 
 
 def _fault_legend(table: pd.DataFrame, ax: Axes) -> None:

@@ -1,4 +1,4 @@
-"""The rate that each shaped link was asked for, and the busiest stretch that it had."""
+"""The requested rate of each shaped link, and the highest mean rate that the link achieved."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,44 +13,44 @@ from ..facts import fact
 from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
-from ..theme import INK, QUIET, above, log_ticks, nothing, who
+from ..theme import INK, QUIET, device_colours, legend_above, log_ticks, nothing
 from ..traffic import busiest, rates
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (
-    "For each shaped direction the requested rate (bar) and the highest mean rate that it had "
-    "(triangle): up, in a second; down, in five, since what comes in is counted before the "
-    "device's own shaper, whose queue takes in a burst; on slow links, in as long as 20 frames "
-    "take. A link that is busy for so long without a "
-    "pause shows about 100 %; from 90 % on it is called saturated here, as a device that waits for "
-    "each model pauses in between. One that never was tells nothing about its shaping."
+    "For each shaped direction, the requested rate (bar) and the highest mean rate (triangle). The "
+    "mean is over one second upwards, and over five seconds downwards: received bytes are counted "
+    "before the device's own shaper, whose queue takes in a burst. On slow links the mean is over "
+    "the time of 20 frames. A link that is busy for that time without a pause shows about 100 %. A "
+    "link is called saturated from 90 % on, because a device that waits for each model pauses in "
+    "between. A link that was never saturated says nothing about its shaping."
 )
 
 SATURATED = 0.9
-"""Share of the requested rate from which a link counts as having been full."""
+"""Share of the requested rate from which a link counts as saturated."""
 TOO_FAST = 1.05
-"""Share of the requested rate above which it counts as exceeded, beside what passes at once."""
+"""Share of the requested rate above which the rate counts as exceeded, allowed bursts aside."""
 TOO_MUCH = "above the requested rate"
 
 _FRAME = PAYLOAD + HEADERS
 _SLACK = 2e-3
-"""Seconds of traffic that a rested shaper lets pass at once, beside one frame."""
+"""Seconds of traffic that a shaper after a pause lets pass as a burst, in addition to one frame."""
 _LATE = 0.1
-"""Seconds by which a busy host may read the clock too late for a counter."""
+"""Largest delay in seconds between a busy host's readings of a counter and of the clock."""
 
 _MOST_ROWS = 12
 _WINDOWS = {"tx": 0.5, "rx": 5.0}
-"""Seconds that a stretch must last at least; readings are about one apart."""
+"""Least length of a stretch in seconds; readings are about 1 s apart."""
 _FRAMES = 20
-"""Frames that pass in a stretch at least: on a slow link a single one would show as a peak."""
+"""Least length of a stretch in frames: on a slow link a single frame would show as a peak."""
 _MARKERS = {"tx": "^", "rx": "v"}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `group`, `node`, `what`, `requested`, `busiest` (Mbit/s), `share`, `verdict`.
+    """Return a row for every device and direction with a requested rate.
 
-    A row for each device and each direction (`tx` up, `rx` down) whose link asks for a rate;
-    `busiest` is the highest mean between two readings, for rx over five seconds, without the
+    Columns: `run`, `group`, `node`, `what` (`tx` up, `rx` down), `requested`, `busiest` (Mbit/s),
+    `share`, `verdict`. `busiest` is the highest mean rate, for rx over five seconds, without the
     acknowledgements that virtual time does not charge to the link. Verdicts: `saturated`, `never
     saturated`, `above the requested rate` (tx only), `a burst above it` (rx), `no traffic`.
     """
@@ -60,7 +60,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
 @fact
 def link_use(run: Run) -> pd.DataFrame:
-    """Return the rows of `table` that are one run's, without the column `run`."""
+    """Return the rows of `table` for a single run, without the column `run`."""
     intervals = dict(iter(_charged(run).groupby(["node", "what"])))
     rows = [
         (
@@ -82,10 +82,10 @@ def link_use(run: Run) -> pd.DataFrame:
 
 
 def _charged(run: Run) -> pd.DataFrame:
-    """Return the run's rates without acknowledgements that its links were not charged for.
+    """Return the rates of `run` without the acknowledgements that its links did not carry.
 
-    Virtual time counts one for every two full frames that came the other way, and charges the
-    link for the frames of messages alone.
+    Virtual time counts an acknowledgement for every two full frames in the other direction, but
+    charges the link for the frames of messages only.
     """
     table = rates(run)
     if not run.virtual or run.manifest.get("tcp") == "ideal":
@@ -93,7 +93,7 @@ def _charged(run: Run) -> pd.DataFrame:
     other = table["what"].map({"rx": "tx", "tx": "rx"})
     back = table.assign(what=other, back=table["bytes"])[["node", "what", "at", "until", "back"]]
     table = table.merge(back, how="left", on=["node", "what", "at", "until"])
-    # bytes = frames + answer x frames back, in both directions: solved for the frames
+    # solve for the frames of each direction: bytes = frames + answer * frames of the other one
     answer = HEADERS / 2 / _FRAME
     frames = (table["bytes"] - answer * table["back"].fillna(0)) / (1 - answer**2)
     mbit = frames * 8 / 1e6 / (table["until"] - table["at"])
@@ -103,7 +103,7 @@ def _charged(run: Run) -> pd.DataFrame:
 def _busiest(
     intervals: dict[Any, pd.DataFrame], node: str, way: str, requested: float
 ) -> tuple[float, float]:
-    """Return the busiest stretch's Mbit/s, and the same beside what may pass at once."""
+    """Return the highest mean rate in Mbit/s, and the same without an allowed burst."""
     own = intervals.get((node, way))
     if own is None:
         return 0.0, 0.0
@@ -126,10 +126,10 @@ def height(table: pd.DataFrame) -> float:
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
-        nothing(ax, "no link of this run asked for a rate")
+        nothing(ax, "no link of this run has a requested rate")
         return
     names = []
-    colours = who(table["node" if _few(table) else "group"])
+    colours = device_colours(table["node" if _few(table) else "group"])
     for place, (name, own) in enumerate(_grouped(table).items()):
         names.append(name)
         for way, shift in (("tx", -0.18), ("rx", 0.18)):
@@ -144,7 +144,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.set_xlabel("Mbit/s of Ethernet frames")
     ax.margins(x=0.08)
-    above(ax, handles=_keys())
+    legend_above(ax, handles=_keys())
 
 
 def _draw_direction(ax: Axes, own: pd.DataFrame, y: float, way: str, colour: str) -> None:
@@ -157,15 +157,15 @@ def _draw_direction(ax: Axes, own: pd.DataFrame, y: float, way: str, colour: str
         span = own["busiest"].where(own["busiest"] > 0).agg(["min", "max"])
         ax.plot(span, [y, y], color=colour, linewidth=2.4, alpha=0.45, solid_capstyle="butt")
     verdicts = own["verdict"].unique()
-    told = verdicts[0] if len(verdicts) == 1 else "mixed"
-    text = told if achieved == 0 else f"{achieved / requested * 100:.0f} %, {told}"
+    verdict = verdicts[0] if len(verdicts) == 1 else "mixed"
+    text = verdict if achieved == 0 else f"{achieved / requested * 100:.0f} %, {verdict}"
     ax.annotate(
         text,
         (1.01, y),
         xycoords=("axes fraction", "data"),
         va="center",
         fontsize=7.5,
-        color=INK if told == TOO_MUCH else QUIET,
+        color=INK if verdict == TOO_MUCH else QUIET,
     )
 
 
@@ -185,12 +185,12 @@ def _few(table: pd.DataFrame) -> bool:
 
 
 def _grouped(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """A row a device; a row a group of them where they are many, as medians with their range."""
+    """Return the rows of `table` by device, or by group of many devices, under their titles."""
     several = table["run"].nunique() > 1
     key = "node" if _few(table) else "group"
-    made = {}
+    grouped = {}
     for (run, name), own in table.groupby(["run", key], sort=False):
-        many = own["node"].nunique()
-        told = f"{name} × {many}" if many > 1 else str(name)
-        made[f"{run}\n{told}" if several else told] = own
-    return made
+        count = own["node"].nunique()
+        title = f"{name} × {count}" if count > 1 else str(name)
+        grouped[f"{run}\n{title}" if several else title] = own
+    return grouped

@@ -8,14 +8,14 @@ from matplotlib.axes import Axes
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, fault_keys, nothing, panels, series, shade
+from ..theme import fault_keys, legend_above, nothing, panels, run_colours, shade
 from ..traffic import bins, extent, rates, rebin, width
 
 TITLE = "Traffic at the server"
 CAPTION = (
-    "Both directions at the server's network interface: rx carries the pushes and the "
-    "acknowledgements of what it sent, tx the models. Bands are the times when a fault held "
-    "a device. Each direction has its own scale."
+    "Rates in both directions at the server's network interface: rx carries the pushes and the "
+    "acknowledgements of the models, tx carries the models. Bands mark the times in which a fault "
+    "held a device. Each direction has a scale of its own."
 )
 
 _BINS = 300
@@ -23,10 +23,10 @@ _WAYS = {"rx": "rx (Mbit/s)", "tx": "tx (Mbit/s)"}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `what`, `node`, `at`, `until` (s), `mbit` (Mbit/s).
+    """Return intervals and outages: `run`, `what`, `node`, `at`, `until` (s), `mbit` (Mbit/s).
 
-    `what` is `rx` or `tx` for a stretch between two readings and the mean rate in it, or the
-    kind of a fault, with the node that it struck and no rate.
+    `what` is `rx` or `tx` for an interval between two readings, with its mean rate `mbit`. For an
+    outage it is the kind of the fault, `node` is the struck device, and `mbit` is NaN.
     """
     return stack(runs, _rows, ["what", "node", "at", "until", "mbit"])
 
@@ -48,7 +48,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no traffic was recorded at the server")
         return
-    colours = series(table["run"])
+    colours = run_colours(table["run"])
     struck = table[~table["what"].isin(_WAYS)]
     wide = width(table, _BINS if len(colours) == 1 else _BINS // 3)
     grid = panels(ax, rows=2)
@@ -69,9 +69,9 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         panel.set_ylim(bottom=0)
         if len(colours) == 1:
             shade(panel, struck)
-    top, bottom = grid[0][0], grid[1][0]
-    bottom.set_xlabel("time (s)")
+    upper, lower = grid[0][0], grid[1][0]
+    lower.set_xlabel("time (s)")
     if len(colours) > 1:
-        above(top)
+        legend_above(upper)
     elif not struck.empty:
-        above(top, handles=fault_keys(struck))
+        legend_above(upper, handles=fault_keys(struck))

@@ -1,4 +1,4 @@
-"""How stale updates were, and by how much their steps were divided for it."""
+"""The staleness of updates, and the divisors of their steps."""
 
 from collections.abc import Sequence
 
@@ -9,21 +9,24 @@ from matplotlib.ticker import FuncFormatter
 
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, nothing, series
+from ..theme import legend_above, nothing, run_colours
 
 TITLE = "Staleness"
 CAPTION = (
-    "Share of updates with at most so much staleness (the updates applied between a worker's "
-    "pull and its push), and with at most so large a divisor (what the step was really "
-    "divided by, its mean over the entries sent). The further the divisor lies left of the "
-    "staleness, the more of its step an update kept."
+    "Share of updates with at most the staleness, or the divisor, on the x-axis. The staleness is "
+    "the number of updates applied between a worker's pull and its push. The divisor is the number "
+    "by which the server divided the step, as a mean over the entries sent. The further left of the"
+    " staleness the divisor lies, the more of its step an update kept."
 )
 
 _LINES = {"staleness": "-", "divisor": (0, (4, 2))}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `node`, `staleness` (updates), `divisor` (NaN: no step): a row an update."""
+    """Return a row for every update: `run`, `node`, `staleness` (updates), `divisor`.
+
+    The divisor is NaN for an update without a step.
+    """
     return stack(runs, lambda run: run.records("update"), ["node", *_LINES])
 
 
@@ -31,16 +34,16 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no update was applied")
         return
-    runs = series(table["run"])
-    alone = series(_LINES)
+    runs = run_colours(table["run"])
+    alone = run_colours(_LINES)
     for run, own in table.groupby("run", sort=False):
-        for what, line in _LINES.items():
-            if own[what].isna().all():  # where nobody learns, nothing was divided
+        for column, line in _LINES.items():
+            if own[column].isna().all():  # without a learner there are no steps to divide
                 continue
-            colour = alone[what] if len(runs) == 1 else runs[run]
-            name = what if len(runs) == 1 else f"{run}: {what}"
-            label = f"{name}, median {own[what].median():.3g}"
-            ax.step(*_shares(own[what]), where="post", color=colour, linestyle=line, label=label)
+            colour = alone[column] if len(runs) == 1 else runs[run]
+            name = column if len(runs) == 1 else f"{run}: {column}"
+            label = f"{name}, median {own[column].median():.3g}"
+            ax.step(*_shares(own[column]), where="post", color=colour, linestyle=line, label=label)
     ax.set_xscale("symlog", linthresh=1, linscale=0.5)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(0, max(2.0, table[[*_LINES]].max().max() * 1.2))
@@ -50,11 +53,11 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if len(runs) <= 2:
         ax.legend(loc="lower right")  # no curve gets there
     else:
-        above(ax)
+        legend_above(ax)
 
 
 def _shares(values: pd.Series) -> tuple[np.ndarray, np.ndarray]:
-    """The empirical distribution: each value, and the per cent of updates at or below it."""
+    """Return the distinct `values`, and the per cent of updates at or below each of them."""
     distinct, counts = np.unique(values.to_numpy(float), return_counts=True)
     shares = np.cumsum(counts) / counts.sum() * 100
     return np.concatenate([[0.0], distinct, [1e9]]), np.concatenate([[0.0], shares, [100.0]])

@@ -1,4 +1,4 @@
-"""Updates that the server applied in each second."""
+"""The number of updates that the server applied per second."""
 
 from collections.abc import Sequence
 
@@ -9,22 +9,22 @@ from matplotlib.axes import Axes
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import above, fault_keys, nothing, series, shade
+from ..theme import fault_keys, legend_above, nothing, run_colours, shade
 
 TITLE = "Updates per second"
 CAPTION = (
-    "How fast the server's model moved; bands are the times when a fault held a "
-    "device. A dip that outlasts its band is what the recovery took."
+    "Number of updates that the server applied per second. Bands mark the times in which a fault "
+    "held a device. A dip that lasts longer than its band shows the time of the recovery."
 )
 
 _BINS = 100
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Columns `run`, `what`, `node`, `at`, `until` (s), `rate` (updates/s).
+    """Return intervals and outages: `run`, `what`, `node`, `at`, `until` (s), `rate` (updates/s).
 
-    `what` is `update` for a stretch of time and its rate, or the kind of a fault, with the
-    node that it struck and no rate.
+    `what` is `update` for an interval with its `rate`. For an outage it is the kind of the fault,
+    `node` is the struck device, and `rate` is NaN.
     """
     width = max([1.0, *(run.end / _BINS for run in runs)])
     columns = ["what", "node", "at", "until", "rate"]
@@ -39,7 +39,7 @@ def _rows(run: Run, width: float) -> pd.DataFrame:
     begin, end = min(0.0, at.min()), max(run.end, at.max())
     edges = begin + width * np.arange(int((end - begin) / width) + 2)
     counts, _ = np.histogram(at, edges)
-    whole = edges[1:] <= end  # the last stretch broke off: its rate would say nothing
+    whole = edges[1:] <= end  # the last interval is cut short, so its rate would be too low
     whole[0] = True
     rates = pd.DataFrame({"at": edges[:-1], "until": edges[1:], "rate": counts / width})[whole]
     struck = outages(run).rename(columns={"fault": "what"})
@@ -50,7 +50,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no update was applied")
         return
-    colours = series(table["run"])
+    colours = run_colours(table["run"])
     rates = table[table["what"] == "update"]
     for run, own in rates.groupby("run", sort=False):
         edges = [*own["at"], own["until"].iloc[-1]]
@@ -68,7 +68,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     ax.set_ylim(bottom=0)
     struck = table[table["what"] != "update"]
     if len(colours) > 1:
-        above(ax)  # without bands: those of several runs would hide each other
+        legend_above(ax)  # no bands, as the bands of several runs would hide each other
     elif not struck.empty:
         shade(ax, struck)
-        above(ax, handles=fault_keys(struck))
+        legend_above(ax, handles=fault_keys(struck))

@@ -1,4 +1,4 @@
-"""Bytes pushed until a model is as good, under each byte model: AdaComp against ASGD."""
+"""Tables of the study `adacomp`: the bytes that AdaComp and ASGD push to reach an accuracy."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -25,26 +25,27 @@ BASE = "ASGD"
 
 @dataclass(frozen=True)
 class Seed:
-    """What one run comes to."""
+    """The results of a run with one seed."""
 
     ended: float
+    """Accuracy at the end, a fraction."""
     updates: Mapping[float, float]
-    """For each target, until it was reached; infinite if it never was."""
+    """Updates to reach each target; infinite for a target that was never reached."""
     pushed: Mapping[float, Mapping[str, float]]
-    """For each target and byte model, the bytes pushed until then."""
+    """Bytes pushed to reach each target, under each byte model."""
     curve: pd.DataFrame
-    """`updates`, `accuracy`, `bytes` as sent."""
+    """A row for every evaluation: `updates`, `accuracy`, `bytes` as sent."""
 
 
 def tables(study: Study) -> str:
-    """Three tables: what each costs as sent, the same under each byte model, all rates tried."""
+    """Return three tables: costs as sent, costs under each byte model, all learning rates tried."""
     worlds = list(dict.fromkeys(row.world for row in study.rows))
     rows = sorted(study.rows, key=lambda row: worlds.index(row.world))
     seeds = {row: [_seed(run) for run in row.read()] for row in rows}
     return "\n\n".join(
         [
             _costs(seeds),
-            f"How many times fewer bytes than {BASE} at its best until {_told(_TARGET)}:",
+            f"How many times fewer bytes than {BASE} at its best until {_percent(_TARGET)}:",
             _by_model(seeds),
             "Every learning rate that was tried, with one seed:",
             _tried(study.tried),
@@ -53,7 +54,7 @@ def tables(study: Study) -> str:
 
 
 def figure(study: Study, path: Path) -> None:
-    """Accuracy over bytes pushed, a panel a world, the first seed of each entry."""
+    """Draw accuracy over bytes pushed into `path`: a panel for each world, with first seeds."""
     worlds = list(dict.fromkeys(row.world for row in study.rows))
     with rc_context(STYLE):
         drawn = Figure(figsize=(7.2, 3.4), layout="constrained")
@@ -72,7 +73,7 @@ def figure(study: Study, path: Path) -> None:
         drawn.savefig(path, dpi=160)
 
 
-# -- what a run says -------------------------------------------------------------------------------
+# -- the results of a run --------------------------------------------------------------------------
 
 _MODELS = {
     "as sent": "as sent: values, indices, headers and framing",
@@ -81,7 +82,7 @@ _MODELS = {
     "value + u32": "f32 value + u32 index (COO)",
     "value + int64": "f32 value + int64 index (IndexedSlices)",
 }
-"""Byte models by their short names; and as the report of a run calls them."""
+"""Names of the byte models in a run's report, by their short names."""
 
 
 def _seed(run: Run) -> Seed:
@@ -98,11 +99,14 @@ def _seed(run: Run) -> Seed:
 
 
 def _pushed(updates: pd.DataFrame, count: float, size: int) -> dict[str, float]:
-    """Bytes of the first so many updates under each byte model."""
+    """Return the bytes of the first `count` updates under each byte model.
+
+    `size` is the number of the model's parameters.
+    """
     if math.isinf(count):
         return dict.fromkeys(_MODELS, math.inf)
-    weighed = weights(updates.iloc[: int(count)], size)
-    return {short: weighed[name] for short, name in _MODELS.items()}
+    sizes = weights(updates.iloc[: int(count)], size)
+    return {short: sizes[name] for short, name in _MODELS.items()}
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -111,18 +115,17 @@ Seeds = Mapping[Row, Sequence[Seed]]
 
 
 def _costs(seeds: Seeds) -> str:
-    targets = [
-        one for target in TARGETS for one in (f"updates to {_told(target)}", "pushed", "× less")
-    ]
-    columns = ["", "learning rate", "ended at", *targets]
+    columns = ["", "learning rate", "ended at"]
+    for target in TARGETS:
+        columns += [f"updates to {_percent(target)}", "pushed", "× less"]
     return table(columns, [_cost(row, seeds) for row in seeds])
 
 
 def _cost(row: Row, seeds: Seeds) -> list[str]:
-    cells = [_name(row), row.rate, _span([one.ended for one in seeds[row]], _told)]
+    cells = [_name(row), row.rate, _span([seed.ended for seed in seeds[row]], _percent)]
     for target in TARGETS:
-        cells.append(_middle([one.updates[target] for one in seeds[row]], figures))
-        cells.append(_middle([one.pushed[target]["as sent"] for one in seeds[row]], size))
+        cells.append(_middle([seed.updates[target] for seed in seeds[row]], figures))
+        cells.append(_middle([seed.pushed[target]["as sent"] for seed in seeds[row]], size))
         cells.append(_less(row, seeds, target, "as sent"))
     return cells
 
@@ -139,30 +142,34 @@ def _by_model(seeds: Seeds) -> str:
 
 
 def _less(row: Row, seeds: Seeds, target: float, model: str) -> str:
-    """How many times fewer bytes than the base at its best, in the same world."""
-    base = next(one for one in seeds if (one.world, one.entry, one.own) == (row.world, BASE, True))
-    ours, theirs = (
-        median(seed.pushed[target][model] for seed in seeds[one]) for one in (row, base)
-    )
-    return "–" if math.isinf(ours) or math.isinf(theirs) else figures(theirs / ours)
+    """Return how many times fewer bytes `row` pushed than the base at its best rate.
+
+    Both are of the same world; the figure is of `target` and the byte model `model`.
+    """
+    wanted = (row.world, BASE, True)
+    base = next(other for other in seeds if (other.world, other.entry, other.own) == wanted)
+    own = median(seed.pushed[target][model] for seed in seeds[row])
+    reference = median(seed.pushed[target][model] for seed in seeds[base])
+    return "–" if math.isinf(own) or math.isinf(reference) else figures(reference / own)
 
 
 def _tried(rows: Sequence[Row]) -> str:
-    columns = ["", "learning rate", "ended at", *(f"updates to {_told(one)}" for one in TARGETS)]
-    return table(columns, map(_try, rows))
+    costs = [f"updates to {_percent(target)}" for target in TARGETS]
+    return table(["", "learning rate", "ended at", *costs], map(_try, rows))
 
 
 def _try(row: Row) -> list[str]:
     run = next(row.read())
     until = [reached(run, target) or math.inf for target in TARGETS]
-    return [_name(row), row.rate, _told(ended(run)), *(_middle([one], figures) for one in until)]
+    costs = [_middle([updates], figures) for updates in until]
+    return [_name(row), row.rate, _percent(ended(run)), *costs]
 
 
 def _name(row: Row) -> str:
     return f"{row.world}: {row.entry}" + ("" if row.own else f", at {BASE}'s rate")
 
 
-def _told(share: float) -> str:
+def _percent(share: float) -> str:
     return percent(share).replace(".0 ", " ")
 
 
@@ -171,5 +178,5 @@ def _span(values: Sequence[float], words: Callable[[float], str]) -> str:
 
 
 def _middle(values: Sequence[float], words: Callable[[float], str]) -> str:
-    """The median; finite only if most seeds got there."""
+    """Return the median of `values` in `words`; `never` if most seeds did not reach the target."""
     return never_or(words)(median(values))

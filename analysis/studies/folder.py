@@ -1,4 +1,4 @@
-"""A study's folder, as `emulator.sweep.studies` left it: what was compared, and the runs."""
+"""Reading of a study's folder, which `emulator.sweep.studies` writes: rows and runs."""
 
 import json
 from collections.abc import Iterator
@@ -13,67 +13,67 @@ from ..runs import Run, read
 
 NOTE = "study.json"
 LAST = 4
-"""Evaluations whose mean is the accuracy that a run ended with: a single one is noisy."""
+"""Number of evaluations in the mean that is the final accuracy: a single evaluation is noisy."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One entry at one learning rate."""
+    """A row of a study: an entry in a world, at one learning rate."""
 
     world: str
     entry: str
     rate: str
     own: bool
-    """Whether the rate is the entry's own best; otherwise it is another's."""
+    """Whether `rate` is the best rate of this entry, and not of another entry."""
     runs: tuple[Path, ...]
-    """A run folder for each seed."""
+    """Run folders, one for each seed."""
 
     def read(self) -> Iterator[Run]:
-        """Its runs, one at a time: each may hold a hundred thousand records."""
+        """Yield the runs one at a time: a run may have a hundred thousand records."""
         return map(read, self.runs)
 
 
 @dataclass(frozen=True)
 class Study:
-    """Rows in the order in which they are to be told."""
+    """A finished study, with its rows in the order of the tables."""
 
     name: str
     rows: tuple[Row, ...]
     tried: tuple[Row, ...]
-    """Every learning rate that was tried, with one seed."""
+    """Rows of all learning rates that were tried, with one seed."""
 
 
 def open_study(folder: Path) -> Study:
-    """Raises a RunError where no finished study is."""
+    """Return the finished study in `folder`; raise RunError without one."""
     try:
         note = json.loads((folder / NOTE).read_bytes())
     except OSError as error:
         raise RunError(f"{folder}: no finished study: it has no {NOTE}") from error
     except ValueError as error:
         raise RunError(f"{folder / NOTE}: not JSON: {error}") from error
-    rows = [_row(folder, one) for one in note["rows"]]
-    return Study(note["study"], tuple(rows), tuple(_row(folder, one) for one in note["tried"]))
+    rows, tried = (tuple(_row(folder, row) for row in note[key]) for key in ("rows", "tried"))
+    return Study(note["study"], rows, tried)
 
 
 def _row(folder: Path, plain: dict[str, Any]) -> Row:
-    runs = tuple(folder / one for one in plain["runs"])
+    runs = tuple(folder / path for path in plain["runs"])
     own = plain.get("how", "own") == "own"
     return Row(plain["world"], plain["entry"], plain["rate"], own, runs)
 
 
 def curve(run: Run) -> pd.DataFrame:
-    """The run's evaluations: `updates`, `accuracy` (a fraction; 0 where not finite), `at` (s)."""
+    """Return the evaluations of `run`: `updates`, `accuracy` (a fraction; 0 for NaN), `at` (s)."""
     evaluations = run.records("evaluation")[["updates", "accuracy", "at"]]
     return evaluations.astype(float).fillna({"accuracy": 0.0}).drop_duplicates("updates")
 
 
 def reached(run: Run, target: float) -> float | None:
-    """Updates until the first evaluation that has the accuracy; None if none has."""
-    found = curve(run)
-    enough = found.loc[found["accuracy"] >= target - 1e-9, "updates"]
+    """Return the updates until the first evaluation with the accuracy `target`, or None."""
+    evaluations = curve(run)
+    enough = evaluations.loc[evaluations["accuracy"] >= target - 1e-9, "updates"]
     return None if enough.empty else float(enough.iloc[0])
 
 
 def ended(run: Run) -> float:
-    """The accuracy that the run ended with."""
+    """Return the final accuracy of `run`, the mean of its last `LAST` evaluations."""
     return float(curve(run)["accuracy"].tail(LAST).mean())

@@ -1,4 +1,4 @@
-"""Markdown tables, and the page that keeps them between its own words."""
+"""Markdown tables, and their replacement in a page."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -10,7 +10,7 @@ BEGIN, END = "<!-- made by `{command}` from here -->", "<!-- to here -->"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """The first column to the left, the others to the right."""
+    """Return a Markdown table with the first column aligned left and the others right."""
     rule = "|---|" + "---:|" * (len(columns) - 1)
     return "\n".join([_line(columns), rule, *map(_line, rows)])
 
@@ -20,12 +20,15 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def never_or(words: Callable[[float], str]) -> Callable[[float], str]:
-    """Those words, and `never` for what is infinite."""
+    """Return a function that formats a value by `words`, and infinity as `never`."""
     return lambda value: "never" if math.isinf(value) else words(value)
 
 
 def replace(page: Path, command: str, made: str) -> None:
-    """Put what was made between the page's marks; the words around them stay."""
+    """Replace the text between the marks of `command` in `page` by `made`.
+
+    Raises RunError if the page has no such marks.
+    """
     text = page.read_text(encoding="utf-8")
     begin = BEGIN.format(command=command)
     before, mark, rest = text.partition(begin)

@@ -1,4 +1,4 @@
-"""Puts a study's tables and its figure into the study's page."""
+"""Publishing of a study's tables and figure in the study's page."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How long homes take to a good model, and what travels, by what a pull brings down."""
+"""Table of the study `pulls`: time and bytes to a target accuracy, by pull coding."""
 
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -19,20 +19,20 @@ _COLUMNS: dict[str, Callable[[float], str]] = {
 
 
 def tables(study: Study) -> str:
-    """What it took to reach the target, medians of the seeds; times are emulated."""
+    """Return a table of the costs to reach the target: medians of the seeds, emulated times."""
     return table(["pull", *_COLUMNS], [_line(row) for row in study.rows])
 
 
 def _line(row: Row) -> list[str]:
     seeds = [_seed(run) for run in row.read()]
     columns = zip(_COLUMNS.values(), zip(*seeds, strict=True), strict=True)
-    return [row.entry, *(never_or(words)(median(found)) for words, found in columns)]
+    return [row.entry, *(never_or(words)(median(values)) for words, values in columns)]
 
 
 def _seed(run: Run) -> Sequence[float]:
-    """Emulated time, updates, bytes up and down, until the target; infinite if never."""
-    found = curve(run)
-    enough = found[found["accuracy"] >= TARGET - 1e-9]
+    """Return the values of `_COLUMNS` for `run`, all infinite if the target was never reached."""
+    evaluations = curve(run)
+    enough = evaluations[evaluations["accuracy"] >= TARGET - 1e-9]
     if enough.empty:
         return [float("inf")] * len(_COLUMNS)
     at, updates = float(enough["at"].iloc[0]), float(enough["updates"].iloc[0])

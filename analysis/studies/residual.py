@@ -1,4 +1,4 @@
-"""What residual AdaComp costs in accuracy and what it saves, by its paper and on the wire."""
+"""Tables of the study `residual`: accuracy and compression of residual AdaComp."""
 
 from collections.abc import Iterator, Sequence
 from statistics import median
@@ -12,11 +12,11 @@ from .markdown import table
 
 DENSE = "dense"
 _PARTS = 6
-"""Equal parts of a run, by updates, in which the compression is told."""
+"""Number of equal parts of a run, by updates, in which the compression is given."""
 
 
 def tables(study: Study) -> str:
-    """Accuracies beside those of dense training, and the compression as the run goes on."""
+    """Return the accuracies beside those of dense training, and the compression over a run."""
     return "\n\n".join(
         [
             "Accuracy, median of the seeds (least – most):",
@@ -44,22 +44,23 @@ def _accuracies(study: Study) -> str:
     worlds = dict.fromkeys(row.world for row in study.rows)
     lines = []
     for world in worlds:
-        found = {row.entry: _finals(row) for row in study.rows if row.world == world}
-        for entry, finals in found.items():
+        entries = {row.entry: _finals(row) for row in study.rows if row.world == world}
+        for entry, finals in entries.items():
             ends, bests = zip(*finals, strict=True)
-            apart = [end - base for end, (base, _) in zip(ends, found[DENSE], strict=True)]
-            difference = "" if entry == DENSE else f"{median(apart) * 100:+.2f} points"
+            losses = [end - base for end, (base, _) in zip(ends, entries[DENSE], strict=True)]
+            difference = "" if entry == DENSE else f"{median(losses) * 100:+.2f} points"
             lines.append([f"{world}: {entry}", _span(ends), _span(bests), difference])
     return table(["", "ended at", "best", "ended, against dense with the same seed"], lines)
 
 
 def _finals(row: Row) -> list[tuple[float, float]]:
-    """For each seed, what it ended with and its best."""
+    """Return the final and the best accuracy of each seed."""
     return [(ended(run), float(curve(run)["accuracy"].max())) for run in row.read()]
 
 
 def _span(values: Sequence[float]) -> str:
-    middle, least, most = (percent(one, 2) for one in (median(values), min(values), max(values)))
+    spread = median(values), min(values), max(values)
+    middle, least, most = (percent(value, 2) for value in spread)
     return f"{middle} ({least} – {most})"
 
 
@@ -67,20 +68,23 @@ def _span(values: Sequence[float]) -> str:
 
 
 def _compression(row: Row) -> Iterator[list[str]]:
-    """A line for each kind of layer, and one for the wire."""
+    """Yield a line for each kind of layer, and a line for all bytes on the wire."""
     seeds = [_ratios(run) for run in row.read()]
     for kind in seeds[0]:
-        parts = [median(one[kind][part] for one in seeds) for part in range(_PARTS)]
+        parts = [median(seed[kind][part] for seed in seeds) for part in range(_PARTS)]
         yield [f"{row.world}: {row.entry}, {kind}", *map(figures, parts)]
 
 
 def _ratios(run: Run) -> dict[str, list[float]]:
-    """For each kind of layer by the paper's count, and for the wire, the ratio in each part."""
-    updates, told = run.records("update"), run.summary["paper_push_bytes"]
+    """Return the compression ratios in each part of `run`: by the paper's count, and on the wire.
+
+    The paper's count is given for each kind of layer.
+    """
+    updates, counts = run.records("update"), run.summary["paper_push_bytes"]
     parts = np.array_split(np.arange(len(updates)), _PARTS)
     ratios = {}
-    for kind in (one for one in told if one != "bias"):
-        dense = told[kind]["bytes"] * told[kind]["ratio"] / len(updates)
+    for kind in (kind for kind in counts if kind != "bias"):
+        dense = counts[kind]["bytes"] * counts[kind]["ratio"] / len(updates)
         counted = np.array([paper[kind] for paper in updates["paper"]])
         ratios[f"{kind}, as the paper counts"] = [dense / counted[part].mean() for part in parts]
     whole = run.summary["dense_push_bytes"] / len(updates)

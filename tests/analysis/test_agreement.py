@@ -102,7 +102,7 @@ def test_words_and_json(docker: Run, virtual: Run) -> None:
     table = agreement(docker, virtual)
     shown = readable(table)
     assert shown.loc["updates / s"].to_list() == ["0.5", "0.4", "-20 %"]
-    assert shown.loc["bytes a push"].to_list() == ["60", "60", "none"]
+    assert shown.loc["bytes per push"].to_list() == ["60", "60", "none"]
     assert shown.loc["accuracy after 100 updates"].to_list() == [
         "50.00 %",
         "45.00 %",

@@ -212,7 +212,7 @@ def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
     needless = faults.actions(run).query("needless")
     assert needless["planned"].to_list() == [2.0, 4.0, 7.0]
     assert [doubt for doubt in doubts(run) if "never happened" in doubt] == [
-        "1 planned actions never happened, though their time came"
+        "1 planned actions never happened, although they were due"
     ]
 
 
@@ -320,7 +320,7 @@ def test_a_short_run_of_small_messages_is_no_doubt(tmp_path: Path, rx: int, tx: 
 def test_sums_that_disagree_are_a_doubt(tmp_path: Path, rx: int, tx: int, told: str) -> None:
     (doubt,) = doubts(exchanges(tmp_path, rx, tx))
     assert doubt.startswith(f"the server's interface {told}")
-    assert "the messages and all that goes with them explain" in doubt
+    assert "the messages and their overhead explain" in doubt
 
 
 def test_a_model_that_was_cut_off_is_no_doubt(tmp_path: Path) -> None:

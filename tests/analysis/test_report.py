@@ -74,7 +74,7 @@ def test_a_run_without_a_single_update_still_has_a_report(tmp_path: Path, outcom
     text = text_of(report(run.folder))
     assert outcome in text
     assert "no hello from &lt;a&gt;" in text
-    assert "nothing was recorded" in text
+    assert "has no records for this figure" in text
 
 
 def test_a_run_that_learnt_nothing_says_so(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_models_that_were_not_measured_are_named(tmp_path: Path) -> None:
     left_out = {"at": 40.0, "what": "unmeasured", "versions": [400, 800]}
     run = written(tmp_path, [left_out, {"at": 40.0, "what": "stop", "reason": "updates"}])
     assert doubts(run) == [
-        "the evaluator did not come to 2 of the models that were due to be measured: "
-        "those after 400, 800 updates"
+        "the evaluator did not measure 2 of the models that were due: the models after 400, 800 "
+        "updates"
     ]
 
 
@@ -115,7 +115,7 @@ def test_messages_that_could_not_be_sent_are_a_doubt_only_without_a_fault(tmp_pa
 
     assert told("struck", act(9.0, "sever", "a", "partition", 9.0)) == []
     (doubt,) = told("not", act(9.0, "sever", "b", "partition", 9.0))
-    assert doubt.startswith("1 of the server's messages could not be sent to a, though")
+    assert doubt.startswith("1 of the server's messages could not be sent to a, although")
 
 
 def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:

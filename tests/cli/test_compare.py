@@ -105,7 +105,7 @@ def test_a_scenario_is_played_on_both_runtimes(
     assert both_runtimes["virtual"].step.lognormal[0] == pytest.approx(0.03)  # as it was meanwhile
     assert "one training step took 20.00 ms of CPU before it and 40.00 ms after it" in told.err
     assert "pair in virtual time\n" in told.out and "pair in containers\n" in told.out
-    assert re.search(r"\nbytes a push +([\d,]+) +\1 +none\n", told.out), told.out
+    assert re.search(r"\nbytes per push +([\d,]+) +\1 +none\n", told.out), told.out
     assert "docker       runs/pair/1-docker\n" in told.out
     found = emulate(*words, "--json", "--out", "drawn").json
     assert found["virtual"].endswith("runs/pair/1-virtual")
