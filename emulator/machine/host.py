@@ -1,4 +1,4 @@
-"""What this machine is, and how busy it has been."""
+"""This machine: cores, memory, and load."""
 
 import os
 import platform
@@ -17,18 +17,19 @@ SAMPLING = 1.0
 
 @dataclass(frozen=True)
 class Host:
-    """The numbers that bound what can be emulated here."""
+    """Capacity of this machine, a bound of the fleets that run on it."""
 
     name: str
     cores: int
     memory: int
-    """Bytes."""
+    """Installed memory in bytes."""
     available: int
-    """Bytes that are free or can be freed; all of `memory` where the system does not say."""
+    """Memory in bytes that is free or can be freed; `memory` where the system does not tell."""
     kernel: str
 
     @classmethod
     def here(cls) -> "Host":
+        """Return the numbers of this machine."""
         memory, available = _memory()
         return cls(
             name=platform.node(),
@@ -39,6 +40,7 @@ class Host:
         )
 
     def plain(self) -> Mapping[str, Any]:
+        """Return the numbers that the log keeps, as JSON-compatible values."""
         return {"name": self.name, "cores": self.cores, "memory": self.memory}
 
 
@@ -58,18 +60,19 @@ def cores() -> int:
 
 
 def _memory() -> tuple[int, int]:
-    """Return the bytes of memory installed, and those available."""
+    """Return the bytes of memory installed and available."""
     try:
         lines = [line.split() for line in MEMORY.read_text().splitlines()]
-    except OSError:  # no Linux: POSIX knows the memory, and nobody what of it is free
+    except OSError:  # not Linux: POSIX tells the installed memory, but not the free memory
         installed = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         return installed, installed
-    found = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
-    return found["MemTotal"], found["MemAvailable"]
+    # lines such as "MemTotal:  16314168 kB"
+    sizes = {words[0].rstrip(":"): int(words[1]) * 1024 for words in lines if len(words) >= 2}
+    return sizes["MemTotal"], sizes["MemAvailable"]
 
 
 class Load:
-    """Samples the share of all cores in use, once a second, from `begin` to `end`."""
+    """Samples of the share of all cores in use, every second from `begin` to `end`."""
 
     def __init__(self) -> None:
         self.busy: list[float] = []
@@ -77,10 +80,11 @@ class Load:
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def begin(self) -> None:
+        """Start sampling in a thread."""
         self._thread.start()
 
     def end(self) -> None:
-        """End the samples, if they were begun. Idempotent."""
+        """Stop sampling, if it was started. Idempotent."""
         self._stop.set()
         if self._thread.ident is not None:
             self._thread.join()
@@ -96,7 +100,8 @@ class Load:
 
 
 def _ticks() -> tuple[int, int]:
-    """Busy and all ticks since boot, over all cores."""
+    """Return busy ticks and all ticks since boot, summed over the cores."""
+    # /proc/stat, first line: user nice system idle iowait irq softirq steal
     numbers = [int(word) for word in STAT.read_text().split("\n", 1)[0].split()[1:9]]
     idle = numbers[3] + numbers[4]
     return sum(numbers) - idle, sum(numbers)

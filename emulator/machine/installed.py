@@ -1,4 +1,4 @@
-"""Versions of the installed packages; TensorFlow comes as one of two, by platform."""
+"""Versions of installed packages. TensorFlow is one of two packages, by platform."""
 
 import platform
 import sys
@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 TENSORFLOW = ("tensorflow-cpu", "tensorflow")
-"""The packages that hold TensorFlow; `pyproject.toml` says which of them a platform gets."""
+"""Packages that contain TensorFlow; `pyproject.toml` chooses one for each platform."""
 
 
 def tensorflow() -> tuple[str, Distribution] | None:
-    """Return the package that holds TensorFlow and its metadata, without importing it."""
+    """Return name and metadata of the installed TensorFlow package, or None; nothing is
+    imported."""
     for name in TENSORFLOW:
         try:
             return name, distribution(name)
@@ -20,9 +21,9 @@ def tensorflow() -> tuple[str, Distribution] | None:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each of `packages`; None if it is not installed.
+    """Return the version of every package in `packages`, None if it is missing.
 
-    TensorFlow is asked for as `tensorflow`, and found under the name of its package.
+    For `tensorflow` the key of the result is the name of the installed package.
     """
     return dict(map(_version, packages))
 
@@ -34,8 +35,9 @@ def remedy() -> str:
 
 
 def _version(package: str) -> tuple[str, str | None]:
-    if package in TENSORFLOW and (found := tensorflow()):
-        return found[0], found[1].version
+    """Return the installed name and version of `package`."""
+    if package in TENSORFLOW and (package_found := tensorflow()):
+        return package_found[0], package_found[1].version
     try:
         return package, distribution(package).version
     except PackageNotFoundError:

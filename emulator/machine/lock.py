@@ -1,6 +1,6 @@
-"""A file that a living process holds: the system lets go of it when the process ends, in any way.
+"""Lock file of a living process; the system releases the lock when the process ends, in any way.
 
-The lock belongs to the open file, not to its name: it survives that the file is moved.
+The lock belongs to the open file, not to its name, and so survives a move of the file.
 """
 
 import fcntl
@@ -14,16 +14,17 @@ from ..errors import HostError
 
 @contextmanager
 def held(path: Path) -> Iterator[None]:
-    """Hold `path`, which then names this process; remove the file at the end of the block.
+    """Hold the lock at `path` during the block; the file names this process, and is removed at the
+    end.
 
-    Raises HostError where the file cannot be written, or its file system has no locks.
+    Raises HostError if the file cannot be written, or if its file system has no locks.
     """
     try:
         file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
     try:
-        os.write(file, str(os.getpid()).encode())  # before the lock: who sees that can read this
+        os.write(file, str(os.getpid()).encode())  # before the lock, so that a held lock has a pid
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:
@@ -36,9 +37,9 @@ def held(path: Path) -> Iterator[None]:
 
 
 def holder(path: Path) -> int | None:
-    """Return the process that holds `path`; None if none does, or no such file is there.
+    """Return the process id of the holder of `path`, or None without a holder or a file.
 
-    Raises OSError where the file may not be read.
+    Raises OSError if the file may not be read.
     """
     try:
         file = os.open(path, os.O_RDONLY)

@@ -1,10 +1,11 @@
-"""Damaged files of a cache: they are made again, and not in silence."""
+"""Report of damaged cache files, which are made again."""
 
 import sys
 from pathlib import Path
 
 
 def made_again(place: Path, reason: str, *, kept: Path | None = None) -> None:
-    """Say on standard error that `place` is damaged and made again; it was moved to `kept`."""
-    aside = f", and what it held is in {kept}" if kept else ""
-    print(f"emulate: {place} is damaged ({reason}): it is made again{aside}", file=sys.stderr)
+    """Report on standard error that `place` is damaged and made again; the old files are in
+    `kept`."""
+    kept_in = f", and what it held is in {kept}" if kept else ""
+    print(f"emulate: {place} is damaged ({reason}): it is made again{kept_in}", file=sys.stderr)

@@ -15,7 +15,7 @@ class EncodedModel(NamedTuple):
 
 
 class Pulls(Protocol):
-    """State of one server for answering pulls.
+    """State of a server for answering pulls.
 
     `theta` is the server's present model, float32 of all parameters. The next step changes it in
     place, so every answer must be a copy.

@@ -24,7 +24,7 @@ class HeldModel:
         return self._theta
 
     def forget(self) -> None:
-        """Drop the model, so that the next answer is a whole model."""
+        """Drop the model; the next answer will be a whole model."""
         self._theta = self.version = None
 
     def decode(self, version: int, frames: Frames, base: int | None) -> Vector:

@@ -1,4 +1,4 @@
-"""All that can be done to a node's access link, as commands to be run where the node lives."""
+"""Operations on a node's access link, as commands to run in the node's network."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -15,24 +15,24 @@ _DEAD = Link(up=Side(loss=Fraction(1)), down=Side(loss=Fraction(1)))
 def shape(
     link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
 ) -> list[Command]:
-    """Make `device`, unshaped so far, the near end of `link`.
+    """Return commands that make `device`, unshaped so far, the near end of `link`.
 
-    `beyond` are the sides at the far ends that what is sent here passes: packets are made to fit
-    them. Where the backend's delay is `receiver`, that part is left to `Hold` at the far end.
+    `beyond` are the sides of far ends that outgoing packets pass; packets are sized to fit them. If
+    the backend's delay is `receiver`, the delay is left to `Hold` at the far end.
     """
-    lose = nft.lose(link, device) if backend.loss == "nftables" else []
-    return tc.shape(link, backend, device, beyond) + lose
+    loss = nft.lose(link, device) if backend.loss == "nftables" else []
+    return tc.shape(link, backend, device, beyond) + loss
 
 
 def clear(device: str = "eth0") -> list[Command]:
-    """Undo whatever of `shape` and `sever` was done, and nothing that others did."""
+    """Return commands that undo `shape` and `sever`, done or not, and leave other rules alone."""
     return nft.clear() + tc.clear(device)
 
 
 def sever(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
-    """Let nothing through either way, on a shaped link; the node's connections survive.
+    """Return commands that block a shaped link both ways; the node's connections survive.
 
-    It may be done twice. netem throws away what was queued; with nftables it still drains.
+    Repeating them is harmless. netem discards queued packets; with nftables the queue still drains.
     """
     if backend.cut == "nftables":
         return nft.sever(device)
@@ -44,7 +44,7 @@ def sever(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
 def mend(
     link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
 ) -> list[Command]:
-    """Undo `sever`, if it was done: the link is as it was shaped."""
+    """Return commands that undo `sever`, done or not: the link is as it was shaped."""
     if backend.cut == "nftables":
         return nft.mend()
     if backend.cut == "drop":

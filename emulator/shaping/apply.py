@@ -1,4 +1,4 @@
-"""Runs commands, in order, as root of the network that they are about."""
+"""Runs commands in order, as root of the network that they change."""
 
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -6,20 +6,22 @@ from collections.abc import Iterable, Sequence
 from ..errors import DeploymentError
 from .command import Command
 
-_PATIENCE = 30.0
-"""Seconds; each takes a few milliseconds, unless a kernel module has to be loaded."""
+_TIMEOUT = 30.0
+"""Time-out of a command in seconds; most take milliseconds, but kernel modules may be loaded."""
 
 
 def apply(commands: Iterable[Command], inside: Sequence[str] = ()) -> list[str]:
-    """Run all, each behind the words `inside`; what they had to say, if it was no error.
+    """Run `commands`, each with the words `inside` in front; return their warnings.
 
-    Raises DeploymentError at the first that fails and may not; those before it stay done.
+    Raises DeploymentError at the first command that fails without being lenient; earlier commands
+    stay in effect.
     """
-    said = [_attempt(command, inside) for command in commands]
-    return [line for line in said if line]
+    warnings = [_attempt(command, inside) for command in commands]
+    return [line for line in warnings if line]
 
 
 def _attempt(command: Command, inside: Sequence[str]) -> str:
+    """Run a command; return its warning, empty if there is none or if a lenient command failed."""
     try:
         return _run(command, inside)
     except DeploymentError:
@@ -29,21 +31,22 @@ def _attempt(command: Command, inside: Sequence[str]) -> str:
 
 
 def _run(command: Command, inside: Sequence[str]) -> str:
+    """Run a command; return its warning. Raises DeploymentError."""
     tool = command.words[0]
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [*inside, *command.words],
             input=command.text,
             capture_output=True,
             text=True,
-            timeout=_PATIENCE,
+            timeout=_TIMEOUT,
             check=False,
         )
     except FileNotFoundError as error:
         raise DeploymentError(f"{error.filename} is not installed, needed for: {command}") from None
     except subprocess.TimeoutExpired:
-        raise DeploymentError(f"{tool} did not return in {_PATIENCE:.0f} s: {command}") from None
-    said = done.stderr.strip()
-    if done.returncode:
-        raise DeploymentError(f"{tool} refused: {command}: {said or done.stdout.strip()}")
-    return f"{command}: {said}" if said else ""
+        raise DeploymentError(f"{tool} did not return in {_TIMEOUT:.0f} s: {command}") from None
+    errors = process.stderr.strip()
+    if process.returncode:
+        raise DeploymentError(f"{tool} refused: {command}: {errors or process.stdout.strip()}")
+    return f"{command}: {errors}" if errors else ""

@@ -1,13 +1,13 @@
-"""Who serves which part of a link: the kernel where it can, else the next best.
+"""Choice of the mechanism for each part of a link: the kernel where it can, else the next best.
 
-    rate     tbf: it cuts the 64 KB packets that TCP hands down into frames, so a small message
-             takes its time too. htb lets them through whole: right in the long run only.
-    delay    netem, else the receiver holds each message back: TCP itself then sees a short path.
-    loss     netem, else nftables.
-    cut      nftables, which leaves the shape alone and takes what goes out unknown to TCP; else
-             netem, losing everything; else nftables with drops, which TCP is told of.
+    rate     tbf: it cuts TCP's 64 KB superpackets into frames, so that a small message takes its
+             time, too. htb passes them whole: correct only on average.
+    delay    netem; else the receiver holds each message back, and TCP itself sees a short path.
+    loss     netem; else nftables.
+    cut      nftables, which keeps the shape and hides the cut from the sender's TCP; else netem
+             with all packets lost; else nftables with drops, which TCP notices.
 
-Found to be missing is said before a run, with what to do about it.
+A missing mechanism is reported before a run, with its remedy.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ from .features import Features
 
 @dataclass(frozen=True)
 class Backend:
-    """One for all nodes of a run; `none` where the scenario asks nothing of it."""
+    """Mechanisms of all nodes of a run; `none` where the scenario does not need a part."""
 
     rate: Literal["tbf", "htb", "none"] = "none"
     delay: Literal["netem", "receiver"] = "receiver"
@@ -29,18 +29,19 @@ class Backend:
     cut: Literal["nftables", "netem", "drop", "none"] = "none"
 
     def plain(self) -> dict[str, str]:
-        """As JSON holds it; `Backend.read` is its inverse."""
+        """Return the fields as JSON-compatible values; `Backend.read` is the inverse."""
         return asdict(self)
 
     @classmethod
     def read(cls, plain: dict[str, Any]) -> "Backend":
+        """Build a backend from the output of `plain`."""
         return cls(**plain)
 
 
 def choose(features: Features, links: Iterable[Link], cuts: bool = False) -> Backend:
-    """The best that this kernel can do for these links, and for partitions if `cuts`.
+    """Return the best mechanisms of this kernel for `links`, and for partitions if `cuts`.
 
-    Raises HostError, naming all that is missing and what to do.
+    Raises HostError with all missing features and their remedies.
     """
     links = tuple(links)
     missing = _missing(features, links, cuts)
@@ -61,6 +62,7 @@ def choose(features: Features, links: Iterable[Link], cuts: bool = False) -> Bac
 
 
 def _netem_serves(features: Features, links: tuple[Link, ...]) -> bool:
+    """Return whether netem can serve all sides; a downlink needs ifb as well."""
     incoming = any(link.down.shaped for link in links)
     return features.netem and (features.ifb or not incoming)
 
@@ -88,17 +90,18 @@ def _cut(features: Features) -> Literal["nftables", "netem", "drop", "none"]:
 
 
 def _missing(features: Features, links: tuple[Link, ...], cuts: bool) -> list[str]:
+    """Return a line for every feature that is needed and missing."""
     rated = [side for link in links for side in (link.up, link.down) if side.rate]
     lossy = [side for link in links for side in (link.up, link.down) if side.loss]
-    says = []
+    lines = []
     if rated and not (features.tbf or features.htb):
-        says.append("a rate needs sch_tbf or sch_htb")
+        lines.append("a rate needs sch_tbf or sch_htb")
     if any(link.down.rate for link in links) and not features.ifb:
-        says.append("a downlink's rate needs ifb, sch_ingress, cls_u32 and act_mirred")
+        lines.append("a downlink's rate needs ifb, sch_ingress, cls_u32 and act_mirred")
     if lossy and not (features.nftables or _netem_serves(features, links)):
-        says.append("loss needs sch_netem, or nft with nf_tables and nft_numgen")
+        lines.append("loss needs sch_netem, or nft with nf_tables and nft_numgen")
     if any(link.up.loss for link in links) and not features.htb:
-        says.append("an uplink's loss needs sch_htb and cls_u32")
+        lines.append("an uplink's loss needs sch_htb and cls_u32")
     if cuts and _cut(features) == "none":
-        says.append("a partition needs nft with nf_tables, or sch_netem with ifb and sch_htb")
-    return says
+        lines.append("a partition needs nft with nf_tables, or sch_netem with ifb and sch_htb")
+    return lines

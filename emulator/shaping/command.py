@@ -1,4 +1,4 @@
-"""One command for a shell that is not there: its words, and what it reads."""
+"""A command without a shell: words and standard input."""
 
 import shlex
 from dataclasses import dataclass
@@ -6,16 +6,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Command:
-    """To be run as it stands, by root of the network it is about."""
+    """A command to run as root of the network to be changed."""
 
     words: tuple[str, ...]
     text: str = ""
-    """What it is given on standard input."""
+    """Standard input of the command."""
     lenient: bool = False
-    """Whether it may be refused: what it would undo may never have been done."""
+    """Whether failure is harmless, as the rule to undo may never have been set."""
 
     @classmethod
     def of(cls, line: str, lenient: bool = False) -> "Command":
+        """Return the command with the words of `line`."""
         return cls(tuple(line.split()), lenient=lenient)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a kernel can do to packets, as the probe found it."""
+"""Features of a kernel for shaping packets, found by the probe."""
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -6,24 +6,26 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Features:
-    """Each is true only if the commands that we would give were taken."""
+    """Flags, true only if the kernel accepted the commands that shaping would use."""
 
     netem: bool = False
     """Delay, normally distributed jitter, and loss."""
     tbf: bool = False
+    """Token bucket filter, for rates."""
     htb: bool = False
-    """With classes, a filter into them, and a blackhole below one."""
+    """Hierarchical token bucket with classes, a filter into them, and a blackhole below one."""
     ifb: bool = False
-    """With the redirection of what comes in, so that a downlink can queue."""
+    """Redirection of incoming packets to a queue, for downlinks."""
     nftables: bool = False
-    """With random numbers, to drop what comes in and divert what goes out."""
+    """Rules with random numbers, to drop incoming and divert outgoing packets."""
     egress: bool = False
-    """nftables with a hook below IP, to forward what goes out: Linux 5.16 and nft_fwd_netdev."""
+    """nftables hook below IP, to forward outgoing packets: Linux 5.16 and nft_fwd_netdev."""
 
     def plain(self) -> dict[str, bool]:
-        """As JSON holds it; `Features.read` is its inverse."""
+        """Return the flags as JSON-compatible values; `Features.read` is the inverse."""
         return asdict(self)
 
     @classmethod
     def read(cls, plain: dict[str, Any]) -> "Features":
+        """Build features from the output of `plain`."""
         return cls(**{field.name: bool(plain[field.name]) for field in fields(cls)})

@@ -1,4 +1,4 @@
-"""A delay line at the receiver: what netem does, where the kernel has none."""
+"""Delay line at the receiver, in place of netem where the kernel has none."""
 
 from collections import deque
 from random import Random
@@ -18,11 +18,11 @@ def hold_for(delay: float, jitter: float, stream: str) -> "Hold[Any] | None":
 
 
 class Hold(Generic[Message]):
-    """Holds each message back by the delay and a jitter drawn for it; first in, first out.
+    """First-in-first-out queue that delays each message by a fixed delay plus random jitter.
 
-    The law is netem's as we set it up: normal around `delay` with deviation `jitter`, cut off
-    at four deviations and at zero, and due no sooner than the message before it. What it does
-    not do: delay the packets themselves, so TCP sees a short path, starts fast and recovers fast.
+    The distribution is netem's as set up in `tc`: normal around `delay` with deviation `jitter`,
+    cut off at four deviations and at zero, and never due before the previous message. Unlike netem
+    it does not delay packets: TCP sees a short path, starts fast and recovers fast.
     """
 
     def __init__(self, delay: Seconds, jitter: Seconds, rng: Random) -> None:
@@ -32,24 +32,25 @@ class Hold(Generic[Message]):
         self._line: deque[tuple[float, Message]] = deque()
 
     def take(self, message: Message, now: float) -> None:
-        """Hold a message that has just arrived."""
-        due = now + self._drawn()
+        """Queue a message that has arrived at time `now`, in seconds."""
+        due = now + self._draw_delay()
         if self._line:
             due = max(due, self._line[-1][0])
         self._line.append((due, message))
 
     def deadline(self) -> float | None:
-        """When the next message is due; None if none is held."""
+        """Return the time at which the next message is due; None without messages."""
         return self._line[0][0] if self._line else None
 
     def release(self, now: float) -> list[Message]:
-        """The messages that are due, in the order in which they came."""
-        out = []
+        """Return the messages that are due at `now`, in order of arrival."""
+        due = []
         while self._line and self._line[0][0] <= now:
-            out.append(self._line.popleft()[1])
-        return out
+            due.append(self._line.popleft()[1])
+        return due
 
-    def _drawn(self) -> float:
+    def _draw_delay(self) -> float:
+        """Return the delay of one message in seconds."""
         if not self._jitter:
             return float(self._delay)
         deviation = min(4.0, max(-4.0, self._rng.gauss()))

@@ -1,15 +1,15 @@
-"""Loss and partitions as nft rules. Pure: the commands are run elsewhere.
+"""Loss and partitions as nft rules; these functions only write the commands.
 
-What comes in is dropped. What goes out must not be: TCP is told when its own host drops a
-packet, does not count it as sent, and never slows down (at 10 % loss it sends no segment a
-second time). So a packet to be lost is given the priority of a class that swallows it further
-down, and TCP learns of it from the silence, as on a real link.
+Incoming packets are dropped. Outgoing packets must not be: TCP is told when its own host drops a
+packet, does not count it as sent, and never slows down (at 10 % loss it retransmits no segment). So
+an outgoing packet to be lost gets the priority of a class that discards it further down, and TCP
+infers the loss from the silence, as on a real link.
 
-In a cut all packets that go out are forwarded to the loopback, from a hook between IP and the
-queue. TCP counts them as sent. The loopback discards them, since they bear the Ethernet address
-of another device. A `drop` in that hook would be told to TCP, too.
+In a cut, all outgoing packets are forwarded to the loopback from a hook between IP and the queue,
+and TCP counts them as sent. The loopback discards them, as they bear the Ethernet address of
+another device. TCP would be told of a `drop` in that hook, too.
 
-The tables let ARP through.
+The tables let ARP pass.
 """
 
 from ..units import Fraction
@@ -22,11 +22,15 @@ _CUT_IN = "inet emulate-cut"
 _CUT_OUT = "netdev emulate-cut"
 _NONE_IN = 'iifname != "lo" drop'
 _GRAIN = 1_000_000
-"""Losses are drawn in parts of this."""
+"""Resolution of loss: probabilities are multiples of 1 / `_GRAIN`."""
 
 
 def lose(link: Link, device: str) -> list[Command]:
-    """Drop the link's share of what comes in; send the share of what goes out to `tc.LOST`."""
+    """Return a command that drops incoming packets and diverts outgoing ones to `tc.LOST` at
+    random.
+
+    The probabilities are the link's losses. The list is empty for a link without loss.
+    """
     chains = []
     if link.down.loss:
         chains.append(_chain("input", f'iifname "{device}" {_drawn(link.down.loss)} drop'))
@@ -37,9 +41,9 @@ def lose(link: Link, device: str) -> list[Command]:
 
 
 def sever(device: str) -> list[Command]:
-    """Let no IP in, and none out through `device`, unknown to TCP; connections survive.
+    """Return a command that blocks IP both ways at `device`, unknown to TCP; connections survive.
 
-    Packets that wait in the queue of `device` still leave. A second `sever` changes nothing.
+    Packets in the queue of `device` still leave. Repeating it is harmless.
     """
     way_in = _fresh(_CUT_IN, [_chain("input", _NONE_IN)])
     way_out = _chain("egress", 'meta protocol != arp fwd to "lo"', f' device "{device}"')
@@ -47,41 +51,44 @@ def sever(device: str) -> list[Command]:
 
 
 def mend() -> list[Command]:
-    """Undo `sever`, if it was done."""
+    """Return a command that undoes `sever`, done or not."""
     return [_nft(_gone(_CUT_IN) + _gone(_CUT_OUT))]
 
 
 def sever_with_drops() -> list[Command]:
-    """Let no IP in or out but on the loopback, on a kernel whose nft cannot forward what goes out.
+    """Return a command that drops IP except on the loopback, for an nft that cannot forward.
 
-    TCP is told of the drops. It does not count a message as sent that it sends into the cut, and
-    sends the message with a wide window after the cut.
+    TCP is told of the drops: it does not count a message sent into the cut as sent, and sends it
+    with a wide window after the cut.
     """
     chains = [_chain("input", _NONE_IN), _chain("output", 'oifname != "lo" drop')]
     return [_nft(_fresh(_CUT_IN, chains))]
 
 
 def mend_drops() -> list[Command]:
-    """Undo `sever_with_drops`, if it was done."""
+    """Return a command that undoes `sever_with_drops`, done or not."""
     return [_nft(_gone(_CUT_IN))]
 
 
 def clear() -> list[Command]:
-    """Undo `lose`, `sever` and `sever_with_drops`, whichever was done."""
+    """Return commands that undo `lose`, `sever` and `sever_with_drops`, done or not."""
     tables = (_LOSS, _CUT_IN, _CUT_OUT)
     return [Command(("nft", "-f", "-"), _gone(table), lenient=True) for table in tables]
 
 
 def _drawn(loss: Fraction) -> str:
+    """Return the nft condition that holds with probability `loss`."""
     return f"numgen random mod {_GRAIN} < {round(loss * _GRAIN)}"
 
 
 def _priority(classid: str) -> str:
+    """Return the packet priority that selects the class `classid`: 16 bits major, 16 bits minor."""
     major, minor = (int(part, 16) for part in classid.split(":"))
     return f"{major << 16 | minor:#x}"
 
 
 def _chain(hook: str, rule: str, where: str = "") -> str:
+    """Return the text of a chain at `hook` with a single rule."""
     return (
         f"  chain {hook} {{\n"
         f"    type filter hook {hook}{where} priority 0; policy accept;\n"
@@ -91,12 +98,16 @@ def _chain(hook: str, rule: str, where: str = "") -> str:
 
 
 def _gone(table: str) -> str:
-    return f"add table {table}\ndelete table {table}\n"  # deleting one that is not there fails
+    """Return text that deletes `table`, existing or not."""
+    return f"add table {table}\ndelete table {table}\n"  # `delete` alone fails without a table
 
 
 def _fresh(table: str, chains: list[str]) -> str:
+    """Return text that creates `table` with `chains`, replacing an old table in the same
+    transaction."""
     return f"{_gone(table)}table {table} {{\n{''.join(chains)}}}\n"
 
 
 def _nft(text: str) -> Command:
+    """Return a command that feeds `text` to nft."""
     return Command(("nft", "-f", "-"), text)

@@ -1,7 +1,7 @@
-"""Asks the kernel what it can do, by doing it to a device of our own.
+"""Probe of the kernel's shaping features, by use on a device made for the purpose.
 
-Run as `python3 -m emulator.shaping.probe` in a container that has what a device's will have:
-no list of modules says whether *this* network may use them. Prints one line of JSON.
+Run as `python3 -m emulator.shaping.probe` in a container with the same rights as a device's, since
+a list of modules does not tell whether this network may use them. Prints one line of JSON.
 """
 
 import json
@@ -26,7 +26,8 @@ _LOSSY = Link(down=Side(loss=Fraction(0.5)))
 
 
 def probe() -> Features:
-    """What works here. Raises DeploymentError if we may not touch the network at all."""
+    """Return the features that work here. Raises DeploymentError without any right to the
+    network."""
     with _device():
         return Features(
             netem=_works(access.shape(_LATE, Backend(delay="netem"), _DEVICE)),
@@ -39,6 +40,7 @@ def probe() -> Features:
 
 
 def _works(commands: list[Command]) -> bool:
+    """Return whether the kernel accepts `commands`; they are undone afterwards."""
     try:
         apply(commands)
     except DeploymentError:
@@ -50,6 +52,7 @@ def _works(commands: list[Command]) -> bool:
 
 @contextmanager
 def _device() -> Iterator[None]:
+    """Make a pair of virtual Ethernet devices for the block."""
     apply([Command.of(f"ip link add dev {_DEVICE} type veth peer name {_PEER}")])
     try:
         yield
@@ -58,6 +61,7 @@ def _device() -> Iterator[None]:
 
 
 def main() -> int:
+    """Print the features as JSON; return the exit status."""
     try:
         print(json.dumps(probe().plain()))
     except DeploymentError as error:

@@ -1,24 +1,24 @@
-"""A link as the tc commands that make it so. Pure: they are run elsewhere.
+"""A link as tc commands; these functions only write the commands.
 
     device ── [htb, if the uplink loses] ── tbf: rate ── netem: delay, jitter, loss
-                 └─ blackhole: what nft picked to be lost
-    ifb    ── tbf: rate ── netem        what came in, sent through here before it is delivered
+                 └─ blackhole: packets that nft chose to lose
+    ifb    ── tbf: rate ── netem        incoming packets, before they are delivered
 
-A level that a side does not need is left out. Things that are easy to get wrong:
+Levels that a side does not need are left out. Pitfalls:
 
-* The rate comes above netem, not below: before Linux 6.13 a netem whose child cuts packets in
-  two loses count of them, and stops for good.
-* netem draws a delay for each packet and sends them in the order of their due times: jitter
-  would reorder TCP, which takes that for loss. With a rate of its own, here one that nobody
-  feels, a packet is due after the one before it, as in `Hold`.
-* Packets longer than a tbf's burst are cut, which on a fast link lets whole superpackets
-  through. To lose frames one by one they must be cut there too: so a lossy side has a peak
-  rate, which nobody feels, with room for one frame.
+* The rate is above netem, not below: before Linux 6.13 a netem with a child that cuts packets in
+  two miscounts them, and stops for good.
+* netem draws a delay for each packet and sends packets in the order of their due times. Jitter
+  would thus reorder TCP segments, which TCP takes for loss. With a rate of its own, here one too
+  high to matter, netem makes a packet due after the one before, as `Hold` does.
+* tbf cuts packets that are longer than its burst; on a fast link whole superpackets pass. To lose
+  single frames, they must be cut there, too: so a lossy side has a peak rate, too high to matter,
+  with a bucket of one frame.
 * A tbf that cuts a superpacket cuts it into single frames, each with a timer, an interrupt and a
-  wake-up of its own. On a host full of devices that is most of what a network costs. So senders
-  make none that is longer than a bucket, but for those of slow links, which have few frames.
-* Only IPv4 is redirected, and only IPv4 enters the classes of a lossy uplink: an ARP request
-  that got lost would silence a node for a second, and its WAN has no ARP to lose.
+  wake-up of its own. On a host full of devices that is most of a network's cost. So senders make no
+  superpacket longer than a bucket, except for slow links, which have few frames.
+* Only IPv4 is redirected, and only IPv4 enters the classes of a lossy uplink: a lost ARP request
+  would silence a node for a second, and a WAN has no ARP to lose.
 """
 
 import math
@@ -30,45 +30,50 @@ from .backend import Backend
 from .command import Command
 
 HANDLE = 0x504E
-"""The root's handle: ours, so that whoever meets it knows whose it is."""
+"""Handle of our root qdisc, by which `clear` recognizes it."""
 WHOLE = f"{HANDLE:x}:1"
+"""Class of packets that are delivered."""
 LOST = f"{HANDLE:x}:2"
-"""The class that swallows; nft sends packets there by giving them this priority."""
+"""Class that discards packets; nft sends packets there by giving them this priority."""
 
 ETHERNET = 1514
 """Bytes of a full frame, as tc counts them."""
 SUPERPACKET = 65536
 SLACK = 2e-3
-"""Seconds that a busy host's timer may be late without the link losing time."""
+"""Seconds by which a busy host's timer may be late without loss of rate."""
 QUEUE = 0.25
-"""Seconds of traffic that wait at a bottleneck before it drops: a home router's."""
+"""Seconds of traffic that a bottleneck queues before it drops, as in a home router."""
 SHORTEST_QUEUE = 16
-"""Frames; TCP opens with ten at once, which on a dial-up line are more than `QUEUE`."""
+"""Shortest queue in frames: TCP starts with ten at once, on a dial-up line more than `QUEUE`."""
 UNRATED_QUEUE = 10_000
-"""Packets; more than TCP's windows let under way."""
+"""Packets that an unrated link queues; more than TCP's windows have under way."""
 UNFELT = "100gbit"
+"""Rate for mechanisms that need one although the link has none; too high to matter."""
 FASTEST = 100e9
-"""Bits a second that a rate must stay below: it needs a peak rate above it, `UNFELT`."""
+"""Upper limit of a rate, exclusive, in bits per second: a peak rate above it is needed,
+`UNFELT`."""
 SLOWEST = 100.0
-"""Bits a second that a rate needs: the kernel holds the time of a burst in 32 bits of 64 ns, and a
-frame would take longer than these 275 s below 45 bit/s."""
+"""Lower limit of a rate in bits per second. The kernel keeps the time of a burst in 32 bits of 64
+ns, 275 s, and a frame takes longer than that below 45 bit/s."""
 ANY_SEGMENTS = 65535
+"""Segments in a superpacket without a limit."""
 FEW_SEGMENTS = 4
-"""A bucket of fewer frames would make everyone's superpackets short for the sake of a slow link."""
+"""Smallest bucket, in frames, that limits superpackets: a slow link must not shorten all of
+them."""
 
 
 def shape(
     link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
 ) -> list[Command]:
-    """What makes `device` the near end of `link`, on a device that has no shape yet.
+    """Return commands that make `device` the near end of `link`; `device` must be unshaped.
 
-    `beyond` are the sides that what is sent here passes at the far ends. Loss is netem's alone
-    here; nft must pick where the backend says so.
+    `beyond` are the sides of far ends that outgoing packets pass. Loss is applied only if the
+    backend uses netem for it; nft must choose packets otherwise.
     """
     commands = []
-    most = segments(link.up, beyond, backend)
-    if most < ANY_SEGMENTS:
-        commands.append(f"ip link set dev {device} gso_max_segs {most}")
+    max_segments = segments(link.up, beyond, backend)
+    if max_segments < ANY_SEGMENTS:
+        commands.append(f"ip link set dev {device} gso_max_segs {max_segments}")
     commands += _tree(link.up, backend, device, lossy=link.up.loss > 0)
     incoming = _tree(link.down, backend, _ifb(device), lossy=False)
     if incoming:
@@ -77,7 +82,7 @@ def shape(
 
 
 def clear(device: str = "eth0") -> list[Command]:
-    """Undo whatever `shape` did to `device`; a root or an ifb of other people's stays."""
+    """Return commands that undo `shape` on `device`, done or not; roots and ifbs of others stay."""
     lines = [
         f"tc qdisc del dev {device} root handle {HANDLE:x}:",
         f"tc qdisc del dev {device} ingress",
@@ -88,7 +93,7 @@ def clear(device: str = "eth0") -> list[Command]:
 
 
 def redirect(device: str) -> list[str]:
-    """All IPv4 that comes in at `device` goes through a new ifb first."""
+    """Return commands that pass all incoming IPv4 of `device` through a new ifb first."""
     ifb = _ifb(device)
     return [
         f"ip link add dev {ifb} type ifb",
@@ -100,7 +105,7 @@ def redirect(device: str) -> list[str]:
 
 
 def classes(device: str, rate: str) -> list[str]:
-    """An htb root: IPv4 to the class WHOLE, what bears the priority LOST to nowhere."""
+    """Return commands for an htb root: IPv4 goes to `WHOLE`, packets of priority `LOST` nowhere."""
     root = f"{HANDLE:x}:"
     return [
         f"tc qdisc add dev {device} root handle {root} htb default 0",
@@ -112,7 +117,7 @@ def classes(device: str, rate: str) -> list[str]:
 
 
 def _tree(side: Side, backend: Backend, device: str, lossy: bool) -> list[str]:
-    """The qdiscs of one direction, each below the one before."""
+    """Return commands for the qdiscs of one direction, from the root down."""
     handle = HANDLE
     commands: list[str] = []
 
@@ -130,6 +135,7 @@ def _tree(side: Side, backend: Backend, device: str, lossy: bool) -> list[str]:
 
 
 def _chain(side: Side, backend: Backend) -> list[str]:
+    """Return the qdiscs of one direction from the top, without the classes."""
     chain = []
     if side.rate and backend.rate == "tbf":
         words = f"tbf rate {_bits(side.rate)} burst {burst(side.rate)} limit {queue(side.rate)}"
@@ -144,6 +150,7 @@ def _chain(side: Side, backend: Backend) -> list[str]:
 
 
 def _netem(side: Side, late: bool, losing: bool) -> str:
+    """Return the words of a netem qdisc with delay (if `late`) and loss (if `losing`)."""
     words = ["netem", "limit", str(_places(side))]
     if late:
         words += ["delay", _us(side.delay)]
@@ -155,17 +162,20 @@ def _netem(side: Side, late: bool, losing: bool) -> str:
 
 
 def _htb(rate: Rate) -> str:
-    # without a quantum tc works one out from the rate and warns that it is too big or too small
+    """Return the words of an htb class with this rate."""
+    # without a quantum tc derives one from the rate, and warns that it is too big or too small
     size = burst(rate)
     return f"rate {_bits(rate)} burst {size} cburst {size} quantum {ETHERNET}"
 
 
 def _pass() -> str:
+    """Return the words of an htb class without a limit that matters."""
     return f"rate 32gbit burst 1048576 cburst 1048576 quantum {SUPERPACKET}"
 
 
 def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
-    """Frames that TCP may hand down as one packet, where it passes these sides."""
+    """Return the number of frames that TCP may combine into a packet, limited by the buckets of
+    `up` and `beyond`."""
     if up.loss > 0 or (up.rate is not None and backend.rate == "htb"):
         return 1  # to lose them one by one, or because htb cannot cut
     buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.loss]
@@ -174,20 +184,20 @@ def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
 
 
 def burst(rate: Rate) -> int:
-    """Bytes that an idle link lets through at once: one frame, and what the slack makes up."""
+    """Return the bytes that an idle link passes at once: a frame, and the rate times `SLACK`."""
     return ETHERNET + math.ceil(rate / 8 * SLACK)
 
 
 def queue(rate: Rate) -> int:
-    """Bytes that wait at the bottleneck before it drops."""
+    """Return the length in bytes of the bottleneck's queue."""
     return max(SHORTEST_QUEUE * ETHERNET, math.ceil(rate / 8 * QUEUE))
 
 
 def _places(side: Side) -> int:
-    """Packets in netem: those that wait, and those under way.
+    """Return the number of packets that netem may hold, queued or under way.
 
-    Its own default, 1000, drops packets that are merely under way on a long fast link, and on a
-    slow one makes them wait for seconds.
+    netem's default of 1000 drops packets that are merely under way on a long fast link, and on a
+    slow link makes packets wait for seconds.
     """
     if side.rate is None:
         return UNRATED_QUEUE
