@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check compose images data bench clean engine base
+.PHONY: help demo test check compose images data bench layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls
 
 PYTHON ?= python3
@@ -54,6 +54,9 @@ table-pulls: ## compare pulls of 20 homes: whole models, or only changed paramet
 # The studies use virtual time and all cores; after an interruption they play the missing runs.
 table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
+
+layers: $(INSTALLED) ## the picture of the layers in docs/why.md, from the imports
+	$(BIN)/python -m tests.draw_layers
 
 clean: ## remove the files of builds and tests from this folder; runs/, .venv/ and downloads stay
 	rm -rf build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info

@@ -9,23 +9,23 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "emulator"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors", "units", "layout", "vectors", "plugins", "chance", "did_you_mean"),
-    ("world", "faults", "log", "machine"),
-    (
+LAYERS: dict[str, tuple[str, ...]] = {
+    "leaves": ("errors", "units", "layout", "vectors", "plugins", "chance", "did_you_mean"),
+    "world": ("world", "faults", "log", "machine"),
+    "plugin families": (
         *("models", "datasets", "learners", "codecs", "modulation", "optimizers", "pulls"),
         "synchronization",
     ),
-    ("core",),
-    ("scenario", "shaping", "transport"),
-    ("node", "calibration", "runs"),
-    ("runtimes",),
-    ("sweep",),
-    ("cli",),
-)
+    "protocol": ("core",),
+    "a run's means": ("scenario", "shaping", "transport"),
+    "a run's life": ("node", "calibration", "runs"),
+    "runtimes": ("runtimes",),
+    "grids of runs": ("sweep",),
+    "commands": ("cli",),
+}
 """Lowest first. A part imports parts of its own layer, in no cycle, and of the layers before it."""
 
-RANK = {part: rank for rank, layer in enumerate(LAYERS) for part in layer}
+RANK = {part: rank for rank, layer in enumerate(LAYERS.values()) for part in layer}
 
 
 @cache

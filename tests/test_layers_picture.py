@@ -1,0 +1,7 @@
+"""The picture of the layers shows the imports that the code has."""
+
+from tests.draw_layers import PICTURE, picture
+
+
+def test_the_picture_of_the_layers_is_up_to_date() -> None:
+    assert PICTURE.read_text() == picture(), "run `make layers`, and look at docs/layers.svg"
