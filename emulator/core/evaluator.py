@@ -14,7 +14,7 @@ from .worker import Await, Begun, Evaluate, Over, Tell, hello, settled, tickets
 def evaluator(
     node: str, incarnation: int, parameters: int, timeout: float
 ) -> Generator[Tell | Await | Begun | Evaluate, Any, None]:
-    """Score each version that the server has kept to be measured, until the server says bye.
+    """Score the versions kept by the server for evaluation, until the server says bye.
 
     The model has `parameters` parameters; the server has `timeout` seconds to answer.
     """

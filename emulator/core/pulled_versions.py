@@ -1,10 +1,10 @@
-"""The model version that each node has pulled and computes on, and the oldest of these versions."""
+"""The model versions on which nodes compute, by node, and the oldest version among them."""
 
 from collections.abc import Iterator
 
 
 class PulledVersions:
-    """At most one version for each node. Every method takes O(1) time."""
+    """At most one version per node. Every method takes O(1) time."""
 
     def __init__(self) -> None:
         self._version: dict[str, int] = {}  # by node
@@ -13,13 +13,13 @@ class PulledVersions:
         self._nodes: dict[int, int] = {}
 
     def begin(self, node: str, version: int) -> None:
-        """Note that `node` was sent `version`, which is no older than any version sent before."""
+        """Record `version` as sent to `node`; versions must not descend from call to call."""
         self.end(node)
         self._version[node] = version
         self._nodes[version] = self._nodes.get(version, 0) + 1
 
     def end(self, node: str) -> None:
-        """Note that `node` computes on no version any more."""
+        """Forget the version of `node`, if the node has one."""
         version = self._version.pop(node, None)
         if version is None:
             return
@@ -28,14 +28,14 @@ class PulledVersions:
             del self._nodes[version]
 
     def version(self, node: str) -> int | None:
-        """Return the version that `node` computes on; None if it computes on none."""
+        """Return the version of `node`; None if the node computes nothing."""
         return self._version.get(node)
 
     @property
     def oldest(self) -> int | None:
-        """The oldest version that a node computes on; None if no node computes."""
+        """The oldest version with a node at work; None if no node computes."""
         return next(iter(self._nodes), None)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the versions that nodes compute on, the oldest first."""
+        """Yield the versions with a node at work, the oldest first."""
         return iter(self._nodes)

@@ -13,20 +13,20 @@ from .messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Updat
 
 
 class PulledModel(Protocol):
-    """The answer to a pull, in the form in which a runtime hands it to its nodes.
+    """The answer to a pull, in the form in which a runtime passes answers to nodes.
 
-    A container hands over the `ModelReply` that came through its socket. Virtual time hands over a
-    reply that holds a gradient handle in place of the model. The worker reads the fields below,
-    and passes the whole reply to `Compute`.
+    A container passes the `ModelReply` from its socket. Virtual time passes a reply with a gradient
+    handle in place of the model. The worker reads the fields below, and yields the whole reply in
+    `Compute`.
     """
 
     @property
     def ticket(self) -> int:
-        """The ticket of the `Pull` that is answered."""
+        """The ticket of the answered `Pull`."""
 
     @property
     def version(self) -> int:
-        """The model's version: the number of updates applied to it."""
+        """The model's version: the number of updates applied so far."""
 
     @property
     def size(self) -> int:
@@ -39,10 +39,10 @@ GradientT_contra = TypeVar("GradientT_contra", contravariant=True)
 
 
 class GradientEncoder(Protocol[GradientT_contra]):
-    """Turns a gradient, in the form in which `Computed` holds it, into frames."""
+    """Turns a gradient, in the same form as in `Computed`, into frames."""
 
     def encode(self, gradient: GradientT_contra, /) -> Frames:
-        """Return the frames that travel; raise NotFinite if the gradient is not finite."""
+        """Return frames to send; raise NotFinite if the gradient is not finite."""
 
 
 class Tell(NamedTuple):
@@ -52,7 +52,7 @@ class Tell(NamedTuple):
 
 
 class Await(NamedTuple):
-    """Command: wait for the server's next message, which is the result.
+    """Command: wait for the server's next message and return the message as the result.
 
     The result is None, and the node asks again, after `timeout` seconds on one connection, or as
     soon as a new connection has replaced the one that lost the question or its answer.
@@ -131,7 +131,7 @@ def worker(
 def _work(
     node: str, reply: ReplyT, encoder: GradientEncoder[GradientT]
 ) -> Generator[Compute[ReplyT], Computed[GradientT], Update | Diverged]:
-    """Compute and encode one gradient; return the message that pushes it."""
+    """Compute and encode a gradient; return the message for the server."""
     computed = yield Compute(reply)
     try:
         frames = encoder.encode(computed.gradient)
@@ -141,9 +141,9 @@ def _work(
 
 
 def tickets(incarnation: int) -> "count[int]":
-    """Return ticket numbers of which no other incarnation uses any, in ascending order.
+    """Return ticket numbers for one incarnation only, in ascending order.
 
-    So the answer to an earlier incarnation cannot be mistaken for an answer to this one.
+    So an answer to an earlier incarnation cannot be mistaken for an answer to this incarnation.
     """
     return count(incarnation << 32)
 
@@ -151,7 +151,7 @@ def tickets(incarnation: int) -> "count[int]":
 def hello(
     node: str, incarnation: int, timeout: float
 ) -> Generator[Tell | Await | Begun, Any, None]:
-    """Say hello until the run begins. The server gathers its members first, so it may take long."""
+    """Say hello until the run begins: the server first gathers its members, which may take long."""
     while True:
         yield Tell(Hello(node, incarnation))
         while (answer := _unless_over((yield Await(timeout)))) is not None:

@@ -1,4 +1,4 @@
-"""A scenario's data split: the data set, and the training examples of each device."""
+"""A scenario's data split: the data set and the devices' training examples."""
 
 from dataclasses import dataclass
 
@@ -11,14 +11,14 @@ from ..scenario import Scenario
 
 @dataclass(frozen=True)
 class DataSplit:
-    """A data set with the indices of the training examples that each device learns from."""
+    """A data set, with the indices of every device's training examples."""
 
     data: Dataset
     parts: Parts
 
     @property
     def examples(self) -> dict[str, int]:
-        """Number of training examples of each device, by name."""
+        """Number of training examples by name of device."""
         return {device: len(indices) for device, indices in self.parts.items()}
 
 

@@ -11,7 +11,7 @@ from .device.virtual_device import Incoming, VirtualDevice
 
 
 class Channel:
-    """Carries messages over each node's links, and knows which connections have timed out."""
+    """Carries messages over the nodes' links, and detects time-outs of connections."""
 
     def __init__(self, clock: Heap, timeout: float, *, encrypted: bool, patches: bool) -> None:
         """Give a connection up once its device has been silent for `timeout` seconds.
@@ -27,7 +27,7 @@ class Channel:
         self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
 
     def connect(self, serve: Callable[[Request], None]) -> None:
-        """Call `serve` with each request that arrives at the server."""
+        """Call `serve` with requests on arrival at the server."""
         self._serve = serve
 
     def request(self, device: VirtualDevice, message: Request) -> None:
@@ -38,7 +38,7 @@ class Channel:
         device.links.up.send(device.number, size, self._serve, message)
 
     def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
-        """Send `message` of `size` bytes from the server to that incarnation of `device`.
+        """Send `message` of `size` bytes from the server to `incarnation` of `device`.
 
         A connection does not outlive its incarnation: nothing is sent if that has ended.
         """
@@ -46,19 +46,19 @@ class Channel:
             device.links.down.send(device.number, size, device.hear, incarnation, message, size)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
-        """Return whether `device` has been silent so long that its connection is given up."""
+        """Return whether `device` has been silent for longer than the time-out."""
         if not self._silent:
             return False
         return self._clock.now - self._silent.get(device.name, math.inf) >= self._timeout
 
     def sever(self, device: VirtualDevice) -> None:
-        """Let nothing through to `device` or from it until `mend`."""
+        """Let nothing through to or from `device` until `mend`."""
         self._severed.add(device.name)
         self._silent.setdefault(device.name, self._clock.now)
         device.links.cut(device.number)
 
     def mend(self, device: VirtualDevice) -> None:
-        """Let messages pass again, on a new connection if the one that was cut has timed out."""
+        """Let messages pass again, on a new connection if the last connection has timed out."""
         self._severed.discard(device.name)
         if device.name not in self._frozen:
             self._go_on(device, severed=True)
@@ -67,12 +67,12 @@ class Channel:
         # else the device needs a new connection, which it makes once it thaws
 
     def freeze(self, device: VirtualDevice) -> None:
-        """Note that `device` answers no heartbeat until `thaw`; its kernel works on."""
+        """Let `device` answer no heartbeat until `thaw`; the device's kernel works on."""
         self._frozen.add(device.name)
         self._silent.setdefault(device.name, self._clock.now)
 
     def thaw(self, device: VirtualDevice) -> None:
-        """Let `device` answer again, on a new connection if its last one has timed out."""
+        """Let `device` answer again, on a new connection if the last connection has timed out."""
         if device.name not in self._frozen:  # it has booted since
             return
         self._frozen.discard(device.name)
@@ -80,14 +80,14 @@ class Channel:
             self._go_on(device, severed=False)
 
     def close(self, device: VirtualDevice) -> None:
-        """Drop the connection and all that has not left, as when the device loses power."""
+        """Drop the connection and every message not sent yet, as after a loss of power."""
         device.links.drop(device.number)
         self._severed.discard(device.name)
         self._frozen.discard(device.name)
         self._silent.pop(device.name, None)
 
     def _go_on(self, device: VirtualDevice, *, severed: bool) -> None:
-        """End the silence of `device`, whose links were cut until now if `severed`."""
+        """End the silence of `device`; `severed` says that the links were cut until now."""
         gave_up = self.out_of_reach(device)
         del self._silent[device.name]
         if gave_up:

@@ -12,17 +12,17 @@ from .device.virtual_device import VirtualDevice
 
 
 class DevicePowers:
-    """Does each verb to one device; `faults` counts the faults that hold it by then."""
+    """Does the verbs to a device; `faults` counts the faults in force on the device."""
 
     def __init__(
         self, device: VirtualDevice, channel: Channel, boot: Callable[[VirtualDevice], None]
     ) -> None:
-        """`boot` begins to boot a device, whose worker runs once that is done."""
+        """`boot` begins to boot a device; at the end of the boot the worker runs."""
         self._device, self._channel, self._boot = device, channel, boot
         self.faults = FaultCounts()
 
     def kill(self) -> None:
-        """End the device's worker and drop its connection."""
+        """End the device's worker and drop the connection."""
         self._device.die()
         self._channel.close(self._device)
 
@@ -33,7 +33,7 @@ class DevicePowers:
         self._boot(self._device)
 
     def sever(self) -> None:
-        """Cut the device off, unless it is down: then `start` does."""
+        """Cut the device off; a device that is down is cut off by `start`."""
         if not self.faults.holds("kill"):
             self._channel.sever(self._device)
 
@@ -43,7 +43,7 @@ class DevicePowers:
             self._channel.mend(self._device)
 
     def pause(self) -> None:
-        """Let the device stand still, or what it is once it boots."""
+        """Let the device stand still; a device on its way up boots later."""
         self._device.pause()
         if not self.faults.holds("kill"):
             self._channel.freeze(self._device)
@@ -55,7 +55,7 @@ class DevicePowers:
 
 
 class DeviceFaults:
-    """Counts the faults that hold each device, does the verbs that change something, logs them."""
+    """Counts the faults on every device, does the verbs with an effect, and logs these verbs."""
 
     def __init__(
         self,
@@ -75,7 +75,7 @@ class DeviceFaults:
         self._powers: dict[str, DevicePowers] = {}  # of devices that a fault has struck
 
     def perform(self, action: Action, device: VirtualDevice, planned: float) -> None:
-        """Do what the timeline has planned for `planned` seconds into the run."""
+        """Do an action of the timeline, planned for `planned` seconds into the run."""
         self._obey(device, action, planned)
 
     def draw(self, device: VirtualDevice) -> bool:

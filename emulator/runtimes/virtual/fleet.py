@@ -1,4 +1,4 @@
-"""All nodes of a run in virtual time: the scenario's devices, and the evaluator."""
+"""The nodes of a run in virtual time: the scenario's devices, and the evaluator."""
 
 import math
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from .links.transmission import LinkConstants
 
 
 class Fleet:
-    """Makes the nodes of a run and boots them."""
+    """Makes and boots the nodes of a run."""
 
     def __init__(self, scenario: Scenario, learning: FleetLearning, size: int, boot: Law) -> None:
         """The model has `size` parameters; `boot` is the law of the seconds that a boot takes."""
@@ -33,7 +33,7 @@ class Fleet:
         """Every node by name; empty until `populate`."""
 
     def populate(self, surroundings: Surroundings, links: Sequence[GroupLinks]) -> None:
-        """Make all nodes and begin their coroutines. `links` are of each group of devices."""
+        """Make the nodes and begin the coroutines; `links` has an item per group of devices."""
         scenario = self._scenario
         devices = iter(scenario.nodes)
         sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
@@ -54,12 +54,12 @@ class Fleet:
             self._start_evaluator(surroundings)
 
     def boot(self, device: VirtualDevice) -> None:
-        """Boot `device`: its worker runs after the seconds that the boot takes."""
+        """Begin to boot `device`; at the end of the boot the worker runs."""
         clock, end = device.surroundings.clock, device.done(self._boot_law)
         clock.at(end, self._booted, device, device.incarnation, clock.now, end)
 
     def _booted(self, device: VirtualDevice, incarnation: int, began: float, end: float) -> None:
-        """Begin the worker, unless `device` was paused meanwhile, and so has not booted yet."""
+        """Begin the worker, unless `device` was paused meanwhile and is still on its way up."""
         work = began, end, self._booted, device, incarnation, began, end
         if not (device.standstill and device.standstill.delays_work(*work)):
             self._begin(device, incarnation)

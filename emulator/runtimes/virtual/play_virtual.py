@@ -1,4 +1,4 @@
-"""A whole run in virtual time: no engine, no root, one process."""
+"""A whole run in virtual time: one process, without Docker and without root."""
 
 import gc
 from collections.abc import Iterator
@@ -39,10 +39,11 @@ SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
 def play(
     scenario: Scenario, runs: Path, view: RunView, *, cores: int | None = None
 ) -> tuple[Path, dict[str, Any]]:
-    """Play the scenario; the run's folder and its summary.
+    """Play `scenario` into a new folder in `runs`; return that folder and the summary.
 
-    What is missing is found before anything is made. `cores` threads find gradients (None: as many
-    as this process may use), which changes no bit of the run. Whoever cancels it makes no error.
+    All that is missing is reported before a file is written. `cores` threads compute gradients
+    (None: as many as this process may use); the number changes no bit of the run. A cancelled run
+    is no error.
     """
     schedule = tuple(timeline(scenario))
     view.take_timeline(schedule)
@@ -64,17 +65,17 @@ def play(
 
 
 def resolve(scenario: Scenario, view: RunView) -> Scenario:
-    """The scenario with its laws of work known: those it leaves open as calibrated on this host."""
+    """Return `scenario` with a law for all work; open laws come from this host's calibration."""
     virtual, training = scenario.virtual, scenario.training
     if virtual.open:
-        found = calibrated(
+        measured = calibrated(
             training.model,
             training.batch_size,
             training.codec,
             view.progress,
             error_feedback=training.error_feedback,
         )
-        virtual = virtual.filled(step=found.step, boot=found.boot, serve=found.serve)
+        virtual = virtual.filled(step=measured.step, boot=measured.boot, serve=measured.serve)
     return scenario.model_copy(update={"virtual": virtual})
 
 
@@ -109,7 +110,10 @@ def _steps(scenario: Scenario) -> int:
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """Without searches for garbage in circles: there is none, and a fleet takes long to search."""
+    """Disable the cyclic garbage collector.
+
+    A run makes no reference cycles, and each scan of a million devices takes seconds.
+    """
     before = gc.isenabled()
     gc.disable()
     try:
@@ -120,7 +124,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _World:
-    """Everything that one run is made of."""
+    """A run: server, learners, runtime, and the folder with the records."""
 
     def __init__(
         self,
@@ -139,7 +143,7 @@ class _World:
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> None:
-        """Describe the run in its folder, then let the events happen."""
+        """Describe the run in its folder, then run the events."""
         self._session.describe(
             Host.here(),
             PACKAGES,

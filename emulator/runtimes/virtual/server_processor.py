@@ -1,4 +1,4 @@
-"""The server's processor in virtual time: one core, for which updates queue."""
+"""The server's processor in virtual time: a core with a queue of updates."""
 
 from random import Random
 
@@ -8,24 +8,24 @@ from ...world.roles import SERVER
 
 
 class ServerProcessor:
-    """Busy with updates, one after the other.
+    """A queue of updates, for a single core.
 
-    An update changes the model at the moment it arrives. The time that it takes delays the answers.
+    An update changes the model at the moment of arrival. Its time in the queue delays answers.
     """
 
     __slots__ = ("_dice", "_free", "_law")
 
     def __init__(self, law: Law | None, seed: int) -> None:
-        """`law` gives the seconds that each update takes; None means that updates take no time."""
+        """Draw the duration of an update from `law`, in seconds; None means no time at all."""
         self._law = law
         self._dice = Random(chance.work(seed, SERVER))
         self._free = 0.0  # when the last update in the queue will be done
 
     def take(self, now: float) -> None:
-        """Queue an update that arrives at `now`."""
+        """Queue an update with arrival time `now`."""
         if self._law is not None:
             self._free = max(now, self._free) + self._law.draw(self._dice)
 
     def free(self, now: float) -> float:
-        """Return the time at which the server can send an answer, `now` at the earliest."""
+        """Return the earliest time for an answer: the end of the queue, or `now`."""
         return max(now, self._free)

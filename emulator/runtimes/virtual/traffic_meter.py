@@ -23,7 +23,7 @@ class TrafficMeter:
         return self._due
 
     def tick(self, now: float) -> None:
-        """Write one record for each interface, as of `now` on the driver's clock."""
+        """Write a record per interface, as of `now` on the driver's clock."""
         self._sample(now - self._zero)
         self._due = now + self._interval
 

@@ -144,7 +144,7 @@ class VirtualRuntime:
     # -- the end ---------------------------------------------------------------------------------
 
     def _lost(self, device: str) -> None:
-        """Note that `device` drew a fault without an end."""
+        """Count `device` as lost: a drawn fault has no end."""
         self._survivors.lost(device)
         self._end_without_survivors()
 

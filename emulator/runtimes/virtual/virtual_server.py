@@ -1,4 +1,4 @@
-"""The parameter server in virtual time: its messages, its timer, and its processor."""
+"""The parameter server in virtual time: messages, timer, and processor."""
 
 import math
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Time-outs for nodes that wait. Nearly all are answered in time, so a time-out must cost little.
+"""Time-outs of waiting nodes. Answers nearly always come in time, so a time-out must be cheap.
 
 Time is cut into slots, each with a list of waiters. When a slot begins, its list is read once:
 waiters that were answered are struck off, waiters that have begun to wait anew move to a later
@@ -14,7 +14,7 @@ SLOT = 1.0
 
 
 class Waiter(Protocol):
-    """A node that may time out."""
+    """A node with a time-out."""
 
     until: float | None
     """The time at which it stops waiting; None: it does not wait."""
@@ -22,11 +22,11 @@ class Waiter(Protocol):
     """Whether the waiter is on a list; changed by `Alarms` only."""
 
     def give_up(self, until: float) -> None:
-        """Stop waiting at `until`, which is now. Void if `self.until` differs by now."""
+        """Stop waiting: the time is `until`. Void if `self.until` has changed."""
 
 
 class Alarms:
-    """Keeps each waiter on one list at most, however often it begins to wait: O(1) each time."""
+    """Keeps a waiter on a single list, however often the waiter begins to wait: O(1) per wait."""
 
     def __init__(self, clock: Heap) -> None:
         self._clock = clock
@@ -51,7 +51,7 @@ class Alarms:
         waiters.append(waiter)
 
     def _begin(self, slot: int) -> None:
-        """Read the list of a slot that begins now."""
+        """Begin `slot`: read the list of waiters."""
         for waiter in self._slots.pop(slot):
             until = waiter.until
             if until is None:  # answered

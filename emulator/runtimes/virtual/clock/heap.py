@@ -21,7 +21,7 @@ _Event: TypeAlias = tuple[float, int, Callable[..., None], tuple[Any, ...]]
 
 
 class Heap:
-    """A clock that jumps from event to event. Ties run as they were planned, so a run repeats."""
+    """A clock. It jumps from event to event; ties run in the order of planning, so runs repeat."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -54,7 +54,7 @@ class Heap:
             self._spread()
 
     def run(self, until: float, most: int) -> bool:
-        """Run up to `most` events; return whether all events up to `until` have run.
+        """Run up to `most` events; return whether no event up to `until` is left.
 
         If they have, the clock stands at `until`, unless that is infinite.
         """
@@ -72,7 +72,7 @@ class Heap:
         return True
 
     def _advance(self) -> bool:
-        """Make a heap of the next bucket that holds events; return whether there is one."""
+        """Make a heap of the next bucket with events; return whether a bucket had any."""
         while self._rungs:
             rung = self._rungs[-1]
             events = rung.buckets[rung.next]

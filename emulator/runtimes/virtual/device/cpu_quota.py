@@ -1,4 +1,4 @@
-"""A CPU quota as the kernel enforces it: a budget in each period, then no work until the next one.
+"""A CPU quota as enforced by the kernel: a budget per period, then no work until the next.
 
 This is Linux's CFS bandwidth control (Turner et al., 2010). A device at 20 % that has rested works
 for 20 ms at full speed and waits afterwards. That matters where a device mostly waits for the
@@ -24,7 +24,7 @@ class Quota:
         self._left = 0.0  # work left of that period's allowance
 
     def spend(self, now: float, work: float, over: float) -> None:
-        """Take off `work` that was done evenly during the last `over` seconds.
+        """Take off `work`, done evenly during the last `over` seconds.
 
         Only the part that fell into the period of `now` counts: earlier budgets are lost anyway.
         """
@@ -34,7 +34,7 @@ class Quota:
             self._left = max(0.0, self._left - spent)
 
     def finish(self, now: float, work: float) -> float:
-        """Return when `work` that begins at `now` is done, and take it off the budget."""
+        """Return the end of `work` from `now` on, and take the work off the budget."""
         self._fill(now)
         # this period offers no more than its budget, and no more than its remaining time
         possible = min(self._left, max(0.0, (self._period + 1) * PERIOD - now))

@@ -1,4 +1,4 @@
-"""The processor time that a device spends on receiving a model.
+"""The processor time that receiving a model costs a device.
 
 A link delivers a few frames at a time, and a process wakes up for each handful of them. The work
 comes out of a CPU quota, so the step that follows may find little of its budget left.
@@ -21,7 +21,7 @@ EACH = 2.5e-6
 
 
 class Reception(NamedTuple):
-    """The cost of each byte of a message, on an idle link."""
+    """The cost of a byte of a message, on an idle link."""
 
     work: float
     """Seconds of a whole core."""
@@ -30,7 +30,7 @@ class Reception(NamedTuple):
 
 
 def packet(sender: Side, receivers: Iterable[Side]) -> int:
-    """Return the bytes of the packets that a sender on `sender` emits to all of `receivers`."""
+    """Return the size in bytes of packets from `sender` to `receivers`."""
     return min(SUPERPACKET, ETHERNET * segments(sender, receivers, Backend(rate="tbf")))
 
 

@@ -1,4 +1,4 @@
-"""The pauses of one device in virtual time: while it stands still, whatever comes to it waits."""
+"""The pauses of a device in virtual time: during a pause, messages and finished work wait."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -9,14 +9,14 @@ Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
 
 
 class Standstill:
-    """Keeps what comes to a paused device, and the times of its pauses."""
+    """Keeps the calls to a paused device, and the times of the pauses."""
 
     __slots__ = ("_clock", "_since", "_spans", "_waiting")
 
     def __init__(self, clock: Heap) -> None:
         self._clock = clock
         self._since: float | None = None  # when the present pause began; None: the device runs
-        self._spans: list[tuple[float, float]] = []  # begin and end of each pause that is over
+        self._spans: list[tuple[float, float]] = []  # begin and end of each past pause
         self._waiting: list[Call] = []
 
     @property
@@ -29,7 +29,7 @@ class Standstill:
         self._since = self._clock.now
 
     def end(self) -> list[Call]:
-        """End the pause; return the calls that waited for its end, in the order they came."""
+        """End the pause; return the kept calls, in the order of their arrival."""
         if self._since is not None:
             self._spans.append((self._since, self._clock.now))
             self._since = None
@@ -37,7 +37,7 @@ class Standstill:
         return waiting
 
     def forget(self) -> None:
-        """Drop the calls that wait, as for a device that has died."""
+        """Drop the kept calls, as after the death of the device."""
         self._waiting.clear()
 
     def delays(self, call: Callable[..., None], *arguments: Any) -> bool:
@@ -52,8 +52,8 @@ class Standstill:
     ) -> bool:
         """Return whether pauses delay work that was to last from `began` to `end`.
 
-        Call this at `end`, or later. Delayed work calls `call` once its lost time has been made
-        up for.
+        Call this at `end` or later. If delayed, `call` is called again once the device has worked
+        for as long as it stood still.
         """
         if self.delays(call, *arguments):
             return True
@@ -64,7 +64,7 @@ class Standstill:
         return True
 
     def _lost(self, began: float) -> float:
-        """Return the seconds since `began` for which the device stood still."""
+        """Return the seconds of standstill since `began`."""
         lost = 0.0
         for begin, end in reversed(self._spans):
             if end <= began:

@@ -1,4 +1,4 @@
-"""A node in virtual time: its coroutine, run on the event heap.
+"""A node in virtual time: a coroutine, run on the event heap.
 
 A command that takes time is planned as an event, at which the coroutine goes on. A node that waits
 for a message holds little more than its coroutine: a fleet may have a million such nodes.
@@ -31,7 +31,7 @@ Incoming: TypeAlias = Reply | PrefetchedReply
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """The parts of a run that its nodes use."""
+    """The parts of a run used by nodes."""
 
     clock: Heap
     alarms: Alarms
@@ -49,7 +49,7 @@ class Surroundings:
 
 
 class VirtualDevice:
-    """One device, or the evaluator. A crash ends its coroutine, a boot begins another."""
+    """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
         *("_dice", "coroutine", "hazard", "hazards", "held", "inbox", "incarnation", "learner"),
@@ -60,7 +60,7 @@ class VirtualDevice:
     def __init__(
         self, surroundings: Surroundings, name: str, links: GroupLinks, number: int
     ) -> None:
-        """`links` belong to the node's group, in which the node has that `number`."""
+        """`links` belong to the node's group, `number` is the node's index in the group."""
         self.surroundings = surroundings
         self.name, self.links, self.number = name, links, number
         self.timeout = math.inf  # seconds that the server has to answer
@@ -79,12 +79,12 @@ class VirtualDevice:
         self._dice: Random | None = None
 
     def begin(self, coroutine: Coroutine) -> None:
-        """Run `coroutine` from here on."""
+        """Run `coroutine` up to the first wait."""
         self.coroutine = coroutine
         self._live(None)
 
     def die(self) -> None:
-        """End the coroutine and forget all. Messages and events of this incarnation become void."""
+        """End the coroutine and the incarnation: messages and events for the latter become void."""
         self.incarnation += 1
         if self.coroutine is not None:
             self.coroutine.close()
@@ -95,7 +95,7 @@ class VirtualDevice:
         self.coroutine = self.learner = self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
-        """Take `message` of `size` bytes, which was sent to that incarnation of the node."""
+        """Take `message` of `size` bytes, meant for `incarnation` of the node."""
         if incarnation != self.incarnation or self.coroutine is None:
             return
         if self.standstill and self.standstill.delays(self.hear, incarnation, message, size):
@@ -123,13 +123,13 @@ class VirtualDevice:
             self._live(None)
 
     def pause(self) -> None:
-        """Stand still until `resume`: compute and send nothing, and let what arrives wait."""
+        """Stand still until `resume`: compute and send nothing, and let messages wait."""
         if self.standstill is None:
             self.standstill = Standstill(self.surroundings.clock)
         self.standstill.begin()
 
     def resume(self) -> None:
-        """Go on: take what has arrived, then notice what has not come in time."""
+        """Go on: take messages from the time of the pause, then notice time-outs."""
         if self.standstill is None:
             return
         for call, arguments in self.standstill.end():
@@ -138,7 +138,7 @@ class VirtualDevice:
             self.give_up(self.until)
 
     def done(self, law: Law, times: int = 1) -> float:
-        """Return when work that begins now will be done.
+        """Return the end of work from now on.
 
         The work has `times` pieces; `law` gives the seconds that each takes a whole core.
         """

@@ -1,4 +1,4 @@
-"""Handles on gradients that background threads compute while virtual time goes on."""
+"""Handles on gradients: background threads compute while virtual time goes on."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,7 +6,7 @@ from ....vectors import Frames, Vector
 
 
 class GradientHandle(Protocol):
-    """A handle on one gradient, of a device's next mini-batches, that may still be computed."""
+    """A handle on a gradient, perhaps not computed yet, of a device's next mini-batches."""
 
     size: int
     """Number of parameters of the model."""
@@ -14,10 +14,10 @@ class GradientHandle(Protocol):
     """Number of mini-batches that the gradient takes."""
 
     def begin(self) -> None:
-        """Note that the device computes by now, so the gradient is sure to be pushed."""
+        """Begin the device's computation, so the gradient is sure to be pushed."""
 
     def loss(self) -> float:
-        """Return the mean loss over the mini-batches; wait for it if necessary."""
+        """Return the mean loss over the mini-batches, after a wait if necessary."""
 
     def frames(self) -> Frames:
         """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
@@ -50,23 +50,23 @@ class HandleEncoder:
 
 
 class VirtualLearner(Protocol):
-    """Computes the gradients of one incarnation of a device."""
+    """Computes the gradients of a device, from a boot to the next crash."""
 
     def prefetch(self, theta: Vector) -> GradientHandle:
         """Begin to compute the gradient of the next mini-batches at the model `theta`."""
 
 
 class FleetLearning(Protocol):
-    """Computes the gradients of a whole fleet, and evaluates its model."""
+    """Computes the gradients of a whole fleet, and evaluates the model."""
 
     scores: bool
     """Whether there is a model to evaluate."""
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        """Return the learner of one incarnation of `device`."""
+        """Return a learner for an incarnation of `device`."""
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         """Return the accuracy and the mean loss of the model `theta` over the test set."""
 
     def close(self) -> None:
-        """End all background threads."""
+        """End the background threads."""

@@ -28,7 +28,7 @@ class Job(Generic[Result]):
         self._error: BaseException | None = None
 
     def result(self) -> Result:
-        """Wait for the result and return it, or raise the error of the job.
+        """Wait for the job; return the result or raise the error.
 
         Only the owner of the pool may call this: it does jobs while it waits.
         """
@@ -37,7 +37,7 @@ class Job(Generic[Result]):
         return self.awaited()
 
     def awaited(self) -> Result:
-        """Wait for the result and return it, from within a job that was submitted later.
+        """Wait for the result and return the result, from within a job submitted later.
 
         Jobs begin in the order of submission, so this job has begun and the wait ends.
         """
@@ -47,7 +47,7 @@ class Job(Generic[Result]):
         return self._result[0]
 
     def do(self, tool: Any) -> None:
-        """Do the job, once. Its function is freed, and with it mostly a model."""
+        """Do the job, once. The function is freed, and mostly a model with the function."""
         work, self._work = self._work, None
         if work is None:
             raise RuntimeError("it is done already")
@@ -67,10 +67,10 @@ class Job(Generic[Result]):
 
 
 class Pool(Generic[Tool]):
-    """Threads that begin jobs in the order of submission, each thread with a tool of its own."""
+    """Threads with a tool per thread. Jobs begin in the order of submission."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        """Start a thread for each tool but the first, which the caller works with."""
+        """Start a thread per tool. The first tool is for the caller."""
         self._tool, *others = tools
         self._most = AHEAD * len(tools)
         self._jobs: SimpleQueue[Job[Any] | None] = SimpleQueue()
@@ -79,7 +79,7 @@ class Pool(Generic[Tool]):
             thread.start()
 
     def submit(self, work: Callable[[Tool], Result]) -> Job[Result]:
-        """Return a job that calls `work` with a tool. While too many jobs wait, do them first."""
+        """Return a job for `work`, called with a tool. While too many jobs wait, do jobs first."""
         while self._jobs.qsize() >= self._most and self.help():
             pass
         job = Job(self, work)
@@ -97,7 +97,7 @@ class Pool(Generic[Tool]):
         return True
 
     def close(self) -> None:
-        """Drop the jobs that have not begun, and wait for the others."""
+        """Drop jobs in the queue, and wait for jobs already begun."""
         with suppress(Empty):
             while True:
                 self._jobs.get_nowait()

@@ -21,7 +21,7 @@ from .thread_tools import ThreadTools
 
 @dataclass(frozen=True)
 class PredecodedCodec:
-    """The server's codec: takes the gradient that a background thread has decoded already."""
+    """The server's codec: takes gradients already decoded in background threads."""
 
     codec: Codec
 
@@ -47,7 +47,7 @@ class PrefetchedTraining:
     def __init__(
         self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
     ) -> None:
-        """`layout` is the model's. `tools` holds at least one item, each for one thread."""
+        """`layout` is the model's layout; `tools` holds an item per thread, at least one item."""
         self._split, self._layout, self._local = split, layout, plan.local
         self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(tools)

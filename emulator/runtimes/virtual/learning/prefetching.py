@@ -26,7 +26,7 @@ Encoded: TypeAlias = DecodedFrames | NotFinite
 
 
 class DevicePrefetcher:
-    """Computes the gradients of one incarnation of a device: a VirtualLearner."""
+    """A VirtualLearner: computes gradients ahead, in background threads."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class DevicePrefetcher:
         return _EncodedAtOnce(theta.size, len(drawn), self._pool.submit(find_and_encode))
 
     def _finder(self, theta: Vector, drawn: Drawn) -> Callable[[ThreadTools], tuple[Vector, float]]:
-        """Return the job that computes the gradient at `theta` on the `drawn` mini-batches."""
+        """Return a job for the gradient at `theta` on the `drawn` mini-batches."""
         examples, rate = self._examples, self._local.rate
 
         def find(tools: ThreadTools) -> tuple[Vector, float]:
@@ -75,7 +75,7 @@ class DevicePrefetcher:
 
 
 class _EncodedAtOnce:
-    """A GradientHandle that the thread which computes the gradient encodes, too."""
+    """A GradientHandle: the gradient is computed and encoded in the same job."""
 
     __slots__ = ("_result", "size", "steps")
 
@@ -93,7 +93,7 @@ class _EncodedAtOnce:
 
 
 class _EncodedWhenBegun:
-    """A GradientHandle that is encoded once the device has begun to compute.
+    """A GradientHandle: the gradient is encoded once the device has begun to compute.
 
     The encoder has a memory, which counts each gradient that it is given as sent. Before the device
     has begun it may still crash, or never receive the model; then nothing is sent.

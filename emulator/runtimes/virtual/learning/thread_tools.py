@@ -1,4 +1,4 @@
-"""The learner and the evaluator that one background thread computes with."""
+"""The learner and the evaluator of a background thread."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ Labels: TypeAlias = NDArray[np.int32]
 
 
 class ThreadLearner(Protocol):
-    """Computes gradients. An instance belongs to one thread."""
+    """Computes gradients, for a single thread."""
 
     def gradient(self, theta: Vector, x: Inputs, y: Labels) -> tuple[Vector, float]:
         """Return the gradient and the mean loss of the mini-batch (`x`, `y`) at `theta`."""
 
 
 class ThreadEvaluator(Protocol):
-    """Measures models. An instance belongs to one thread."""
+    """Measures models, for a single thread."""
 
     def evaluate(self, theta: Vector, x: Inputs, y: Labels) -> tuple[int, float]:
         """Return the number of right answers and the sum of the losses over (`x`, `y`)."""
@@ -33,14 +33,14 @@ class ThreadEvaluator(Protocol):
 
 @dataclass(frozen=True)
 class ThreadTools:
-    """The tools of one thread: TensorFlow's sessions and NumPy's scratch memory are not shared."""
+    """A thread's tools. TensorFlow's sessions and NumPy's scratch memory are not shared."""
 
     learner: ThreadLearner
     evaluator: ThreadEvaluator
 
 
 def tools_factory(learner: str, layout: Layout, graph: Path | None) -> Callable[[], ThreadTools]:
-    """Return a function that makes the tools of one thread.
+    """Return a function to make a thread's tools.
 
     `learner` is `numpy` or `tensorflow`, which needs the exported `graph` of the model.
     """

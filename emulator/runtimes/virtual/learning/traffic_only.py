@@ -20,7 +20,7 @@ _STEADY = 10
 
 
 class ExpectedSizeCodec:
-    """A codec, and its encoder, of which every update is the same and has the expected size.
+    """A codec and encoder with the same update for every gradient, of the expected size.
 
     The update is a wrapped codec's encoding of one gradient of normal numbers. If the encoder has a
     memory, it is the encoding of the last of several gradients, when the memory is full.
@@ -75,7 +75,7 @@ class ConstantState:
 
 
 class TrafficOnly:
-    """A FleetLearning that computes no gradient: every device sends the same frames."""
+    """A FleetLearning without gradients: every device sends the same frames."""
 
     scores = False
 
@@ -97,7 +97,7 @@ class TrafficOnly:
 
 
 class _SameGradient:
-    """A GradientHandle on which nothing is computed."""
+    """A GradientHandle without any computation."""
 
     def __init__(self, size: int, steps: int, frames: Frames) -> None:
         self.size, self.steps, self._frames = size, steps, frames

@@ -1,4 +1,4 @@
-"""The congestion windows of a group's TCP connections, in one direction."""
+"""The congestion windows of a group's TCP connections, in a direction."""
 
 import math
 from array import array
@@ -13,14 +13,14 @@ Start: TypeAlias = tuple[float, Regrowth | None]
 
 
 class Connections:
-    """A window for each device, and the regrowth of the few devices that had a time-out.
+    """A window per device, and the regrowth of the few devices with a time-out behind them.
 
     `number` is a device's index in the group. Windows are in arrays: an unused connection costs 16
     bytes.
     """
 
     def __init__(self, tcp: Tcp, rate: float, devices: int) -> None:
-        """Each of the `devices` has `rate` bits of frames a second of its own."""
+        """Keep windows for `devices` links with `rate` bits of frames a second."""
         self.tcp = tcp
         self.rested = array("d", [-math.inf]) * devices
         """Time at which each connection last sent the end of a message."""
@@ -51,7 +51,7 @@ class Connections:
         return start
 
     def stall(self, number: int, seconds: float, start: Start) -> None:
-        """Note that a cut stopped TCP, which had been sending for `seconds` from `start` on."""
+        """Stop at a cut, after TCP has been sending for `seconds` from `start` on."""
         window, regrowth = start
         if regrowth is None:
             self._window[number] = self.tcp.widened(window, seconds)
@@ -59,7 +59,7 @@ class Connections:
             self._window[number] = regrowth.widened(window, seconds, self.tcp.pace, self.tcp.rtt)
 
     def recover(self, number: int, size: float) -> tuple[float, Start]:
-        """Go on after a time-out with the `size` bytes that are left.
+        """Go on after a time-out, with `size` bytes left.
 
         Return the seconds that the link idles during the rest of the message, and TCP's state.
         """

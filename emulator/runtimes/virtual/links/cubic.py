@@ -39,11 +39,11 @@ class Regrowth:
 
     @classmethod
     def after(cls, window: float) -> "Regrowth":
-        """Return the state after a time-out that struck at `window`."""
+        """Return the state after a time-out at `window`."""
         return cls(max(_LEAST_THRESHOLD, _BETA * window))
 
     def begun(self, window: float) -> "Regrowth":
-        """Return the state when a message begins after another that ended at `window`."""
+        """Return the state for the next message, after a message has ended at `window`."""
         return Regrowth(max(self.threshold, _KEPT * window), self.origin, self.seconds)
 
     def ramp(
@@ -74,7 +74,7 @@ class Regrowth:
         return window
 
     def _next(self, window: float, rtt: float) -> tuple[float, "Regrowth"]:
-        """Return window and state a round trip later, when all of `window` is acknowledged."""
+        """Return window and state a round trip later, with all of `window` acknowledged."""
         widened = min(2 * window, max(self.threshold, window))
         # slow start: each acknowledged byte widens the window by a byte, up to the threshold; the
         # remaining acknowledgements are CUBIC's

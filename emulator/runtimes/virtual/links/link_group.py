@@ -84,7 +84,7 @@ class LinkGroup:
         self._clock.at(tcp.resumed(busy.stalled, now), self._retry, busy, busy.epoch)
 
     def drop(self, number: int) -> None:
-        """Forget the connection and all that has not left; the link is as new."""
+        """Forget the connection and every message not sent yet; the link is as new."""
         if busy := self._busy[number]:
             self._busy[number] = None
             self._carried[number] += self._progress(busy)  # the bytes that did cross stay counted
@@ -94,7 +94,7 @@ class LinkGroup:
             self._connections.reset(number)
 
     def reconnect(self, number: int, *, resend: bool) -> bool:
-        """Begin a new connection after a cut so long that the old one died.
+        """Begin a new connection after a long cut has killed the old connection.
 
         The message that was leaving is lost. With `resend` the messages behind it are sent: a
         device's end keeps them, the server's end does not. Return whether any was sent.
@@ -106,7 +106,7 @@ class LinkGroup:
         return bool(behind)
 
     def carried(self, number: int) -> int:
-        """Return the bytes of messages that the device's link has carried so far."""
+        """Return the bytes of messages carried so far by the device's link."""
         busy = self._busy[number]
         return self._carried[number] + (self._progress(busy) if busy else 0)
 
@@ -163,7 +163,7 @@ class LinkGroup:
             self._server_link.join(busy, busy.bits, self._constants.rate)
 
     def sent(self, busy: Transmission) -> None:
-        """Plan the arrival of a message of which the last bit has left, and begin the next one."""
+        """Plan the arrival of a message, as the last bit has left, and begin the next message."""
         number, (size, deliver, arguments) = busy.number, busy.message
         self._carried[number] += size
         self._clock.at(self._arrival(number), deliver, *arguments)
@@ -178,7 +178,7 @@ class LinkGroup:
             self._busy[number] = None
 
     def _arrival(self, number: int) -> float:
-        """Return when a message that has left now arrives: never before the message before it."""
+        """Return the arrival of a message that leaves now. No message overtakes another."""
         constants, now = self._constants, self._clock.now
         if self._arrived is None:
             return now + constants.delay
@@ -192,7 +192,7 @@ class LinkGroup:
     # -- cuts and counters -----------------------------------------------------------------------
 
     def _pause(self, busy: Transmission) -> None:
-        """Stop the message: void its planned event, and note how much of it is left."""
+        """Stop the message: void the planned event, and keep the number of bits left."""
         busy.epoch += 1
         if busy.stalled is not None:  # it stands still already
             return
@@ -219,7 +219,7 @@ class LinkGroup:
         return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._clock.now
 
     def _progress(self, busy: Transmission) -> int:
-        """Return the bytes of the message that have left so far, and keep them in `crossed`."""
+        """Return the bytes of the message sent so far, and keep the number in `crossed`."""
         if busy.stalled is None and busy.number not in self._cut:
             left = math.ceil(self._left(busy) / BITS)
             busy.crossed = max(busy.crossed, busy.message.size - left)

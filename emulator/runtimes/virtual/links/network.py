@@ -1,4 +1,4 @@
-"""All links of a scenario in virtual time: those of the devices, behind the server's own link."""
+"""The links of a scenario in virtual time: the devices' links behind the server's link."""
 
 import math
 from collections.abc import Callable
@@ -29,7 +29,7 @@ class GroupLinks:
     """The links of one group of devices, up and down. `number` is a device's index in the group."""
 
     def __init__(self, up: LinkGroup, down: LinkGroup, acknowledged: float) -> None:
-        """`acknowledged`: bytes of frames that TCP sends back for each byte of a message."""
+        """`acknowledged`: bytes of TCP's acknowledgements per byte of a message."""
         self.up, self.down = up, down
         self._acknowledged = acknowledged
 
@@ -44,7 +44,7 @@ class GroupLinks:
         self.down.mend(number)
 
     def drop(self, number: int) -> None:
-        """Forget the connection and all messages that have not left."""
+        """Forget the connection and every message not sent yet."""
         self.up.drop(number)
         self.down.drop(number)
 
@@ -54,7 +54,7 @@ class GroupLinks:
         return self.up.reconnect(number, resend=True)
 
     def count(self, number: int) -> InterfaceBytes:
-        """Return the bytes of frames at the device's interface so far.
+        """Return the bytes of frames counted so far at the device's interface.
 
         The acknowledgements of a message flow against it, so each direction adds to both counters.
         """
@@ -65,7 +65,7 @@ class GroupLinks:
 
 
 def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
-    """Return the links of each group of devices, in the scenario's order."""
+    """Return the links of the groups of devices, in the scenario's order."""
     server = scenario.server.link
     shared: dict[Direction, ServerLink | None] = {
         "up": _server_link(clock, server.down),
@@ -85,12 +85,12 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
 
 
 def acknowledgements(scenario: Scenario) -> float:
-    """Return the bytes of frames that TCP sends back for each byte of a message."""
+    """Return the bytes of TCP's acknowledgements per byte of a message."""
     return ACK if scenario.virtual.tcp else 0.0
 
 
 def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) -> LinkConstants:
-    """Return the constants of a device's `link` and the `server` link behind it, in one direction.
+    """Return the constants of a device's `link` with the `server` link behind, in a direction.
 
     Without `tcp` the link is ideal: nothing is lost.
     """
@@ -109,12 +109,12 @@ def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) ->
 
 
 def _server_link(clock: Heap, side: Side) -> ServerLink | None:
-    """Return one direction of the server's link; None if it is not rated, so nothing is shared."""
+    """Return the server's link in a direction; None without a rate: then no rate is shared."""
     return None if side.rate is None else ServerLink(clock, float(side.rate))
 
 
 def _dice(seed: int, names: tuple[str, ...], direction: Direction) -> Callable[[int], Random]:
-    """Return a function from a device's number to its generator, which is made at the first call.
+    """Return a function from a device's number to a generator, made at the first call.
 
     A generator takes 2.5 kB: too much for each of a million devices that never draw.
     """

@@ -1,4 +1,4 @@
-"""One direction of the server's access link, shared fairly by all flows that pass.
+"""The server's access link, in one direction, shared fairly between flows.
 
 The shares are max-min fair (Bertsekas & Gallager, 1992, section 6.5.2): all flows get the same
 share, except for flows to which their own link gives less; the rate that these leave is shared by
@@ -21,11 +21,11 @@ class Flow(Protocol):
     """A message on the server's link; hashable by identity."""
 
     def through(self) -> None:
-        """Take note that the last bit has passed."""
+        """Go on after the last bit has passed."""
 
 
 class _Class:
-    """The flows of one top rate."""
+    """The flows with the same top rate."""
 
     __slots__ = ("flows", "queue", "rate", "served", "since", "top")
 
@@ -54,7 +54,7 @@ class _Class:
 
 
 class ServerLink:
-    """Shares the link's rate among flows, and tells each flow when it is through."""
+    """Shares the link's rate between flows, and calls `through` at a flow's end."""
 
     def __init__(self, clock: Heap, rate: float) -> None:
         """`rate` is in bits of frames a second."""
@@ -66,7 +66,7 @@ class ServerLink:
         self._planned = math.inf  # time of the earliest look that is planned
 
     def join(self, flow: Flow, bits: float, top: float) -> None:
-        """Begin `flow` of `bits` bits, which alone could pass at `top` (math.inf: at any rate)."""
+        """Begin `flow` of `bits` bits; alone, the flow could have the rate `top` or math.inf."""
         now, members = self._clock.now, self._classes.get(top)
         if members is None:
             members = self._classes[top] = _Class(top)
@@ -85,20 +85,20 @@ class ServerLink:
         self._share()
 
     def leave(self, flow: Flow, top: float) -> float:
-        """Take `flow` out before it is done; return the bits that it still had to send."""
+        """Take out `flow` before the end; return the bits left to send."""
         left = self.left(flow, top)
         self._take(self._classes[top], flow)
         self._share()
         return left
 
     def left(self, flow: Flow, top: float) -> float:
-        """Return the bits that `flow` still has to send."""
+        """Return the bits of `flow` left to send."""
         members = self._classes[top]
         served = members.served + members.rate * (self._clock.now - members.since)
         return max(0.0, members.flows[flow] - served)
 
     def _take(self, members: _Class, flow: Flow) -> float:
-        """Remove `flow`; return the value of `served` at which it would be done."""
+        """Remove `flow`; return the value of `served` at the end of the flow."""
         end = members.flows.pop(flow)
         self._flows -= 1
         if not members.flows:
@@ -130,7 +130,7 @@ class ServerLink:
             self._clock.at(first, self._look, first)
 
     def _look(self, planned: float) -> None:
-        """End the flows that are due. If all have been slowed since, none is: plan another look."""
+        """End every flow due now; if flows were slowed down since, perhaps none is. Look again."""
         if planned != self._planned:  # an earlier look has replaced this one
             return
         self._planned = math.inf

@@ -53,7 +53,7 @@ _TRICKLE = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Tcp:
-    """TCP in one direction of a group's links.
+    """TCP on a group's links, in a direction.
 
     Windows and sizes are in bytes of messages, rates in bits of frames a second.
     """
@@ -71,7 +71,7 @@ class Tcp:
 
     @classmethod
     def of(cls, there: Side, back: Side, beyond: Side, beyond_back: Side) -> "Tcp":
-        """Return the model for one direction between a device and the server.
+        """Return the model for a direction between a device and the server.
 
         `there` is the device's side in this direction, `beyond` the server's; `back` and
         `beyond_back` are the sides of the opposite direction.
@@ -110,7 +110,7 @@ class Tcp:
         return max(_TRICKLE, min(rate * (1 - p), ETHERNET * 8 * max(padhye, cubic)))
 
     def window(self, window: float, idle: float) -> float:
-        """Return the window after a pause of `idle` seconds: half as wide for each time-out."""
+        """Return the window after a pause of `idle` seconds: halved at every time-out."""
         if window <= INITIAL:
             return window
         felt = self._felt(window)
@@ -153,7 +153,7 @@ class Tcp:
         return window
 
     def credit(self, idle: float) -> float:
-        """Return the bits that pass at once after `idle` seconds, including those of a ramp."""
+        """Return the bits free to pass at once after `idle` seconds, pauses in a ramp included."""
         return min(self.bucket, idle * self.refill)
 
     def resumed(self, since: float, until: float) -> float:
@@ -169,5 +169,5 @@ class Tcp:
         return attempt
 
     def _felt(self, window: float) -> float:
-        """Return the round trip in seconds as TCP measures it, behind `window` bytes of its own."""
+        """Return the round trip in seconds, as measured by TCP behind `window` queued bytes."""
         return max(self.rtt, window * self.pace)

@@ -1,4 +1,4 @@
-"""A message that is leaving over a modelled link, and the constants of such links."""
+"""A message on a modelled link, and the link's constants."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ BITS = 8 * FRAME
 
 @dataclass(frozen=True)
 class LinkConstants:
-    """What the links of a group have in common: both ends' sides together, one direction."""
+    """The constants of a group's links: the sides of both ends together, in one direction."""
 
     rate: float
     """Bits of frames a second, of the device's side as loss leaves it; may be infinite."""
@@ -37,14 +37,14 @@ class QueuedMessage(NamedTuple):
 
 
 class Sender(Protocol):
-    """The link group on which a transmission goes on."""
+    """The link group of a transmission."""
 
     def sent(self, transmission: "Transmission", /) -> None:
-        """Take note that the last bit has left."""
+        """Go on after the last bit has left."""
 
 
 class Transmission:
-    """The message that a device's link is busy with, and the messages that wait behind it.
+    """The message that keeps a device's link busy, and the queue behind this message.
 
     A message passes two phases. First it spends `gap` seconds alone: the link's setup, and the time
     for which TCP leaves the link idle. Then `bits` cross the link. If the server's link is rated,
@@ -72,5 +72,5 @@ class Transmission:
         self.start: Start | None = None  # TCP's state when the message began or last went on
 
     def through(self) -> None:
-        """Take note that the flow on the server's link has ended."""
+        """Go on after the end of the flow on the server's link."""
         self.group.sent(self)
