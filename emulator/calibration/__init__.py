@@ -1,7 +1,7 @@
-"""What a worker costs on a core of this host: measured once, kept, and used by virtual time.
+"""The CPU time of a worker on a core of this host: measured once, stored, used by virtual time.
 
-A profile's `cpu: 10%` is a share of a core, so it means seconds only once it is known how long a
-whole core takes. Containers find out by running; virtual time takes it from here.
+A profile's `cpu: 10%` is a share of a core. The seconds of a step follow from the time that a whole
+core takes: containers take this time by running, virtual time takes the calibrated time.
 """
 
 from collections.abc import Callable
@@ -20,26 +20,27 @@ def calibrated(
     *,
     error_feedback: bool = False,
 ) -> Calibration:
-    """The one that is kept for this host and these; if there is none, it is measured and kept.
+    """Return this host's calibration of `model`; measure and store it if the cache has none.
 
-    `tell` hears what takes a while. A HostError says what the host lacks.
+    `tell` is called with the name of each step that takes seconds. Raises a HostError if the host
+    lacks something that the measurement needs.
     """
-    known = find(*here(), model, batch_size, described(codec, error_feedback))
-    if known is not None:
-        return known
+    cached = known(model, batch_size, codec, error_feedback=error_feedback)
+    if cached is not None:
+        return cached
     try:
-        found = measure(model, batch_size, codec, tell, error_feedback=error_feedback)
+        measured = measure(model, batch_size, codec, tell, error_feedback=error_feedback)
     except HostError as error:
         error.add_note("with virtual.step and virtual.boot in the scenario nothing is measured")
         raise
-    store(found)
-    return found
+    store(measured)
+    return measured
 
 
 def known(
     model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
 ) -> Calibration | None:
-    """Return the calibration that is kept for this host and these; None if there is none."""
+    """Return this host's stored calibration of `model` with `codec`; None if there is none."""
     return find(*here(), model, batch_size, described(codec, error_feedback))
 
 

@@ -1,4 +1,4 @@
-"""A child process's CPU time: by the kernel's clock of it, or else as the child itself tells."""
+"""The CPU time of a child process: from the kernel's clock, or else from the child itself."""
 
 import os
 import struct
@@ -19,22 +19,22 @@ def answer():
     os._exit(0)
 threading.Thread(target=answer, daemon=True).start()
 """
-"""The first lines of the child's code. For each byte of its standard input it tells its CPU time
-on its standard output; it ends with its standard input, as its parent is gone by then."""
+"""First lines of the child's code. For each byte on standard input the child writes its CPU time to
+standard output. The child ends at the end of standard input: the parent has ended."""
 
 
 def cpu_time(process: int) -> float:
-    """Return the seconds that all threads of `process` have used, to the nanosecond.
+    """Return the CPU seconds of all threads of `process`, to the nanosecond.
 
-    Only Linux has a clock for each process; elsewhere this is an OSError.
+    Raises an OSError on systems other than Linux, which have no clock for each process.
     """
-    return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid(3) makes its number
+    return time.clock_gettime((~process << 3) | 2)  # the clock's number: clock_getcpuclockid(3)
 
 
 def clock(child: "subprocess.Popen[bytes]") -> Callable[[], float]:
-    """Return a function that reads the CPU time of `child`, by the kernel's clock where it has one.
+    """Return a function that reads the CPU time of `child`.
 
-    To be asked costs the child some of the time that it tells.
+    Without a kernel clock the function asks the child. Each answer costs the child CPU time.
     """
     try:
         cpu_time(child.pid)
@@ -44,8 +44,8 @@ def clock(child: "subprocess.Popen[bytes]") -> Callable[[], float]:
 
 
 def asked(child: "subprocess.Popen[bytes]") -> float:
-    """Ask `child` for its CPU time; both its pipes must be ours. A HostError if it has ended."""
-    assert child.stdin and child.stdout
+    """Ask `child` for its CPU seconds. Raises a HostError if the child has ended."""
+    assert child.stdin and child.stdout  # opened as pipes
     try:
         os.write(child.stdin.fileno(), b"?")
         (seconds,) = struct.unpack("d", os.read(child.stdout.fileno(), 8))

@@ -1,8 +1,8 @@
-"""Measure a worker at work: the very one of the containers, on the loopback, by the kernel's books.
+"""Measures the CPU time of a worker: the containers' own worker, over the loopback interface.
 
-Its process is asked for CPU time, not the clock on the wall: that is what a quota limits, and what
-else runs here adds little to it. What the worker takes in over a real link costs it more than here,
-up to 50 µs for each segment of a slow one; but that is while the link is what it waits for.
+CPU time is the quantity that a container's quota limits, and other processes on the host change it
+little. Receiving over a real link costs more than over the loopback, up to 50 µs for each segment
+of a slow link, but the worker would wait for the link during that time anyway.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,10 +20,11 @@ from .step_meter import StepMeter, law, median
 from .worker_bench import bench
 
 WORKERS = 3
-"""Workers one after the other: much hangs on how a single one starts and where its memory lies."""
+"""Workers measured one after the other: a worker's speed depends on its start and its memory's
+place."""
 
 SELDOM = 0.2
-"""Seconds without work before each step of one that is only to feel how busy the host is."""
+"""Seconds without work before each step of a worker that samples the host's speed during a run."""
 
 
 def measure(
@@ -34,15 +35,16 @@ def measure(
     *,
     error_feedback: bool = False,
 ) -> Calibration:
-    """What a worker takes on a core of this host; keeps nothing. Some seconds.
+    """Measure a worker on a core of this host, which takes seconds; store nothing.
 
-    A ValueError if there is no such model; a HostError says what the host lacks.
+    `tell` is called with the name of each step that takes a while. Raises a ValueError if `model`
+    does not exist, and a HostError if the host lacks something that the measurement needs.
     """
-    about = models.find(model)
+    description = models.find(model)
     tell("graphs")
     graph = exported(model)
     tell(f"calibrating {model}, batch {batch_size}: a few seconds")
-    with bench(about, batch_size, codec, error_feedback, graph) as worker:
+    with bench(description, batch_size, codec, error_feedback, graph) as worker:
         meters = [worker.play(StepMeter()) for _ in range(WORKERS)]
     host, processor = here()
     return Calibration(
@@ -53,7 +55,7 @@ def measure(
         batch_size=batch_size,
         codec=described(codec, error_feedback),
         step=law([step for meter in meters for step in meter.steps]),
-        # what comes in between, as a cold page cache, can only add
+        # the minimum: disturbances such as a cold page cache only add time
         boot=Fixed(Seconds(rounded(min(meter.readings[0] for meter in meters)))),
         serve=median([time for meter in meters for time in meter.served]),
     )
@@ -63,17 +65,18 @@ def measure(
 def alongside(
     model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
 ) -> Iterator[StepMeter]:
-    """Measure while something else goes on here: a step now and then, less than five a second.
+    """Measure fewer than five steps a second while the context is open.
 
-    What runs meanwhile costs a step caches and interrupts, and a virtual machine changes its speed.
-    The meter is complete when the context ends. A HostError if the worker did not last so long.
+    Other work on the host slows a step through caches and interrupts, and a virtual machine changes
+    its speed. The meter is complete once the context has ended. Raises a HostError if the worker
+    ended before the context.
     """
-    about, meter, graph = models.find(model), StepMeter(SELDOM, endless=True), exported(model)
+    description, meter, graph = models.find(model), StepMeter(SELDOM, endless=True), exported(model)
     with (
-        bench(about, batch_size, codec, error_feedback, graph) as worker,
-        ThreadPoolExecutor(1) as beside,
+        bench(description, batch_size, codec, error_feedback, graph) as worker,
+        ThreadPoolExecutor(1) as threads,
     ):
-        played = beside.submit(worker.play, meter)
+        played = threads.submit(worker.play, meter)
         try:
             yield meter
         finally:

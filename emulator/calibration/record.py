@@ -1,4 +1,4 @@
-"""A calibration as it is kept: a small JSON file for each host, processor, model, batch, codec."""
+"""Stored calibrations: a JSON file for each host, processor, model, batch size and codec."""
 
 import json
 import math
@@ -20,37 +20,37 @@ from ..world.laws import Fixed, LogNormal
 
 PROCESSOR = Path("/proc/cpuinfo")
 DIGITS = 3
-"""Of every figure: more than the next measurement would confirm, and readable in YAML."""
+"""Significant digits of every figure: more than a second measurement would confirm."""
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What a worker of that model, batch size and codec takes on a core of that host."""
+    """CPU times of a worker and of the server on a core of `host`, for a model and a codec."""
 
     host: str
     processor: str
     date: str
-    """The day of the measurement, as 2026-05-17."""
+    """Day of the measurement, for example 2026-05-17."""
     model: str
     batch_size: int
     codec: str
-    """In a few words, as `topk 1%`."""
+    """As `described` writes a codec, for example `topk 1%`."""
     step: LogNormal
-    """CPU time from one model to the next: take it in, find the gradient, encode it, send it."""
+    """CPU seconds of the worker between two models: receive, compute the gradient, encode, send."""
     boot: Fixed
-    """CPU time from the start of a worker's process to its hello."""
+    """CPU seconds from the start of a worker's process to the worker's hello."""
     serve: Fixed
-    """CPU time of the server from one update to the next: take it in, apply it, send the model."""
+    """CPU seconds of the server between two updates: receive, apply, send the model."""
 
     @property
     def median(self) -> float:
-        """Seconds of a step."""
+        """Return the median of a step, in seconds."""
         return float(self.step.lognormal[0])
 
-    def meanwhile(self, later: "Calibration") -> "Calibration":
-        """What lies between this one and a later one: the mean of each figure."""
-        (one, sigma), (other, spread) = self.step.lognormal, later.step.lognormal
-        step = LogNormal((Seconds((one + other) / 2), (sigma + spread) / 2))
+    def mean_with(self, later: "Calibration") -> "Calibration":
+        """Return the mean of each figure of this calibration and a `later` one."""
+        (median, sigma), (later_median, later_sigma) = self.step.lognormal, later.step.lognormal
+        step = LogNormal((Seconds((median + later_median) / 2), (sigma + later_sigma) / 2))
         return replace(
             later,
             step=step,
@@ -59,88 +59,95 @@ class Calibration:
         )
 
     def plain(self) -> dict[str, Any]:
-        """As JSON holds it, times in seconds; `read` is its inverse."""
+        """Return the calibration as JSON holds it, times in seconds. `read` is the inverse."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**values, **{name: laws.plain(values[name]) for name in ("step", "boot", "serve")}}
 
     @property
     def file(self) -> Path:
-        """Where it is kept."""
+        """Return the path of the calibration's file in the cache."""
         return _file(self.host, self.processor, self.model, self.batch_size, self.codec)
 
 
 def read(plain: Any) -> Calibration:
-    """A ValueError says that these are not a calibration."""
+    """Build a calibration from its JSON form. Raises a ValueError if `plain` has another form."""
     try:
         (median, sigma) = plain["step"]["lognormal"]
         step = LogNormal((Seconds(median), float(sigma)))
         single = {name: Fixed(Seconds(plain[name]["fixed"])) for name in ("boot", "serve")}
-        found = Calibration(**{**plain, "step": step, **single})
+        built = Calibration(**{**plain, "step": step, **single})
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a calibration: {error}") from error
-    words = (found.host, found.processor, found.date, found.model, found.codec)
-    sound = all(isinstance(word, str) for word in words) and isinstance(found.batch_size, int)
-    times = (found.boot.fixed, found.serve.fixed)
+    words = (built.host, built.processor, built.date, built.model, built.codec)
+    sound = all(isinstance(word, str) for word in words) and isinstance(built.batch_size, int)
+    times = (built.boot.fixed, built.serve.fixed)
     if not sound or not all(0 < time < math.inf for time in times):
         raise ValueError("not a calibration")
-    return found
+    return built
 
 
 def here() -> tuple[str, str]:
-    """This host's name and its processor's."""
+    """Return the names of this host and of its processor."""
     return platform.node(), _processor()
 
 
 def described(codec: AnyCodec, error_feedback: bool = False) -> str:
-    """The codec in a few words: its kind, and what is not as it is by default."""
-    told = [field for field in fields(codec) if field.name != "kind"]
-    values = [getattr(codec, field.name) for field in told]
+    """Return the kind of `codec` and its settings that differ from the default, in a few words."""
+    settings = [field for field in fields(codec) if field.name != "kind"]
+    values = [getattr(codec, field.name) for field in settings]
     words = [
         str(value)
-        for field, value in zip(told, values, strict=True)
+        for field, value in zip(settings, values, strict=True)
         if isinstance(value, Quantity) or value != field.default
     ]
     return " ".join([codec.kind, *words, *(["error feedback"] if error_feedback else [])])
 
 
 def rounded(value: float) -> float:
-    """To as many digits as a measurement is worth."""
+    """Round `value` to `DIGITS` significant digits."""
     return float(f"{value:.{DIGITS}g}")
 
 
 def find(host: str, processor: str, model: str, batch_size: int, codec: str) -> Calibration | None:
-    """The one that is kept; None if there is none, or if its file is damaged, which is said."""
-    asked = (host, processor, model, batch_size, codec)
-    file = _file(*asked)
+    """Return the stored calibration; None if the cache has no file for these.
+
+    A damaged file is reported, and will be written anew.
+    """
+    key = (host, processor, model, batch_size, codec)
+    file = _file(*key)
     try:
-        found = _read(file)
-        if _key(found) != asked:
+        stored = _read(file)
+        if _key(stored) != key:
             raise ValueError("it is of something else")
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
         made_again(file, str(error))
         return None
-    return found
+    return stored
 
 
 def stored() -> list[Calibration]:
-    """All that are kept, whichever host they are of; damaged files are passed over."""
-    found = []
+    """Return all stored calibrations, of this and other hosts. Damaged files are skipped."""
+    calibrations = []
     for file in sorted(cache("calibration").glob("*.json")):
         with suppress(OSError, ValueError):
-            found.append(_read(file))
-    return found
+            calibrations.append(_read(file))
+    return calibrations
 
 
 def store(calibration: Calibration) -> Path:
-    """Keep it in place of an earlier one; a reader never sees half of it."""
+    """Write `calibration` to the cache, over an earlier measurement; return the file.
+
+    Raises a HostError if the cache cannot be written.
+    """
     file = calibration.file
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    # renamed once complete, so that a reader never sees half of the file
+    part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(json.dumps(calibration.plain(), indent=1) + "\n")
-        beside.replace(file)
+        part.write_text(json.dumps(calibration.plain(), indent=1) + "\n")
+        part.replace(file)
     except OSError as error:
         raise HostError(
             f"cannot keep the calibration in {file}: {error.strerror}: set EMULATE_CACHE to a "
@@ -149,8 +156,8 @@ def store(calibration: Calibration) -> Path:
     return file
 
 
-def _key(of: Calibration) -> tuple[str, str, str, int, str]:
-    return of.host, of.processor, of.model, of.batch_size, of.codec
+def _key(stored: Calibration) -> tuple[str, str, str, int, str]:
+    return stored.host, stored.processor, stored.model, stored.batch_size, stored.codec
 
 
 def _file(host: str, processor: str, model: str, batch_size: int, codec: str) -> Path:
@@ -159,7 +166,7 @@ def _file(host: str, processor: str, model: str, batch_size: int, codec: str) ->
 
 
 def _read(file: Path) -> Calibration:
-    """Read a calibration; a ValueError if the file holds none."""
+    """Read the calibration in `file`. Raises a ValueError if the file holds no calibration."""
     try:
         return read(json.loads(file.read_bytes()))
     except (OverflowError, RecursionError) as error:
@@ -171,5 +178,5 @@ def _processor() -> str:
         lines = PROCESSOR.read_text().splitlines()
     except OSError:
         lines = []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.machine()
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, "") or platform.machine()

@@ -13,46 +13,51 @@ from ..world.laws import Fixed, LogNormal
 from .record import Calibration, rounded
 
 WARM = 5
-"""Steps of each that do not count: the memory that the later ones use again is new to them."""
+"""First steps of each worker, which do not count: they touch memory that later steps reuse."""
 
 REST = 0.05
-"""Seconds without work before each step: a device waits for its link, and others use the caches.
-A step takes a fifth longer then than right after another."""
+"""Seconds without work before each step, as a device waits for its link. Other processes use the
+caches meanwhile, and a step takes a fifth longer than right after another step."""
 
 STEPS = 30
-"""Steps of each that count, if they do not take longer than `SPAN`."""
+"""Steps of each worker that count, unless they take longer than `SPAN`."""
 
 SPAN = 2.0
-"""Seconds after which a few steps of a worker must do."""
+"""Seconds after which `FEW` steps of a worker suffice."""
 
 FEW = 5
+"""Least number of steps from which a law is computed."""
 
 
 @dataclass
 class StepMeter:
-    """Reads a worker's CPU clock, and that of the server's thread, at its hello and its updates."""
+    """Reads the CPU clocks of a worker and of the server's thread, at the start and each update."""
 
     rest: float = REST
     """Seconds without work before each step."""
     endless: bool = False
-    """Whether only `stop` ends it, from another thread; otherwise `STEPS` do."""
+    """Whether the measurement lasts until `stop`; otherwise it ends after `STEPS` steps."""
     clock: Callable[[], float] = field(default=lambda: 0.0)
-    """Reads the CPU time of the worker."""
+    """Returns the CPU seconds of the worker."""
     readings: list[float] = field(default_factory=list)
+    """CPU seconds of the worker: at the run's start, then at each update."""
     serving: list[float] = field(default_factory=list)
-    _until: float = math.inf
+    """CPU seconds of the server's thread, at the same moments."""
+    _until: float = math.inf  # monotonic time from which `FEW` steps suffice
     _stopped: bool = False
 
     def stop(self) -> None:
+        """End an `endless` measurement. Called by another thread."""
         self._stopped = True
 
-    def refined(self, found: Calibration) -> Calibration:
-        """With what was read here of a step and of the server, if it is enough to tell."""
+    def refined(self, calibration: Calibration) -> Calibration:
+        """Return `calibration` with the times measured here, if `FEW` steps were measured."""
         if len(self.steps) < FEW:
-            return found
-        return replace(found, step=law(self.steps), serve=median(self.served))
+            return calibration
+        return replace(calibration, step=law(self.steps), serve=median(self.served))
 
     def note(self, record: Record) -> None:
+        """Read both clocks if `record` of the server's log is a start or an update, then rest."""
         if record["what"] in ("start", "update"):
             self.readings.append(self.clock())
             self.serving.append(time.thread_time())
@@ -62,16 +67,17 @@ class StepMeter:
 
     @property
     def steps(self) -> list[float]:
-        """CPU time from each update to the next, once warm."""
+        """Return the worker's CPU seconds between updates, without the first `WARM` steps."""
         return [float(step) for step in np.diff(self.readings[1 + WARM :])]
 
     @property
     def served(self) -> list[float]:
-        """CPU time of the thread that is the server, from each update to the next."""
+        """Return the CPU seconds of the server's thread between updates, for the same steps."""
         return [float(time) for time in np.diff(self.serving[1 + WARM :])]
 
     @property
     def full(self) -> bool:
+        """Whether enough steps have been measured."""
         if self.endless:
             return self._stopped
         enough = FEW if time.monotonic() > self._until else STEPS
@@ -79,13 +85,15 @@ class StepMeter:
 
 
 def median(times: list[float]) -> Fixed:
-    """The law that it is always their median."""
+    """Return the law of a constant: the median of `times`, in seconds."""
     return Fixed(Seconds(rounded(float(np.median(times)))))
 
 
 def law(steps: list[float]) -> LogNormal:
-    """The log-normal law with their median and quartiles: single ones that went astray change it
-    little."""
+    """Return the log-normal law with the median and the quartiles of `steps`, in seconds.
+
+    Quartiles, not the standard deviation: single disturbed steps change them little.
+    """
     low, median, high = np.quantile(steps, [0.25, 0.5, 0.75])
-    sigma = math.log(high / low) / 1.349  # how many sigmas a normal law's quartiles are apart
+    sigma = math.log(high / low) / 1.349  # a normal law's quartiles are 1.349 sigma apart
     return LogNormal((Seconds(rounded(median)), max(1e-3, rounded(sigma))))

@@ -1,4 +1,4 @@
-"""One server in this process and one worker in a process of its own, to be measured."""
+"""Runs a server in this process and a worker in a child process, to measure them."""
 
 import io
 import os
@@ -31,7 +31,7 @@ from .cpu_clock import CHILD, clock
 from .step_meter import StepMeter
 
 LEARNING_RATE = 1e-3
-"""So small that nothing diverges, however little there is to learn from noise."""
+"""Small, so that training on random examples does not diverge."""
 
 ENVIRONMENT = {
     "MALLOC_MMAP_THRESHOLD_": "33554432",
@@ -41,7 +41,7 @@ ENVIRONMENT = {
     "MKL_NUM_THREADS": "1",
     "TF_CPP_MIN_LOG_LEVEL": "2",
 }
-"""What a container's environment has of weight for how fast a worker is."""
+"""The variables of a container's environment that change a worker's speed."""
 
 _NODE, _FILE = "worker", "node.json"
 
@@ -53,20 +53,22 @@ data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
 role.work(node, node.part, 0)
 """
-"""`emulator.node.role`, with folders of this host for those of a container. As there, it ends with
-its standard input."""
+"""The child's code: `emulator.node.role`, with folders of this host in place of a container's. The
+child ends at the end of standard input, as in a container."""
 
 
 @contextmanager
 def bench(
     model: models.Model, batch_size: int, codec: AnyCodec, error_feedback: bool, graph: Path
 ) -> Iterator["WorkerBench"]:
+    """Make a bench for `model` in a temporary folder; `graph` is the folder of its export."""
     with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
         shard.write(Path(folder), _noise(model.task, batch_size))
         yield WorkerBench(model, batch_size, codec, error_feedback, graph, Path(folder))
 
 
 def _noise(task: Task, batch_size: int) -> Examples:
+    """Draw random examples of `task`, at least `batch_size`."""
     rng, count = chance.stream(chance.CALIBRATION), max(2000, batch_size)
     levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)
     inputs = rng.integers(0, levels, (count, *task.shape), np.uint8)
@@ -75,7 +77,7 @@ def _noise(task: Task, batch_size: int) -> Examples:
 
 @dataclass(frozen=True)
 class WorkerBench:
-    """One server here, one worker in a process of its own, again and again."""
+    """Runs a server in this process and a worker in a child process, once for each `play`."""
 
     model: models.Model
     batch_size: int
@@ -83,60 +85,65 @@ class WorkerBench:
     error_feedback: bool
     graph: Path
     folder: Path
+    """Holds the worker's shard and configuration."""
 
     def play(self, meter: StepMeter) -> StepMeter:
+        """Train until `meter` is full; return it. Raises a HostError if the worker ends before."""
         guests, secrets = issue([_NODE], encrypt=False)
         heartbeat, size = Heartbeat(), self.model.layout.size
         plan = self._plan
         part = config.ServerRole(guests, heartbeat, plan)
         with Router("tcp://127.0.0.1:*", guests, heartbeat, 4 * size + server_role.SLACK) as router:
-            to = config.ServerAddress(router.address, secrets[_NODE], heartbeat, timeout=60.0)
-            worker = config.WorkerRole(to, plan.worker)
+            address = config.ServerAddress(router.address, secrets[_NODE], heartbeat, timeout=60.0)
+            worker = config.WorkerRole(address, plan.worker)
             config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
-            with self._worker() as (process, said):
+            with self._worker() as (process, errors):
                 meter.clock = clock(process)
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(part, log)
                 server_driver.serve(server, router, canceled=lambda: _ending(meter, process))
-                _check(server, meter, said)
+                _check(server, meter, errors)
         return meter
 
     @property
     def _plan(self) -> Plan:
-        """The plan of an asynchronous run of one worker, without a stop condition."""
+        """Return the plan of an asynchronous run of a single worker, without a stop condition."""
         codec = codecs.plain(self.codec)
         worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback)
         return Plan(worker, self.model.name, LEARNING_RATE, workers=(_NODE,))
 
     @contextmanager
     def _worker(self) -> Iterator[tuple["subprocess.Popen[bytes]", IO[bytes]]]:
+        """Start the child; yield the process and the file of its standard error."""
         command = [sys.executable, "-c", _WORKER, str(self.folder), str(self.graph)]
         with (
-            tempfile.TemporaryFile() as said,
+            tempfile.TemporaryFile() as errors,
             subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=errors,
                 env={**os.environ, **ENVIRONMENT},
             ) as process,
         ):
             try:
-                yield process, said
+                yield process, errors
             finally:
                 process.kill()
 
 
 def _ending(meter: StepMeter, process: "subprocess.Popen[bytes]") -> str:
+    """Return the reason to end the run: the meter is full, or the child has ended; else empty."""
     if meter.full:
         return "updates"
     return "" if process.poll() is None else "failed"
 
 
-def _check(server: ParameterServer, meter: StepMeter, said: IO[bytes]) -> None:
+def _check(server: ParameterServer, meter: StepMeter, errors: IO[bytes]) -> None:
+    """Raise a HostError with the child's last words if the run ended before `meter` was full."""
     if meter.full:
         return
-    said.seek(0)
-    words = said.read().decode(errors="replace").strip()[-2000:]
+    errors.seek(0)
+    words = errors.read().decode(errors="replace").strip()[-2000:]
     why = server.ended.detail or server.ended.reason if server.ended else ""
     raise HostError(f"cannot calibrate: the worker that was to be measured ended ({why}):\n{words}")

@@ -47,7 +47,7 @@ def agree(
     speed: dict[str, float] = {}
     if before and meter:
         after = _calibrate(scenario)
-        meanwhile = meter.refined(before.meanwhile(after))
+        meanwhile = meter.refined(before.mean_with(after))
         speed = {
             "step_before_s": before.median,
             "step_meanwhile_s": meanwhile.median,

@@ -1,7 +1,7 @@
-"""The configuration of a container: one JSON file, mounted read-only, with all in base units.
+"""The configuration of a container: a JSON file in base units, mounted read-only.
 
-The process that deploys a run reads the scenario once and writes one such file for each node, so a
-device carries neither YAML nor a validator, and holds no secret but its own.
+The process that deploys a run reads the scenario once and writes a file for each node. So a device
+carries neither YAML nor a validator, and no secret of another node.
 """
 
 import signal
@@ -61,7 +61,7 @@ class ServerAddress(msgspec.Struct, frozen=True):
 
 
 class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
-    """The configuration of a device, which computes gradients on its own shard."""
+    """The configuration of a device: a worker that computes gradients on a shard of the data."""
 
     connection: ServerAddress
     plan: WorkerPlan
@@ -90,7 +90,7 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
 
 
 class NodeConfig(msgspec.Struct, frozen=True):
-    """The configuration of one container."""
+    """A container's configuration."""
 
     name: str
     """The node's."""
