@@ -74,7 +74,7 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
     yield from _quotas(scenario)
     yield from _rates(scenario)
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
-    yield from (HostError(str(one)) for one in short if one.fatal)
+    yield from (HostError(str(shortfall)) for shortfall in short if shortfall.fatal)
     yield from _tensorflow()
 
 
@@ -133,14 +133,15 @@ def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
 
 
 def _calibrated(scenario: Scenario) -> bool:
+    """Return whether the laws that `scenario` leaves open are in the cache of calibrations."""
     training = scenario.training
-    found = known(
+    calibration = known(
         training.model,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,
     )
-    return found is not None
+    return calibration is not None
 
 
 def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:

@@ -27,8 +27,8 @@ def lay_down(scenario: Scenario, path: Path) -> None:
     removed.
     """
     client = connect()
-    found = node_image.require(client)
-    backend = backend_for(client, found.id, scenario, timeline(scenario))
+    image = node_image.require(client)
+    backend = backend_for(client, image.id, scenario, timeline(scenario))
     split, graph = split_data(scenario), exported(scenario.training.model)
     folder = RunFolder(path.resolve(), "compose")
     try:
@@ -42,7 +42,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
             split=split,
             graph=graph,
             backend=backend,
-            image=found.id,
+            image=image.id,
             tell=lambda step: None,
         )
         world.write_server(GATHERING)

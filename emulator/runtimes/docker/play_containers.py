@@ -49,7 +49,7 @@ def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str,
                 session.describe(ready.host, PACKAGES, **ready.facts(scenario))
                 world = ready.prepare(session, view)
                 runtime = DockerRuntime(client, folder, world, view, load)
-                run(scenario, planned, runtime)
+                run(scenario, session.timeline, runtime)
             finally:
                 load.end()
                 left = clean_up(client, folder.run).left

@@ -89,8 +89,8 @@ class Prepared:
     @cached_property
     def _limits(self) -> dict[str, int]:
         """Memory limits of the server's and the evaluator's containers, in bytes."""
-        wanted = demand(self.scenario)
-        return {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
+        needs = demand(self.scenario)
+        return {SERVER: needs.server_limit, EVALUATOR: needs.evaluator_limit}
 
 
 def prepare(
