@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..log.writing import Record
+from ..log.records import Record, StartRecord, UpdateRecord
 from ..units import Seconds
 from ..world.laws import Fixed, LogNormal
 from .record import Calibration, rounded
@@ -58,7 +58,7 @@ class StepMeter:
 
     def note(self, record: Record) -> None:
         """Read both clocks if `record` of the server's log is a start or an update, then rest."""
-        if record["what"] in ("start", "update"):
+        if isinstance(record, StartRecord | UpdateRecord):
             self.readings.append(self.clock())
             self.serving.append(time.thread_time())
             time.sleep(self.rest)

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from ..errors import EmulatorError
+from ..log.lines import read
+from ..log.records import EvaluationRecord, Record, StopRecord, UnmeasuredRecord
 from ..log.tail import Tail
-from ..log.writing import Record, read
 from ..runs.folder import conductor, find
 from .options import RUNS_OPTION
 
@@ -80,9 +81,8 @@ def _happened(path: Path) -> Look:
             for record in list(records):
                 printed.note(record)
                 yield describe_record(record)
-        except (KeyError, TypeError, ValueError) as error:
-            reason = f"a record lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise EmulatorError(f"the log of {path.name} is damaged: {reason}") from error
+        except ValueError as error:
+            raise EmulatorError(f"the log of {path.name} is damaged: {error}") from error
 
     return look
 
@@ -104,12 +104,12 @@ class _Printed:
             self._since, self._latest = written, []
         if written == self._since:
             self._latest.append(record)
-        self._ended |= record["what"] == "stop"
+        self._ended |= isinstance(record, StopRecord)
 
     def lacks(self, record: Record) -> bool:
         """Return whether `record` has not been printed yet."""
         # these are written last, with an earlier time
-        if record["what"] in ("unmeasured", "stop"):
+        if isinstance(record, UnmeasuredRecord | StopRecord):
             return not self._ended
         written = _written(record)
         return written > self._since or (written == self._since and record not in self._latest)
@@ -120,4 +120,6 @@ def _written(record: Record) -> float:
 
     The evaluator's scores bear an earlier `at`: the time of the measured model.
     """
-    return float(record["scored"] if "scored" in record else record["at"])
+    if isinstance(record, EvaluationRecord) and record.scored is not None:
+        return record.scored
+    return record.at

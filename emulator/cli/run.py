@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..log.lines import read_timeline
 from ..log.targets import percent
-from ..log.writing import read
 from ..runs.cancel import canceling
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
@@ -122,7 +122,7 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
         line("pushed", f"{amount(pushed)}, {ratio}")
-    planned = sum(timed["begins"] for timed in read(folder / "timeline.jsonl"))
+    planned = sum(timed.begins for timed in read_timeline(folder / "timeline.jsonl"))
     due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
     line("faults", f"{summary['faults_realised']} ({due})")
     for end in summary["exits"]:

@@ -215,7 +215,7 @@ class ParameterServer:
         self._free(hello.node)  # what it computed on is gone
         self._parked.pop(hello.node, None)
         if self.zero is not None:
-            self._ledger.write(now, "hello", node=hello.node, incarnation=hello.incarnation)
+            self._ledger.hello(hello.node, hello.incarnation, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
         self._hellos[hello.node] = (now, hello.incarnation)
         self._missing.discard(hello.node)
@@ -223,9 +223,9 @@ class ParameterServer:
             return []
         self._ledger.zero = now
         for node, (at, incarnation) in self._hellos.items():
-            self._ledger.write(at, "hello", node=node, incarnation=incarnation)
+            self._ledger.hello(node, incarnation, at)
         self._hellos, self._missing = {}, set()
-        self._ledger.write(now, "start", devices=len(self._workers), zero=now)
+        self._ledger.start(len(self._workers), now)
         self._synchronizer.begin(now)
         self._keep(now)
         begin = Begin(now)
@@ -244,11 +244,8 @@ class ParameterServer:
         self.over = True
         if self.zero is None:
             self._ledger.zero = self.ended.at
-        if left_out := self._evaluations.unmeasured:
-            self._ledger.write(self.ended.at, "unmeasured", versions=left_out)
-        self._ledger.close(self.ended.at)
-        facts = {"detail": self.ended.detail} if self.ended.detail else {}
-        self._ledger.write(self.ended.at, "stop", reason=self.ended.reason, **facts)
+        ended = self.ended
+        self._ledger.close(ended.at, self._evaluations.unmeasured, ended.reason, ended.detail)
         return [(node, Bye()) for node in sorted(self._members() - self._missing)]
 
     # -- pushes and scores ---------------------------------------------------------------------
@@ -304,7 +301,7 @@ class ParameterServer:
     def _doubt(self, node: str, now: float) -> None:
         """One worker may be wrong, or lie; when most of them say so the model is lost."""
         self._diverged.add(node)
-        self._ledger.write(now, "diverged", node=node, version=self.version)
+        self._ledger.diverged(node, self.version, now)
         if 2 * len(self._diverged) > len(self._workers):
             self._end("diverged", now, "most workers' gradients are not finite")
 

@@ -1,8 +1,8 @@
 """Merges the logs that several authors wrote of one run into one log, in the order of time.
 
-Only the time and the place of each record are kept in memory, 16 bytes a record and as many again
-while they are sorted, since a log may be larger than memory. No merge of sorted streams would do:
-a score is written when it comes in, long after the time that it is of.
+Only the time and the place of each line are kept in memory, 16 bytes a line and as many again
+while they are sorted, since a log may be larger than memory. Merging the logs as sorted streams
+would not do: a score is written when it comes in, long after the time of its record.
 """
 
 from array import array
@@ -11,17 +11,29 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import msgspec
 import numpy as np
 
-from .writing import Record, line, parse
+from .lines import DAMAGE, line
+from .records import StopRecord
+
+
+class _Stamp(msgspec.Struct):
+    """The part of a line that decides its place; the rest is copied as bytes."""
+
+    at: float
+    what: str
+
+
+_stamp = msgspec.json.Decoder(_Stamp).decode
 
 
 def merge(logs: Iterable[Path], sink: BinaryIO, last: Mapping[str, Any] | None = None) -> None:
-    """Write all records of `logs` to `sink` in the order of `at`; ties keep their order.
+    """Write all lines of `logs` to `sink` in the order of `at`; ties keep their order.
 
     A log that is missing is empty; a last line that was cut short is left out. The record `stop`
     comes last, whatever its time, as samples may be taken a moment after it. `last` replaces the
-    facts of that record.
+    facts of that record. Raises a ValueError for a line that is not a record.
     """
     with ExitStack() as opened:
         files = [opened.enter_context(log.open("rb")) for log in logs if log.is_file()]
@@ -32,28 +44,31 @@ def merge(logs: Iterable[Path], sink: BinaryIO, last: Mapping[str, Any] | None =
             sink.write(files[number].readline())
     if last:
         latest = float(times.max()) if len(times) else 0.0
-        stop = {"at": stop["at"] if stop else latest, "what": "stop", **last}
-    if stop:
-        sink.write(line(stop))
+        sink.write(line(StopRecord(_stamp(stop).at if stop else latest, **last)))
+    else:
+        sink.write(stop)
 
 
-def _index(files: Sequence[BinaryIO]) -> tuple[Any, Any, Record | None]:
-    """Return times f64[R] and places i64[R] of all records but `stop`, and the last `stop`.
+def _index(files: Sequence[BinaryIO]) -> tuple[Any, Any, bytes]:
+    """Return times f64[R] and places i64[R] of all lines but `stop`, and the last `stop` line.
 
-    A place is offset * len(files) + the file's number.
+    A place is offset * len(files) + the file's number. The line is empty if there is none.
     """
     times, places = array("d"), array("q")
-    stop: Record | None = None
+    stop = b""
     for number, file in enumerate(files):
         offset = 0
         for text in file:
             if not text.endswith(b"\n"):
                 break
-            record = parse(text)
-            if record["what"] == "stop":
-                stop = record
+            try:
+                stamp = _stamp(text)
+            except DAMAGE as error:
+                raise ValueError(f"not a record in JSON: {error}") from error
+            if stamp.what == "stop":
+                stop = text
             else:
-                times.append(record["at"])
+                times.append(stamp.at)
                 places.append(offset * len(files) + number)
             offset += len(text)
     return np.frombuffer(times, np.float64), np.frombuffer(places, np.int64), stop

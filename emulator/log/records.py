@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeAlias, cast, get_args
 import msgspec
 from msgspec import Meta
 
+from ..layout import Kind
 from ..world.verbs import VERBS
 
 Time: TypeAlias = Annotated[float, Meta(extra={"unit": "s"})]
@@ -35,6 +36,12 @@ class LogRecord(msgspec.Struct, tag_field="what", omit_defaults=True, gc=False):
     def what(self) -> str:
         """The record's kind, as `update`."""
         return kind(type(self))
+
+    def facts(self) -> dict[str, Any]:
+        """Return the fields behind `at` and `what`, as the record's line has them."""
+        plain: dict[str, Any] = msgspec.to_builtins(self)
+        del plain["at"], plain["what"]
+        return plain
 
 
 class HelloRecord(LogRecord, tag="hello"):
@@ -97,7 +104,7 @@ class UpdateRecord(LogRecord, tag="update"):
     """Part of the message that holds its head and the codec's own headers."""
     framing: Size
     """Part of the message that is ZMTP framing. The four parts add up to the message."""
-    paper: Mapping[str, int | float] | None = None
+    paper: Mapping[Kind, int | float] | None = None
     """Bytes by kind of layer as the codec's paper counts them, without the part that only a
     decoder needs: `{"conv": 941.0, "dense": 8130.0, "bias": 824.0}`. Only for a codec whose paper
     has an accounting of its own (`adacomp-residual`)."""
@@ -149,7 +156,7 @@ class EvaluationRecord(LogRecord, tag="evaluation"):
     updates: int
     """Updates applied by then."""
     accuracy: Share | None
-    """Accuracy on the test set."""
+    """Accuracy on the test set; null if it is not finite."""
     loss: float | None
     """Loss on the test set; null if it is not finite."""
     push_bytes: Size
@@ -298,9 +305,9 @@ KINDS: Mapping[str, type[Record]] = {
 """The Struct of each `what`."""
 
 
-def made(what: str, facts: Mapping[str, Any]) -> Record:
-    """Return the record of kind `what` with `facts` as its fields, `at` among them.
+def made(what: str, at: float, **facts: Any) -> Record:
+    """Return a record of kind `what`, with `facts` as its fields.
 
     Raises a KeyError for an unknown kind, a TypeError for a field that is missing or unknown.
     """
-    return KINDS[what](**facts)
+    return KINDS[what](at, **facts)

@@ -6,8 +6,21 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
+from .records import (
+    EvaluationRecord,
+    ExitRecord,
+    FaultRecord,
+    PullRecord,
+    Record,
+    RefusedRecord,
+    StopRecord,
+    TimelineRecord,
+    TrafficRecord,
+    UnmeasuredRecord,
+    UnsentRecord,
+    UpdateRecord,
+)
 from .targets import Costs
-from .writing import Record
 
 TIMELY = 0.5
 """Seconds that a fault may come after its time before the run counts as disturbed."""
@@ -34,7 +47,7 @@ def summarise(
     runtime: str,
     devices: int,
     dense_push: int,
-    planned: Iterable[Record],
+    planned: Iterable[TimelineRecord],
     targets: Iterable[float],
     busy: Sequence[float],
     quotas: bool,
@@ -59,9 +72,9 @@ def summarise(
         "runtime": runtime,
         "seed": seed,
         "outcome": outcome,
-        "stop": stop["reason"],
+        "stop": stop.reason,
         "detail": detail,
-        "duration_s": stop["at"],
+        "duration_s": stop.at,
         "devices": devices,
         "updates": sums.updates,
         "final_accuracy": sums.accuracy,
@@ -76,11 +89,11 @@ def summarise(
         **_paper(sums, parameters or {}),
         "server_rx_bytes": sums.rx,
         "server_tx_bytes": sums.tx,
-        "faults_planned": sum(_is_due(action, stop["at"]) for action in planned),
+        "faults_planned": sum(_is_due(action, stop.at) for action in planned),
         "faults_realised": sums.faults,
         "refused": sums.refused,
         "unsent": sums.unsent,
-        "exits": [{key: end[key] for key in ("at", "node", "reason")} for end in sums.exits],
+        "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
         "fidelity": _fidelity(sums, busy, quotas),
     }
 
@@ -109,52 +122,54 @@ class _Sums:
     """Seconds by which the latest action came after its time."""
     refused: int = 0
     unsent: int = 0
-    exits: list[Record] = field(default_factory=list)
-    stop: Record = field(default_factory=lambda: {"at": 0.0, "reason": "failed"})
+    exits: list[ExitRecord] = field(default_factory=list)
+    stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     def take(self, record: Record) -> None:
-        match record["what"]:
-            case "update":
+        match record:
+            case UpdateRecord():
                 self.updates += 1
                 push = self.push
-                push["values"] += record["values"]
-                push["indices"] += record["indices"]
-                push["headers"] += record["headers"]
-                push["framing"] += record["framing"]
-                for kind, counted in record.get("paper", {}).items():
+                push["values"] += record.values
+                push["indices"] += record.indices
+                push["headers"] += record.headers
+                push["framing"] += record.framing
+                for kind, counted in (record.paper or {}).items():
                     self.paper[kind] = self.paper.get(kind, 0) + counted
-            case "pull" if record["node"] == EVALUATOR:
-                self.pulled_to_evaluate += record["bytes"]
-            case "pull":
-                self.pulled += record["bytes"]
-            case "traffic":
-                if record["node"] == SERVER:  # its counters run from the start: the last has all
-                    self.rx, self.tx = record["rx"], record["tx"]
-            case "evaluation":
+            case PullRecord():
+                if record.node == EVALUATOR:
+                    self.pulled_to_evaluate += record.bytes
+                else:
+                    self.pulled += record.bytes
+            case TrafficRecord():
+                if record.node == SERVER:  # its counters run from the start: the last has all
+                    self.rx, self.tx = record.rx, record.tx
+            case EvaluationRecord():
                 self.costs.take(record)
-                self.accuracy = accuracy = record["accuracy"]
-                self.best = accuracy if self.best is None else max(self.best, accuracy)
-            case "unmeasured":
-                self.unmeasured = record["versions"]
-            case "refused":
-                self.refused += record.get("count", 1)
-            case "unsent":
+                self.accuracy = record.accuracy
+                known = [score for score in (self.best, record.accuracy) if score is not None]
+                self.best = max(known, default=None)
+            case UnmeasuredRecord():
+                self.unmeasured = record.versions
+            case FaultRecord():
+                self.faults += record.begins
+                self.late = max(self.late, record.at - record.planned)
+            case RefusedRecord():
+                self.refused += record.count
+            case UnsentRecord():
                 self.unsent += 1
-            case "exit":
+            case ExitRecord():
                 self.exits.append(record)
-            case "stop":
+            case StopRecord():
                 self.stop = record
-            case _ if "begins" in record:  # whatever the verb: a fault has begun or ended
-                self.faults += record["begins"]
-                self.late = max(self.late, record["at"] - record["planned"])
 
 
 def _ended(sums: _Sums) -> tuple[str, str]:
     """Return the outcome and its detail: a run that applied no update is no success."""
-    outcome = OUTCOMES.get(sums.stop["reason"], "failed")
+    outcome = OUTCOMES.get(sums.stop.reason, "failed")
     if outcome == "success" and not sums.updates:
         return "failed", UNTRAINED
-    return outcome, sums.stop.get("detail", "")
+    return outcome, sums.stop.detail
 
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
@@ -175,7 +190,7 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         reasons.append(f"a fault came {sums.late:.2f} s after its time")
     if quotas and full > 0.1:
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
-    if killed := [end["node"] for end in sums.exits if end.get("cause") == "host"]:
+    if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
     return {
         "kept_up": not reasons,
@@ -187,5 +202,5 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
     }
 
 
-def _is_due(action: Record, end: float) -> bool:
-    return bool(action["begins"]) and bool(action["at"] <= end)
+def _is_due(action: TimelineRecord, end: float) -> bool:
+    return action.begins and action.at <= end

@@ -1,18 +1,25 @@
-"""A log that someone else is still writing."""
+"""A log that another process is still writing."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Generic, TypeVar
 
-from .writing import Record, parse
+from .lines import parse
+from .records import Record
+
+T = TypeVar("T")
 
 
-class Tail:
-    """The records that a growing file has gained since the last look."""
+class LineTail(Generic[T]):
+    """The lines that a growing file has gained since the last look, parsed."""
 
-    def __init__(self, path: Path) -> None:
-        self._path, self._offset, self._rest = path, 0, b""
+    def __init__(self, path: Path, parse_line: Callable[[bytes], T | None]) -> None:
+        """`parse_line` returns None for a line to skip. The file need not exist yet."""
+        self._path, self._parse = path, parse_line
+        self._offset, self._rest = 0, b""
 
-    def read(self) -> Iterator[Record]:
+    def read(self) -> Iterator[T]:
+        """Yield each whole line that was written since the last call."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)
@@ -20,6 +27,16 @@ class Tail:
         except FileNotFoundError:
             return
         self._offset += len(data)
+        # the last piece is a line that is still being written, or empty
         *lines, self._rest = (self._rest + data).split(b"\n")
-        for line in lines:
-            yield parse(line)
+        for text in lines:
+            parsed = self._parse(text)
+            if parsed is not None:
+                yield parsed
+
+
+class Tail(LineTail[Record]):
+    """The records that a growing log has gained since the last look."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, parse)

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .writing import Record
+    from .records import EvaluationRecord
 
 COSTS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
-"""What getting there costs: time in emulated seconds, bytes pushed; and its key in the log."""
+"""Costs of reaching a target, in updates, emulated seconds and bytes pushed, and the field of an
+`EvaluationRecord` that holds each."""
 
 _ROUNDING = 1e-9
 """Accuracies are quotients: 95 % as a number need not be the share of 19 in 20."""
@@ -17,11 +18,11 @@ class Costs:
     """For each target, the first evaluation that reached it."""
 
     def __init__(self, targets: Iterable[float]) -> None:
-        self._first: dict[float, Record | None] = dict.fromkeys(sorted(targets))
+        self._first: dict[float, EvaluationRecord | None] = dict.fromkeys(sorted(targets))
 
-    def take(self, evaluation: "Record") -> None:
+    def take(self, evaluation: "EvaluationRecord") -> None:
         """Take the next evaluation in the order of time."""
-        accuracy = evaluation["accuracy"]  # None where it was not finite
+        accuracy = evaluation.accuracy
         if accuracy is None:
             return
         for target, first in self._first.items():
@@ -33,7 +34,7 @@ class Costs:
         return [
             {
                 "accuracy": round(target, 9),
-                **{cost: (first or {}).get(key) for cost, key in COSTS.items()},
+                **{cost: first and getattr(first, field) for cost, field in COSTS.items()},
             }
             for target, first in self._first.items()
         ]

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..core.server import ParameterServer
 from ..layout import Layout
+from ..log.records import CheckpointRecord
 from ..log.writing import RunLog
 from ..vectors import Vector
 
@@ -40,7 +41,7 @@ class Checkpoints:
             return
         server = self._server
         save(self._path, server.parameters.snapshot(), server.version, server.layout)
-        self._log.write(now - self._server.zero, "checkpoint", version=server.version)
+        self._log.write(CheckpointRecord(now - self._server.zero, server.version))
         passed = int((now - self._server.zero) // self._every)
         self._number = (
             max(self._number, passed) + 1

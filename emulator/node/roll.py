@@ -2,10 +2,18 @@
 
 from pathlib import Path
 
+import msgspec
+
 from ..core.server import ParameterServer
-from ..log.writing import line
+from ..log.tail import LineTail
 
 FILE = "hellos.jsonl"
+
+
+class Member(msgspec.Struct):
+    """One line of the file: a node that has said its first hello."""
+
+    node: str
 
 
 class Roll:
@@ -24,5 +32,10 @@ class Roll:
         missing = set(self._server.missing)
         if new := sorted(self._missing - missing):
             with self._path.open("ab") as file:
-                file.write(b"".join(line({"node": node}) for node in new))
+                file.write(b"".join(msgspec.json.encode(Member(node)) + b"\n" for node in new))
             self._missing = missing
+
+
+def members(path: Path) -> LineTail[Member]:
+    """Return a reader of the members that said hello since the last look."""
+    return LineTail(path, msgspec.json.Decoder(Member).decode)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ..core.survivors import Survivors
-from ..log.writing import Record
+from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..world.verbs import Action
 from .cancel import Canceled

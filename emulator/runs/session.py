@@ -13,8 +13,8 @@ from typing import Any, Self
 from .. import models
 from ..core import wire
 from ..errors import DeploymentError, HostError
+from ..log.records import Record
 from ..log.summary import summarise
-from ..log.writing import Record
 from ..machine.host import Host
 from ..machine.installed import versions
 from ..scenario import Scenario, Timed, dump
@@ -198,7 +198,7 @@ class Session:
             runtime=self.runtime,
             devices=len(scenario.nodes),
             dense_push=wire.dense_push(layout.size, encrypted=scenario.server.encrypt),
-            planned=({"at": timed.at, "begins": timed.action.begins} for timed in self.timeline),
+            planned=(timed.record for timed in self.timeline),
             targets=map(float, scenario.targets),
             busy=busy,
             quotas=quotas,

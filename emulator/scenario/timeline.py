@@ -6,7 +6,6 @@ kinds stay apart: a device that boots while a partition lasts is still cut off, 
 takes care of that.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,6 +17,7 @@ from typing import NamedTuple
 from .. import chance
 from ..errors import ScenarioError
 from ..faults import Interval, Scheduled
+from ..log.records import TimelineRecord
 from ..world import verbs
 from ..world.verbs import Action
 from .devices import Device
@@ -33,6 +33,12 @@ class Timed:
 
     at: float
     action: Action
+
+    @property
+    def record(self) -> TimelineRecord:
+        """The action as `timeline.jsonl` has it."""
+        action = self.action
+        return TimelineRecord(self.at, action.verb, action.node, action.fault, action.begins)
 
 
 class Outage(NamedTuple):
@@ -80,19 +86,7 @@ def horizon(scenario: Scenario) -> float:
 
 def to_jsonl(schedule: Iterable[Timed]) -> str:
     """Return `schedule` as the text of `timeline.jsonl`, with an action on every line."""
-    return "".join(
-        json.dumps(
-            {
-                "at": timed.at,
-                "verb": timed.action.verb,
-                "node": timed.action.node,
-                "fault": timed.action.fault,
-                "begins": timed.action.begins,
-            }
-        )
-        + "\n"
-        for timed in schedule
-    )
+    return "".join(timed.record.line() for timed in schedule)
 
 
 def _positions(scenario: Scenario) -> dict[str, int]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import EmulatorError
-from ..log.writing import Record
+from ..log.records import Record, UpdateRecord
 from ..runs.conductor import RunView
 from ..scenario import Scenario, Timed, load
 from .table import facts
@@ -46,9 +46,9 @@ class _ProgressReport:
 
     def record(self, record: Record) -> None:
         """Take a record of the log; updates drive the reports."""
-        if record["what"] == "update":
-            self._updates = record["updates"]
-            self.beat(record["at"])
+        if isinstance(record, UpdateRecord):
+            self._updates = record.updates
+            self.beat(record.at)
 
     def beat(self, now: float) -> None:
         """Report virtual time `now` in seconds and the updates, at most once in `_EVERY`

@@ -7,7 +7,7 @@ played side by side: else each process would measure the others' load, too.
 from collections.abc import Callable, Sequence
 
 from ..errors import EmulatorError, ScenarioError
-from ..log.writing import Record
+from ..log.records import Record
 from ..runs.data_split import split_data
 from ..runs.preflight import preflight
 from ..scenario import Scenario, Timed

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from emulator.log.writing import Record
+from emulator.log.records import Record, UpdateRecord
 from emulator.runtimes.virtual import virtual_runtime
 from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.learning import job_pool
@@ -64,8 +64,8 @@ class Watch:
     def beat(self, now: float) -> None: ...
 
     def record(self, record: Record) -> None:
-        if record["what"] == "update" and record["updates"] in (self.first, self.last):
-            sign = 1 if record["updates"] == self.last else -1
+        if isinstance(record, UpdateRecord) and record.updates in (self.first, self.last):
+            sign = 1 if record.updates == self.last else -1
             self.seconds += sign * time.perf_counter()
             self.events += sign * (self.heap.planned if self.heap else 0)
 

@@ -13,7 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from emulator.log.writing import Record, read
+from emulator.log.lines import read
+from emulator.log.records import HelloRecord, Record, StartRecord
 from emulator.runtimes.docker import labels
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.play_containers import play
@@ -50,7 +51,7 @@ class Watch:
         self.step = text
 
     def record(self, record: Record) -> None:
-        if record["what"] == "start":
+        if isinstance(record, StartRecord):
             self.engine = engine() - self.engine
             marks = {"label": [f"{labels.SCENARIO}=startup", f"{labels.ROLE}=device"]}
             ids = [one["Id"] for one in self.client.api.containers(filters=marks)]
@@ -103,7 +104,8 @@ def main(devices: int = 20, cpu: str = "100%") -> None:
     with tempfile.TemporaryDirectory() as runs:
         text = SCENARIO.format(devices=devices, cpu=cpu)
         folder, _ = play(loads(text), Path(runs), watch)
-        hellos = [one["at"] for one in read(folder / "run.jsonl") if one["what"] == "hello"]
+        log = read(folder / "run.jsonl")
+        hellos = [record.at for record in log if isinstance(record, HelloRecord)]
     boots: Any = sorted(watch.boots)
     print(f"boot    {boots[0]:.2f} to {boots[-1]:.2f} s of CPU, median {median(boots):.2f}")
     print(f"engine  {watch.engine / (devices + 2):.2f} s of CPU for each container")

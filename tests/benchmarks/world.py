@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from emulator.errors import EmulatorError
-from emulator.log.writing import Record, read
+from emulator.log.lines import read
+from emulator.log.records import Record, StartRecord, UpdateRecord
 from emulator.runs.folder import RUNS
 from emulator.runtimes.docker.client import connect
 from emulator.runtimes.docker.labels import ROLE, RUN
@@ -33,7 +34,7 @@ def measure(*, encrypt: bool, seconds: float) -> dict[str, Any]:
         raise EmulatorError(f"the run ended ({summary['stop']}) before it was measured: {folder}")
     began, ended = meter.window
     updates = sum(
-        record["what"] == "update" and began < record["at"] <= ended
+        isinstance(record, UpdateRecord) and began < record.at <= ended
         for record in read(folder / "run.jsonl")
     )
     return {
@@ -71,7 +72,7 @@ class Meter:
     def progress(self, text: str) -> None: ...
 
     def record(self, record: Record) -> None:
-        if record["what"] == "start":
+        if isinstance(record, StartRecord):
             self._nodes = self._find()
 
     def beat(self, now: float) -> None:

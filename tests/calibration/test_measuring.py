@@ -22,6 +22,7 @@ from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
 from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, kept
+from tests.fakes.plain_records import full
 
 __all__ = ["kept"]
 
@@ -82,11 +83,11 @@ def test_a_meter_leaves_the_first_steps_out(monkeypatch: pytest.MonkeyPatch) -> 
     times = iter([*cold, *(1.0 + 0.25 * step for step in range(step_meter.STEPS + 1))])
     monkeypatch.setattr(step_meter, "REST", 0.0)
     meter = step_meter.StepMeter(0, clock=lambda: next(times))
-    meter.note({"what": "hello"})
-    meter.note({"what": "start"})
+    meter.note(full({"at": 0.0, "what": "hello"}))
+    meter.note(full({"at": 0.0, "what": "start"}))
     while not meter.full:
-        meter.note({"what": "pull"})
-        meter.note({"what": "update"})
+        meter.note(full({"at": 0.0, "what": "pull"}))
+        meter.note(full({"at": 0.0, "what": "update"}))
     assert meter.readings[0] == 0.5
     assert meter.steps == [0.25] * step_meter.STEPS
 

@@ -15,10 +15,11 @@ import pytest
 from docker.errors import APIError
 from requests import Response
 
-from emulator.log.writing import Record, line
+from emulator.log.lines import line
 from emulator.machine import lock
 from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.cleanup import clean_up
+from tests.fakes.plain_records import PlainRecord, full
 from tests.fakes.two_runs import runs, synthetic
 from tests.fakes.typed_commands import Emulate, emulate
 
@@ -183,8 +184,8 @@ def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     assert told.out == emulate("logs", "synthetic").out
 
 
-def write_log(path: Path, records: list[Record]) -> None:
-    path.write_bytes(b"".join(map(line, records)))
+def write_log(path: Path, records: list[PlainRecord]) -> None:
+    path.write_bytes(b"".join(line(full(record)) for record in records))
 
 
 def test_scores_that_come_late_are_followed_too(

@@ -7,9 +7,10 @@ from rich.console import Console
 
 from emulator.cli.watching.progress import Progress, amount
 from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, describe_record
-from emulator.log.writing import Record
+from emulator.log.records import Record
 from emulator.scenario import Timed
 from emulator.world.verbs import Action
+from tests.fakes.plain_records import PlainRecord, full, plain
 
 PUSH = {"values": 800, "indices": 100, "headers": 70, "framing": 30}
 TIMELINE = (
@@ -23,12 +24,12 @@ def progress() -> Progress:
 
 
 def update(at: float, number: int) -> Record:
-    return {"at": at, "what": "update", "node": "a", "updates": number, **PUSH}
+    return full({"at": at, "what": "update", "node": "a", "updates": number, **PUSH})
 
 
 def act(at: float, what: str, node: str, planned: float) -> Record:
     facts = {"node": node, "fault": "crash", "begins": what in ("kill", "sever")}
-    return {"at": at, "what": what, **facts, "planned": planned}
+    return full({"at": at, "what": what, **facts, "planned": planned})
 
 
 # -- progress --------------------------------------------------------------------------------------
@@ -38,16 +39,18 @@ def test_it_counts_what_is_pushed() -> None:
     one = progress()
     for number in range(1, 11):
         one.take(update(number / 10, number))
-    one.take({"at": 1.0, "what": "evaluation", "updates": 10, "accuracy": 0.5})
-    one.take({"at": 1.0, "what": "refused", "node": "a", "reason": "lies"})
+    one.take(full({"at": 1.0, "what": "evaluation", "updates": 10, "accuracy": 0.5}))
+    one.take(full({"at": 1.0, "what": "refused", "node": "a", "reason": "lies"}))
     one.beat(1.0)
     assert (one.updates, one.pushed, one.accuracy, one.refused) == (10, 10_000, 0.5, 1)
 
 
 def test_its_accuracy_is_that_of_the_newest_model() -> None:
     one = progress()
-    one.take({"at": 9.0, "what": "evaluation", "updates": 900, "accuracy": 0.9})
-    one.take({"at": 4.0, "what": "evaluation", "updates": 400, "accuracy": 0.5, "scored": 9.5})
+    one.take(full({"at": 9.0, "what": "evaluation", "updates": 900, "accuracy": 0.9}))
+    one.take(
+        full({"at": 4.0, "what": "evaluation", "updates": 400, "accuracy": 0.5, "scored": 9.5})
+    )
     assert one.accuracy == 0.9
 
 
@@ -95,7 +98,7 @@ def test_it_knows_who_is_up() -> None:
         ("mend", "b"),
         ("exit", "b"),
     ]:
-        ended = {"at": 1.0, "what": what, "node": node, "reason": "", "code": 1}
+        ended = full({"at": 1.0, "what": what, "node": node})
         one.take(ended if what == "exit" else act(1.0, what, node, 1.0))
         seen.append(one.up)
     assert seen == [1, 1, 0, 0, 1, 2, 1]
@@ -146,7 +149,7 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
             "9.00 s  due, but not measured: the models after 200, 400, 600, 800, 1000, 1200, "
             "1400, 1600 … updates",
         ),
-        (act(15.03, "kill", "a", 15.0), "15.03 s  kill a (crash, planned for 15.00 s)"),
+        (plain(act(15.03, "kill", "a", 15.0)), "15.03 s  kill a (crash, planned for 15.00 s)"),
         ({"at": 24.4, "what": "stop", "reason": "updates"}, "24.40 s  stop: updates"),
         (
             {"at": 1, "what": "stop", "reason": "failed", "detail": "no b"},
@@ -172,8 +175,8 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
         ({"at": 9, "what": "checkpoint", "version": 4}, "9.00 s  checkpoint version=4"),
     ],
 )
-def test_a_record_as_a_line(record: Record, line: str) -> None:
-    assert describe_record(record).lstrip() == line
+def test_a_record_as_a_line(record: PlainRecord, line: str) -> None:
+    assert describe_record(full(record)).lstrip() == line
 
 
 class Wall:
@@ -193,8 +196,8 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
         view.progress("containers 2/3")
         wall.now += 60
         view.beat(0.0)
-        view.record({"at": 0, "what": "start", "devices": 2})
-        view.record({"at": 0.1, "what": "pull", "node": "a", "version": 0, "bytes": 9})
+        view.record(full({"at": 0, "what": "start", "devices": 2}))
+        view.record(full({"at": 0.1, "what": "pull", "node": "a", "version": 0, "bytes": 9}))
         view.record(update(0.5, 1))
         view.beat(1.0)
         view.record(act(15.0, "kill", "a", 15.0))
@@ -202,7 +205,7 @@ def test_plain_lines_where_there_is_no_terminal() -> None:
         view.beat(15.0)
         wall.now += 1
         view.beat(16.0)
-        view.record({"at": 17, "what": "stop", "reason": "time"})
+        view.record(full({"at": 17, "what": "stop", "reason": "time"}))
     assert out.getvalue() == (
         "network ...\n"
         "containers 1/3 ...\n"
@@ -241,7 +244,7 @@ def test_how_it_goes_is_told_by_the_clock_on_the_wall() -> None:
     """Virtual time plays hours in a second, or a second in hours."""
     out, wall = io.StringIO(), Wall()
     view = PlainRunView(progress(), Console(file=out, width=120), every=10.0, clock=wall)
-    view.record({"at": 0, "what": "start", "devices": 2})
+    view.record(full({"at": 0, "what": "start", "devices": 2}))
     for hour in range(100):
         view.beat(3600.0 * hour)
     assert out.getvalue().count("updates/s") == 0
@@ -260,7 +263,7 @@ def test_more_faults_than_anyone_can_read() -> None:
     view.record(act(1000, "boot", "a", 1000))
     for number in range(100):
         view.record(act(number, "kill", "a", number))
-    view.record({"at": 1101, "what": "stop", "reason": "time"})
+    view.record(full({"at": 1101, "what": "stop", "reason": "time"}))
     lines = out.getvalue().splitlines()
     assert len(lines) == 20 + 1 + 20 + 1 + 1
     assert lines[20].strip() == "...  980 more lines are in the log"
@@ -297,9 +300,9 @@ def test_the_panel_on_a_terminal() -> None:
     console = Console(file=out, width=100, force_terminal=True, color_system=None)
     with LiveRunView(progress(), console, "flaky") as view:
         view.progress("containers 1/3")
-        view.record({"at": 0, "what": "start", "devices": 2})
+        view.record(full({"at": 0, "what": "start", "devices": 2}))
         view.record(update(0.5, 1))
-        view.record({"at": 0.6, **EVALUATION})
+        view.record(full({"at": 0.6, **EVALUATION}))
         view.record(act(15.0, "kill", "a", 15.0))
         view.beat(15.0)
     shown = out.getvalue()

@@ -10,6 +10,7 @@ from emulator.cli.watching.progress import Progress
 from emulator.core.refusals import KINDS, Refusals
 from emulator.log.summary import summarise
 from tests.fakes.handmade_run import written
+from tests.fakes.plain_records import full
 from tests.fakes.server_world import World
 
 FLOOD = 110_000
@@ -47,7 +48,7 @@ def test_a_flood_of_refusals_takes_some_lines_of_log() -> None:
 def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
     records = flooded().records
     summary = summarise(
-        records,
+        map(full, records),
         scenario="s",
         algorithm="a",
         seed=0,
@@ -62,7 +63,7 @@ def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
     assert summary["refused"] == FLOOD + 1
     progress = Progress(("a", "b", "c"), ())
     for record in records:
-        progress.take(record)
+        progress.take(full(record))
     assert progress.refused == FLOOD + 1
     run = written(tmp_path / "run", records)
     assert run.refused == FLOOD + 1

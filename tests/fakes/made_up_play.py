@@ -11,6 +11,7 @@ from emulator.errors import DataError
 from emulator.runs.conductor import RunView
 from emulator.scenario import Scenario
 from emulator.sweep.play_point import main
+from tests.fakes.plain_records import full
 from tests.fakes.synthetic_run import Synthetic
 
 DIVERGES, LACKS_DATA, CRASHES, HANGS, IS_ENDED, IS_SHOT = 10.0, 11.0, 12.0, 13.0, 14.0, 15.0
@@ -21,7 +22,7 @@ def play(scenario: Scenario, scratch: Path, view: RunView) -> Path:
     print("what libraries print")
     rate, end = scenario.training.learning_rate, scenario.stop.updates or 100
     view.progress("graphs")
-    view.record({"at": 0.5, "what": "update", "updates": end // 2})
+    view.record(full({"at": 0.5, "what": "update", "updates": end // 2}))
     if rate == LACKS_DATA:
         raise DataError("digits is not here: run `make data`")
     if rate == CRASHES:

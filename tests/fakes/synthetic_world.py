@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.log.targets import Costs
 from emulator.world import verbs
+from tests.fakes.plain_records import full
 
 if TYPE_CHECKING:
     from tests.fakes.synthetic_run import Synthetic
@@ -42,7 +43,7 @@ class World:
         for place, name in enumerate(names):
             self.note(-1.5 + place * 1.5 / len(names), "hello", node=name, incarnation=0)
         self.note(-0.1, "hello", node="evaluator", incarnation=0)
-        self.note(0, "start", devices=len(names))
+        self.note(0, "start", devices=len(names), zero=100.0)
         turns = [(self.random.random() * 0.1, name) for name in names]
         heapq.heapify(turns)
         pushes: list[tuple[float, str, int]] = []
@@ -194,7 +195,7 @@ class World:
         costs = Costs([0.9, 0.95, 0.97])
         for record in records:
             if record["what"] == "evaluation":
-                costs.take(record)
+                costs.take(full(record))
         return {
             "scenario": "synthetic",
             "runtime": "docker",

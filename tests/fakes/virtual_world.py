@@ -10,10 +10,11 @@ import numpy as np
 
 from emulator.datasets import Dataset
 from emulator.datasets.examples import Examples
-from emulator.log.writing import Record
+from emulator.log.records import Record
 from emulator.runs import data_split
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Timed, loads
+from tests.fakes.plain_records import PlainRecord, plain
 
 SCENARIO = """
 # Does it learn?
@@ -41,7 +42,7 @@ class Onlooker:
     """A View that keeps what it is shown."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[PlainRecord] = []
         self.beats = 0
 
     def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
@@ -50,7 +51,7 @@ class Onlooker:
         pass
 
     def record(self, record: Record) -> None:
-        self.records.append(record)
+        self.records.append(plain(record))
 
     def beat(self, now: float) -> None:
         self.beats += 1

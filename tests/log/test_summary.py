@@ -4,22 +4,23 @@ from typing import Any
 
 import pytest
 
+from emulator.log.records import TimelineRecord
 from emulator.log.summary import UNTRAINED, summarise
-from emulator.log.writing import Record
+from tests.fakes.plain_records import PlainRecord, full
 
 PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
 
 
-def update(at: float, number: int) -> Record:
+def update(at: float, number: int) -> PlainRecord:
     return {"at": at, "what": "update", "node": "a", "updates": number, **PUSH}
 
 
-def act(at: float, what: str, planned: float | None = None) -> Record:
+def act(at: float, what: str, planned: float | None = None) -> PlainRecord:
     facts = {"node": "a", "begins": what in ("kill", "sever")}
     return {"at": at, "what": what, **facts, "planned": at if planned is None else planned}
 
 
-RECORDS: list[Record] = [
+RECORDS: list[PlainRecord] = [
     {"at": -0.2, "what": "hello", "node": "a"},
     {"at": 0, "what": "start", "devices": 2},
     {"at": 0.1, "what": "pull", "node": "a", "bytes": 1000},
@@ -42,15 +43,12 @@ RECORDS: list[Record] = [
     {"at": 9.4, "what": "traffic", "node": "server", "rx": 400, "tx": 3000},
 ]
 PLANNED = [
-    {"at": 2.0, "begins": True},
-    {"at": 4.0, "begins": False},
-    {"at": 7.5, "begins": True},
-    {"at": 60.0, "begins": False},
-    {"at": 99.0, "begins": True},
+    TimelineRecord(at, verb, "a", "crash", begins=verb in ("kill", "sever"))
+    for at, verb in ((2.0, "kill"), (4.0, "start"), (7.5, "sever"), (60.0, "mend"), (99.0, "kill"))
 ]
 
 
-def summary(records: list[Record] = RECORDS, **other: Any) -> dict[str, Any]:
+def summary(records: list[PlainRecord] = RECORDS, **other: Any) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "scenario": "flaky",
         "algorithm": "adacomp",
@@ -63,7 +61,7 @@ def summary(records: list[Record] = RECORDS, **other: Any) -> dict[str, Any]:
         "busy": [0.5, 0.7],
         "quotas": True,
     }
-    return summarise(records, **{**facts, **other})
+    return summarise(map(full, records), **{**facts, **other})
 
 
 def test_every_number() -> None:
@@ -150,7 +148,7 @@ def test_a_run_without_an_update_is_no_success(reason: str, outcome: str, detail
     assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, detail)
 
 
-EXIT: Record = {"at": 1.0, "what": "exit", "node": "a", "code": -9, "reason": "why"}
+EXIT: PlainRecord = {"at": 1.0, "what": "exit", "node": "a", "code": -9, "reason": "why"}
 
 
 def test_nodes_that_ended_unasked_are_named() -> None:
@@ -173,7 +171,9 @@ def test_nodes_that_ended_unasked_are_named() -> None:
         ),
     ],
 )
-def test_a_run_that_is_marked(records: list[Record], other: dict[str, Any], reason: str) -> None:
+def test_a_run_that_is_marked(
+    records: list[PlainRecord], other: dict[str, Any], reason: str
+) -> None:
     fidelity = summary(records, **other)["fidelity"]
     assert fidelity["reasons"] == [reason]
     assert not fidelity["kept_up"]
@@ -188,7 +188,7 @@ def test_a_run_that_is_marked(records: list[Record], other: dict[str, Any], reas
         ([], {"busy": [1.0], "quotas": False}),  # whoever has no quota may have all there is
     ],
 )
-def test_a_run_that_is_not(records: list[Record], other: dict[str, Any]) -> None:
+def test_a_run_that_is_not(records: list[PlainRecord], other: dict[str, Any]) -> None:
     assert summary(records, **other)["fidelity"]["kept_up"]
 
 

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from emulator.log import writing
 from emulator.log.merging import merge
-from emulator.log.writing import Record
 from emulator.runs import results
 from emulator.runs.folder import RunFolder
+from tests.fakes.plain_records import PlainRecord, read, written
 
 SERVER = [
     {"at": -0.5, "what": "hello", "node": "a"},
@@ -25,8 +24,8 @@ SERVER = [
 DEVICES = [{"at": 3.0, "what": "kill", "node": "a"}, {"at": 10.0, "what": "traffic", "node": "a"}]
 
 
-def write(path: Path, records: list[Record]) -> None:
-    path.write_bytes(b"".join(map(writing.line, records)))
+def write(path: Path, records: list[PlainRecord]) -> None:
+    path.write_bytes(written(records))
 
 
 @pytest.fixture
@@ -41,7 +40,7 @@ def folder(tmp_path: Path) -> RunFolder:
 
 def test_two_authors_one_log_with_the_end_at_its_end(folder: RunFolder) -> None:
     results.gather(folder)
-    records = list(writing.read(folder.records))
+    records = list(read(folder.records))
     assert [r["what"] for r in records] == ["hello", "start", "kill", "traffic", "stop"]
     assert not folder.server.exists()
     assert not folder.reports.exists()
@@ -49,7 +48,7 @@ def test_two_authors_one_log_with_the_end_at_its_end(folder: RunFolder) -> None:
 
 def test_the_conductor_has_the_last_word(folder: RunFolder) -> None:
     results.gather(folder, {"reason": "failed", "detail": "no room"})
-    *others, last = writing.read(folder.records)
+    *others, last = read(folder.records)
     assert "stop" not in {record["what"] for record in others}
     assert last == {"at": 9.0, "what": "stop", "reason": "failed", "detail": "no room"}
 
@@ -74,12 +73,14 @@ def test_the_last_model_there_is(folder: RunFolder, left: list[str], kept: bytes
 @pytest.mark.parametrize(
     "reports, at", [(DEVICES, 10.0), ([], 0.0), ([{"at": 3.0, "what": "kill"}], 3.0)]
 )
-def test_a_server_that_left_nothing(folder: RunFolder, reports: list[Record], at: float) -> None:
+def test_a_server_that_left_nothing(
+    folder: RunFolder, reports: list[PlainRecord], at: float
+) -> None:
     (folder.server / "run.jsonl").unlink()
     write(folder.reports, reports)
     results.gather(folder, {"reason": "failed"})
     last = {"at": at, "what": "stop", "reason": "failed"}
-    assert list(writing.read(folder.records)) == [*reports, last]
+    assert list(read(folder.records)) == [*reports, last]
 
 
 def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
@@ -87,7 +88,7 @@ def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
         log.write(b'{"at":9.5,"wha')  # the server was killed, too
     (folder.server / "checkpoint.npz").write_bytes(b"the last one")
     results.recover(folder.path)
-    assert list(writing.read(folder.records)) == [*SERVER[:2], *DEVICES, SERVER[2]]
+    assert list(read(folder.records)) == [*SERVER[:2], *DEVICES, SERVER[2]]
     assert (folder.path / "model.npz").read_bytes() == b"the last one"
     assert not folder.work.exists()
     before = folder.records.stat().st_mtime_ns
@@ -147,7 +148,7 @@ def test_a_merge_keeps_times_and_places_only(folder: RunFolder) -> None:
     results.gather(folder)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert sum(1 for _ in writing.read(folder.records)) == count + 99
+    assert sum(1 for _ in read(folder.records)) == count + 99
     assert peak < 80 * count
 
 

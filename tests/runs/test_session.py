@@ -15,11 +15,12 @@ import pytest
 
 import emulator.runs.session
 from emulator.errors import DeploymentError, HostError
-from emulator.log.writing import Record
+from emulator.log.records import Record
 from emulator.machine.host import Host
 from emulator.runs.folder import RunFolder, conductor, create
 from emulator.runs.session import Ending, Session
 from emulator.scenario import dump, load, loads, timeline
+from tests.fakes.plain_records import full
 
 SCENARIO = loads(
     """
@@ -215,11 +216,11 @@ def test_a_manifest_says_what_the_runtime_does_not_keep(session: Session) -> Non
 
 def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> None:
     def records() -> Iterator[Record]:
-        yield {"at": 0, "what": "start", "devices": 2}
-        yield {"at": 10.0, "what": "kill", "node": "home-0", "planned": 10.0}
+        yield full({"at": 0, "what": "start", "devices": 2})
+        yield full({"at": 10.0, "what": "kill", "node": "home-0", "planned": 10.0})
         sizes = dict.fromkeys(("values", "indices", "headers", "framing"), 1)
-        yield {"at": 11.0, "what": "update", "node": "home-1", **sizes}
-        yield {"at": 12.0, "what": "stop", "reason": "updates"}
+        yield full({"at": 11.0, "what": "update", "node": "home-1", **sizes})
+        yield full({"at": 12.0, "what": "stop", "reason": "updates"})
 
     session.conclude(records())
     summary = session.summary

@@ -14,9 +14,11 @@ from analysis.studies import MODULES
 from analysis.studies.folder import open_study
 from analysis.studies.markdown import BEGIN, END, replace
 from analysis.studies.publish import publish
+from emulator.log.lines import line
 from emulator.sweep import Finished, Point, Quiet
 from emulator.sweep.studies import STUDIES, Entry, Study, play
 from tests.fakes.handmade_run import update, written
+from tests.fakes.plain_records import full
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(STUDIES)
@@ -65,8 +67,8 @@ class Learns:
                 {"at": n, "what": "evaluation", "updates": n, "accuracy": accuracy}
                 for n, accuracy in enumerate(curve)
             ]
-            lines = [*evaluations, {"at": len(curve), "what": "stop", "reason": "updates"}]
-            (folder / "run.jsonl").write_text("".join(json.dumps(one) + "\n" for one in lines))
+            records = [*evaluations, {"at": len(curve), "what": "stop", "reason": "updates"}]
+            (folder / "run.jsonl").write_bytes(b"".join(line(full(record)) for record in records))
         return Finished(point.label, folder, {})
 
 
@@ -135,7 +137,7 @@ def test_nothing_is_played_twice(tmp_path: Path, learns: Learns) -> None:
 def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -> None:
     play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
     folder = tmp_path / "points" / learns.played[0]
-    text = (folder / "run.jsonl").read_text().replace('"reason": "updates"', '"reason": "diverged"')
+    text = (folder / "run.jsonl").read_text().replace('"reason":"updates"', '"reason":"diverged"')
     (folder / "run.jsonl").write_text(text)
     play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
     assert rows(tmp_path) == [("slow", "0.3", 3)]

@@ -10,6 +10,7 @@ from emulator.log.targets import Costs
 from emulator.sweep import highest, medians
 from emulator.sweep import table as tables
 from tests.fakes.handmade_run import written
+from tests.fakes.plain_records import full
 from tests.fakes.synthetic_run import Synthetic
 
 
@@ -23,7 +24,7 @@ def test_what_an_accuracy_cost_is_what_the_comparison_says(tmp_path: Path) -> No
     ]
     costs = Costs([0.95, 0.905])
     for evaluation in evaluations:
-        costs.take(evaluation)
+        costs.take(full(evaluation))
     own = {"targets": ["90.5%", "95%"]}
     told = summary | {"targets": costs.plain()}
     by_hand = written(tmp_path / "short", evaluations, scenario=own, summary=told).folder

@@ -6,10 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ...world.verbs import Verb, row_of_record
+from ...log.records import (
+    EvaluationRecord,
+    ExitRecord,
+    FaultRecord,
+    PullRecord,
+    RefusedRecord,
+    TrafficRecord,
+    UpdateRecord,
+)
+from ...world.verbs import row_of_record
 
 if TYPE_CHECKING:
-    from ...log.writing import Record
+    from ...log.records import Record
     from ...scenario import Timed
 
 _EXIT = "exit"
@@ -42,30 +51,32 @@ class Progress:
     _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
     def take(self, record: "Record") -> None:
-        match record["what"]:
-            case "pull" | "traffic":  # first, as most are such
+        match record:
+            case PullRecord() | TrafficRecord():  # first, as most records are of these kinds
                 return
-            case "update":
-                self.updates = record["updates"]
-                self.pushed += record["values"] + record["indices"]
-                self.pushed += record["headers"] + record["framing"]
-            case "evaluation" if record["updates"] > self.measured:
-                self.accuracy, self.measured = record["accuracy"], record["updates"]
-            case "refused":
-                self.refused += record.get("count", 1)
-            case "exit":
-                self._silenced.add((record["node"], _EXIT))
-            case what if verb := row_of_record(what):
-                self._take_fault(verb, record)
+            case UpdateRecord():
+                self.updates = record.updates
+                self.pushed += record.values + record.indices + record.headers + record.framing
+            case EvaluationRecord():
+                if record.updates > self.measured:
+                    self.accuracy, self.measured = record.accuracy, record.updates
+            case RefusedRecord():
+                self.refused += record.count
+            case ExitRecord():
+                self._silenced.add((record.node, _EXIT))
+            case FaultRecord():
+                self._take_fault(record)
 
-    def _take_fault(self, verb: Verb, record: "Record") -> None:
-        node = record["node"]
-        if verb.silences and record["begins"]:
-            self._silenced.add((node, verb.name))
-        elif verb.silences:
-            self._silenced.discard((node, verb.name))
+    def _take_fault(self, record: FaultRecord) -> None:
+        verb = row_of_record(record.what)
+        if verb is None or not verb.silences:
+            return
+        if record.begins:
+            self._silenced.add((record.node, verb.name))
+        else:
+            self._silenced.discard((record.node, verb.name))
             if verb.ends_process:  # it boots, whatever its last process ended of
-                self._silenced.discard((node, _EXIT))
+                self._silenced.discard((record.node, _EXIT))
 
     def beat(self, now: float) -> None:
         self.now = now

@@ -11,15 +11,31 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...log.writing import Record
-from ...world import verbs
+from ...log.records import (
+    EvaluationRecord,
+    ExitRecord,
+    FaultRecord,
+    Record,
+    RefusedRecord,
+    StartRecord,
+    StopRecord,
+    UnmeasuredRecord,
+    UnsentRecord,
+)
 from .progress import Progress, amount, span
 
 if TYPE_CHECKING:
     from ...scenario import Timed
 
-SHOWN = frozenset(
-    ("start", *verbs.RECORDS, "exit", "evaluation", "unmeasured", "refused", "unsent", "stop")
+SHOWN = (
+    StartRecord,
+    FaultRecord,
+    ExitRecord,
+    EvaluationRecord,
+    UnmeasuredRecord,
+    RefusedRecord,
+    UnsentRecord,
+    StopRecord,
 )
 """Kinds of records that a view shows as a line."""
 
@@ -35,31 +51,36 @@ Clock = Callable[[], float]
 
 def describe_record(record: Record) -> str:
     """Return `record` as a line of text."""
-    at, what, node = f"{record['at']:8.2f} s", record["what"], record.get("node", "")
-    match what:
-        case "evaluation":
-            text = f"accuracy {record['accuracy']:.2%} after {record['updates']} updates"
-            late = f", scored at {record['scored']:.2f} s" if "scored" in record else ""
-            return f"{at}  {text}, {amount(record['push_bytes'])} pushed{late}"
-        case "unmeasured":
-            versions = _listed(record["versions"])
-            return f"{at}  due, but not measured: the models after {versions} updates"
-        case "start":
-            return f"{at}  start: all {record['devices']} devices have said hello"
-        case _ if what in verbs.RECORDS:
-            return f"{at}  {what} {node} ({record['fault']}, planned for {record['planned']:.2f} s)"
-        case "stop":
-            detail = record.get("detail")
-            return f"{at}  stop: {record['reason']}" + (f" ({detail})" if detail else "")
-        case "exit":
-            return f"{at}  {node} ended unasked: {record['reason']}"
-        case "refused":
-            times = f" ({record['count']} times)" if "count" in record else ""
-            return f"{at}  refused {node}: {record['reason']}{times}"
-        case "unsent":
-            return f"{at}  {record['message']} not sent: {node} is out of reach"
-    facts = " ".join(f"{k}={v}" for k, v in record.items() if k not in ("at", "what", "node"))
-    return f"{at}  " + " ".join(filter(None, (what, node, facts)))
+    return f"{record.at:8.2f} s  {_words(record)}"
+
+
+def _words(record: Record) -> str:
+    match record:
+        case EvaluationRecord():
+            accuracy = "unknown" if record.accuracy is None else f"{record.accuracy:.2%}"
+            text = f"accuracy {accuracy} after {record.updates} updates"
+            late = "" if record.scored is None else f", scored at {record.scored:.2f} s"
+            return f"{text}, {amount(record.push_bytes)} pushed{late}"
+        case UnmeasuredRecord():
+            return f"due, but not measured: the models after {_listed(record.versions)} updates"
+        case StartRecord():
+            return f"start: all {record.devices} devices have said hello"
+        case FaultRecord():
+            cause = f"{record.fault}, planned for {record.planned:.2f} s"
+            return f"{record.what} {record.node} ({cause})"
+        case StopRecord():
+            return f"stop: {record.reason}" + (f" ({record.detail})" if record.detail else "")
+        case ExitRecord():
+            return f"{record.node} ended unasked: {record.reason}"
+        case RefusedRecord():
+            times = f" ({record.count} times)" if record.count > 1 else ""
+            return f"refused {record.node}: {record.reason}{times}"
+        case UnsentRecord():
+            return f"{record.message} not sent: {record.node} is out of reach"
+    facts = record.facts()
+    node = facts.pop("node", "")
+    others = (f"{key}={value}" for key, value in facts.items())
+    return " ".join(filter(None, (record.what, node, *others)))
 
 
 def _listed(versions: Sequence[int]) -> str:
@@ -78,12 +99,12 @@ class ConsoleLines:
 
     def show(self, record: Record) -> None:
         """Print `record` if its kind is shown; count the record instead in a full second."""
-        if record["what"] not in SHOWN:
+        if not isinstance(record, SHOWN):
             return
         if (second := int(self._clock())) != self._second:
             self._second, self._printed = second, 0
         self._printed += 1
-        if self._printed <= MOST_LINES or record["what"] in ("start", "stop"):
+        if self._printed <= MOST_LINES or isinstance(record, StartRecord | StopRecord):
             self.catch_up()
             self.say(describe_record(record))
         else:
@@ -171,7 +192,7 @@ class PlainRunView:
     def record(self, record: Record) -> None:
         self._progress.take(record)
         self._lines.show(record)
-        if record["what"] == "start":
+        if isinstance(record, StartRecord):
             self._pace.begin()
             self._due = self._clock() + self._every
 
@@ -218,7 +239,7 @@ class LiveRunView:
     def record(self, record: Record) -> None:
         self._progress.take(record)
         self._lines.show(record)
-        if record["what"] == "start":
+        if isinstance(record, StartRecord):
             self._step.take("")
             self._pace.begin()
 

@@ -10,9 +10,10 @@ from docker import DockerClient
 
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
-from ...log.tail import Tail
+from ...log.records import StartRecord
 from ...machine.host import Load
 from ...node.roll import FILE as HELLOS
+from ...node.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...scenario import Scenario
@@ -73,7 +74,7 @@ class DockerRuntime:
         self._stdio.listen(SERVER)
         self._world.write_nodes(launcher.server_address())
         gathering = launcher.gathering()
-        hellos = Tail(self._world.output / HELLOS)
+        hellos = members(self._world.output / HELLOS)
         with Waves(gathering, launcher.start, hellos) as waves:
             while self._log.zero is None or not waves.idle:
                 for node in waves.start_next():
@@ -144,6 +145,6 @@ class DockerRuntime:
 
     def _follow(self) -> None:
         for record in self._log.read():
-            if record["what"] == "start":
-                self._reports.begin(record["zero"])
+            if isinstance(record, StartRecord):
+                self._reports.begin(record.zero)
             self._view.record(record)

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from ...log.writing import Record, line
+from ...log.lines import line
+from ...log.records import Record
 from ...runs.folder import RunFolder
 
 LAST = 5

@@ -9,7 +9,7 @@ from typing import Any
 from docker import DockerClient
 
 from ...learners.export import exported
-from ...log.writing import read
+from ...log.lines import read
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit

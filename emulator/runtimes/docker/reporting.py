@@ -5,6 +5,7 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
+from ...log.records import ExitRecord, TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
 from .exits import Exit, Exits
@@ -77,12 +78,12 @@ class Reports:
         facts = {key: value for key, value in fact.items() if key != "what"}
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
-        record = {"at": at, "what": what, "node": node, **facts}
+        record = made(what, at, node=node, **facts)
         self._logs.report(record)
         self._view.record(record)
-        if what == "exit" and node not in (SERVER, EVALUATOR):
+        if isinstance(record, ExitRecord) and node not in (SERVER, EVALUATOR):
             self._survivors.ended(node, at)
-        if what != "traffic":
+        if not isinstance(record, TrafficRecord):
             self._logs.write(node, f"{at:.3f} {what} {facts}")
 
     def _obituary(self, node: str) -> str:

@@ -4,8 +4,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from ...log.records import Record, StartRecord, StopRecord
 from ...log.tail import Tail
-from ...log.writing import Record
 from ...machine.host import Load
 
 
@@ -17,7 +17,7 @@ class ServerLog:
         self._tail, self._load = Tail(path), load
         self.zero: float | None = None
         """Monotonic time of the run's zero; None before every node has said hello."""
-        self.stop: Record | None = None
+        self.stop: StopRecord | None = None
         """The last record, once the server has written it."""
         self.given_up = ""
         """Why this process ended the run, if no device was left; else empty."""
@@ -31,23 +31,23 @@ class ServerLog:
     def stopped_early(self) -> str:
         """Why the server gave up before the run began; empty if it did not."""
         early = self.stop is not None and self.zero is None
-        return str(self.stop.get("detail", "no reason")) if early and self.stop else ""
+        return self.stop.detail or "no reason" if early and self.stop else ""
 
     def read(self) -> Iterator[Record]:
         """Yield the records that the server has written since the last call."""
         for record in self._tail.read():
-            if record["what"] == "start":
-                self.zero = record["zero"]
+            if isinstance(record, StartRecord):
+                self.zero = record.zero
                 self._load.begin()
-            elif record["what"] == "stop":
+            elif isinstance(record, StopRecord):
                 record = self.stop = self._explained(record)
                 self._load.end()
             yield record
 
-    def _explained(self, stop: Record) -> Record:
+    def _explained(self, stop: StopRecord) -> StopRecord:
         """Return the record `stop` with the reason why this process ended the run."""
-        if self.given_up and stop["reason"] == "canceled":
-            return {**stop, "reason": "failed", "detail": self.given_up}
+        if self.given_up and stop.reason == "canceled":
+            return StopRecord(stop.at, "failed", self.given_up)
         # the server's own stop condition held before it was told to stop
         self.given_up = ""
         return stop

@@ -5,7 +5,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
-from ...log.tail import Tail
+from ...log.tail import LineTail
+from ...node.roll import Member
 from .gathering import Gathering
 
 TOGETHER = 8
@@ -15,10 +16,12 @@ TOGETHER = 8
 class Waves:
     """A context in which the nodes of a run start; at its end no start is under way."""
 
-    def __init__(self, gathering: Gathering, start: Callable[[str], float], hellos: Tail) -> None:
+    def __init__(
+        self, gathering: Gathering, start: Callable[[str], float], hellos: LineTail[Member]
+    ) -> None:
         """`start` starts the container of a node and returns the monotonic time when it runs.
 
-        `hellos` holds a record for each node that has said hello.
+        `hellos` holds a line for each node that has said hello.
         """
         self._gathering, self._start, self._hellos = gathering, start, hellos
         self._starting: dict[Future[float], str] = {}
@@ -46,7 +49,7 @@ class Waves:
         Raises what `start` raised.
         """
         for hello in self._hellos.read():
-            self._gathering.greeted(hello["node"])
+            self._gathering.greeted(hello.node)
         for node in self._gathering.admitted():
             self._starting[self._pool.submit(self._start, node)] = node
         return [self._started(start) for start in list(self._starting) if start.done()]

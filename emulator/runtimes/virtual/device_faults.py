@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from ...faults import FAULTS
+from ...log.records import made
 from ...log.writing import RunLog
 from ...world import verbs
 from ...world.verbs import Action, FaultCounts
@@ -103,11 +104,7 @@ class DeviceFaults:
         if not powers.faults.changes(action.verb):
             return
         verbs.perform(powers, action.verb)
+        what, fault, begins = verbs.record(action.verb), action.fault, action.begins
         self._log.write(
-            self._now(),
-            verbs.record(action.verb),
-            node=device.name,
-            fault=action.fault,
-            begins=action.begins,
-            planned=planned,
+            made(what, self._now(), node=device.name, fault=fault, begins=begins, planned=planned)
         )

@@ -15,7 +15,9 @@ from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
 from ...datasets import DATASETS
 from ...learners.export import exported
-from ...log.writing import RunLog, read
+from ...log.lines import read
+from ...log.records import StopRecord
+from ...log.writing import RunLog
 from ...machine.host import Host
 from ...machine.host import cores as usable
 from ...node.checkpoint import Checkpoints, save
@@ -176,7 +178,7 @@ class _World:
         """Write the log's last record and the model, however the run ended."""
         if ending := self._session.ending:
             now = self._runtime.now if self._runtime else 0.0
-            self._log.write(now, "stop", **ending.facts())
+            self._log.write(StopRecord(now, **ending.facts()))
         self._log.flush()
         state, model = self._state, self._folder.path / "model.npz"
         if self._learning.scores:

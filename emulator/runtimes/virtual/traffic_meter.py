@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from ...log.records import TrafficRecord
 from ...log.writing import RunLog
 from ...world.roles import SERVER
 from .device.virtual_device import VirtualDevice
@@ -33,5 +34,5 @@ class TrafficMeter:
             count = node.links.count(node.number)
             # all that leaves a node arrives at the server, and nothing else does
             received, sent = received + count.tx, sent + count.rx
-            self._log.write(now, "traffic", node=node.name, rx=count.rx, tx=count.tx)
-        self._log.write(now, "traffic", node=SERVER, rx=received, tx=sent)
+            self._log.write(TrafficRecord(now, node.name, rx=count.rx, tx=count.tx))
+        self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))

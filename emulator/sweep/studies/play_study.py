@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ...log.writing import read
+from ...log.lines import read
+from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView, sweep
 from .entries import Entry, Study
@@ -58,12 +59,10 @@ def _best(study: Study, tried: Sequence[tuple[Entry, str, Finished]]) -> list[tu
 def _merit(folder: Path, target: float) -> tuple[float, float]:
     """Return a merit, higher is better: how soon `target` was reached, then the final accuracy."""
     records = list(read(folder / "run.jsonl"))
-    evaluations = [record for record in records if record["what"] == "evaluation"]
-    diverged = any(
-        record["what"] == "stop" and record["reason"] == "diverged" for record in records
-    )
-    # JSON has null for an accuracy that is not finite
-    curve = [(record["updates"], record["accuracy"] or 0.0) for record in evaluations]
+    evaluations = [record for record in records if isinstance(record, EvaluationRecord)]
+    stops = [record for record in records if isinstance(record, StopRecord)]
+    diverged = any(stop.reason == "diverged" for stop in stops)
+    curve = [(evaluation.updates, evaluation.accuracy or 0.0) for evaluation in evaluations]
     soon = next((-updates for updates, accuracy in curve if accuracy >= target), -float("inf"))
     last = [accuracy for _, accuracy in curve[-_LAST:]]
     return soon, 0.0 if diverged or not last else sum(last) / len(last)

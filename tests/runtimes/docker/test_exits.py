@@ -12,7 +12,7 @@ import pytest
 from analysis.doubts import doubts
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
-from emulator.log.writing import Record, read
+from emulator.log.records import Record
 from emulator.machine import host
 from emulator.machine.host import Load
 from emulator.node.memory import Counts, cause
@@ -24,6 +24,7 @@ from emulator.runtimes.docker.stdio import OutputEnded, Said
 from emulator.scenario import Timed, loads
 from emulator.scenario.devices import MEMORY
 from tests.fakes.handmade_run import written
+from tests.fakes.plain_records import PlainRecord, plain, read
 from tests.runtimes.docker.test_configs import configs
 
 SCENARIO = """
@@ -154,14 +155,14 @@ News = Callable[[], list[Said | OutputEnded]]
 
 class Onlooker:
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[PlainRecord] = []
 
     def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
     def progress(self, text: str) -> None: ...
 
     def record(self, record: Record) -> None:
-        self.records.append(record)
+        self.records.append(plain(record))
 
     def beat(self, now: float) -> None: ...
 

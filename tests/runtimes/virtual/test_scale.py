@@ -15,12 +15,12 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from emulator.log.writing import read
 from emulator.runtimes.virtual.learning.job_pool import Pool
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.runtimes.virtual.virtual_runtime import VirtualRuntime
 from emulator.scenario import Scenario, Timed, loads
 from emulator.synchronization.barrier import Lockstep
+from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import digits
 
 KILOBYTE = 1024

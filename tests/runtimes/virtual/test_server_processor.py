@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.log.writing import read
 from emulator.runtimes.virtual.server_processor import ServerProcessor
 from emulator.units import Seconds
 from emulator.world.laws import Fixed, Uniform
+from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import played
 
 IDEAL = """

@@ -16,9 +16,10 @@ from analysis import read as read_run
 from analysis.doubts import doubts
 from analysis.figures import link_rates
 from emulator.errors import HostError, ScenarioError
-from emulator.log.writing import Record, read
+from emulator.log.records import Record, UpdateRecord
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import load, loads
+from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, Onlooker, digits, played
 
 OVERLAPPING = SCENARIO.replace(
@@ -42,7 +43,7 @@ SERVER = (
 Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
 
 
-def happened(folder: Path, what: str) -> list[Record]:
+def happened(folder: Path, what: str) -> list[PlainRecord]:
     return [record for record in read(folder / "run.jsonl") if record["what"] == what]
 
 
@@ -482,9 +483,9 @@ def test_what_cannot_be_played_is_refused_before_a_folder_is_made(
 
 def test_what_goes_wrong_midway_leaves_all_that_is_known(tmp_path: Path) -> None:
     class Broken(Onlooker):
-        def record(self, record: dict[str, Any]) -> None:
+        def record(self, record: Record) -> None:
             super().record(record)
-            if record["what"] == "update" and record["updates"] == 50:
+            if isinstance(record, UpdateRecord) and record.updates == 50:
                 raise RuntimeError("the view broke")
 
     from emulator.scenario import loads

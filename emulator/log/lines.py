@@ -1,0 +1,95 @@
+"""A log's lines: one record each, as JSON. Encoding, decoding, and reading a whole file."""
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import or_
+from pathlib import Path
+
+import msgspec
+
+from .records import KINDS, Record, TimelineRecord
+
+_encode = msgspec.json.Encoder().encode
+_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(reduce(or_, KINDS.values()))
+_decode, _decode_lines = _decoder.decode, _decoder.decode_lines
+_decode_timeline = msgspec.json.Decoder(TimelineRecord).decode_lines
+
+DAMAGE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+"""Errors that the decoder raises for bytes that are not lines of records."""
+
+_BLOCK = 1 << 18
+"""Bytes that are read at once: a log may be larger than memory."""
+
+
+class _Kind(msgspec.Struct):
+    what: str
+
+
+_decode_kind = msgspec.json.Decoder(_Kind).decode
+
+
+def line(record: Record) -> bytes:
+    """Return the line of `record`, with its newline. NaN and infinity become null."""
+    # msgspec writes the tag first; a line begins with `at`, so that people see the time first.
+    # Neither the tag nor a number holds a comma.
+    what, at, rest = _encode(record).split(b",", 2)
+    return b"{%b,%b,%b\n" % (at, what[1:], rest)
+
+
+def parse(text: bytes) -> Record | None:
+    """Decode one line; return None if its kind is unknown: a later version may add kinds.
+
+    Raises a ValueError if the line is not a record, or lacks a field of its kind.
+    """
+    try:
+        return _decode(text)
+    except DAMAGE as error:
+        if _is_unknown(text):
+            return None
+        raise ValueError(f"not a record in JSON: {error}") from error
+
+
+def read(path: Path) -> Iterator[Record]:
+    """Yield the records of a log in the order written, except those of unknown kinds.
+
+    A last line that was cut short is left out. Raises a ValueError that names the first line that
+    is not a record.
+    """
+    with path.open("rb") as log:
+        rest, number = b"", 1
+        while block := log.read(_BLOCK):
+            whole, newline, rest = (rest + block).rpartition(b"\n")
+            yield from _records(whole + newline, path, number)
+            number += whole.count(b"\n") + len(newline)
+
+
+def read_timeline(path: Path) -> list[TimelineRecord]:
+    """Return the records of `timeline.jsonl`. Raises a ValueError if it is damaged."""
+    try:
+        return _decode_timeline(path.read_bytes())
+    except DAMAGE as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _records(lines: bytes, path: Path, number: int) -> list[Record]:
+    """Decode whole lines of `path`, the first of which has the number `number`."""
+    try:
+        return _decode_lines(lines)
+    except DAMAGE:  # one by one, to skip unknown kinds and to name the line that is damaged
+        records = []
+        for place, text in enumerate(lines.splitlines(), start=number):
+            try:
+                record = parse(text)
+            except ValueError as error:
+                raise ValueError(f"{path}:{place}: {error}") from error
+            if record is not None:
+                records.append(record)
+        return records
+
+
+def _is_unknown(text: bytes) -> bool:
+    """Return whether a line holds a JSON object of a kind that has no Struct."""
+    try:
+        return _decode_kind(text).what not in KINDS
+    except DAMAGE:
+        return False
