@@ -63,7 +63,15 @@ class Synchronization(Protocol):
         """
 
 
+LEAST_PATIENCE = 1e-3
+"""Seconds. With less, rounds that no update reaches would follow one another by the million."""
+
+
 def check_patience(patience: float) -> None:
-    """Raise ValueError unless `patience` is a positive, finite time."""
+    """Raise ValueError unless `patience` is a finite time of at least `LEAST_PATIENCE` seconds."""
     if not 0 < patience < float("inf"):
         raise ValueError(f"patience is {patience}: write a time above 0s")
+    if patience < LEAST_PATIENCE:
+        raise ValueError(
+            f"patience is {1e6 * patience:g}us: write 1ms or more, no update comes as fast as that"
+        )

@@ -1,4 +1,4 @@
-"""The stories of worker and evaluator, told by hand: no time, no network, no TensorFlow."""
+"""The coroutines of worker and evaluator, driven by hand: no time, no network, no TensorFlow."""
 
 import random
 
@@ -25,13 +25,13 @@ ENCODERS = {
 }
 
 
-def story(incarnation=0, encoder=ENCODERS["dense"]):
+def coroutine(incarnation=0, encoder=ENCODERS["dense"]):
     return worker("farm-1", incarnation, encoder, LAYOUT.size, PATIENCE, ModelReply)
 
 
 def begun(incarnation=0, encoder=ENCODERS["dense"]):
     """A worker that has said hello and been told to begin; its first pull is returned too."""
-    told = story(incarnation, encoder)
+    told = coroutine(incarnation, encoder)
     assert isinstance(next(told).message, Hello)
     assert told.send(None) == Await(PATIENCE)
     assert told.send(Begin(12.5)) == Begun(12.5)
@@ -46,8 +46,8 @@ def test_one_round():
     told, pull = begun()
     assert isinstance(pull, Pull) and pull.node == "farm-1"
     assert told.send(None) == Await(PATIENCE)
-    wish = told.send(model(pull.ticket))
-    assert isinstance(wish, Compute) and (wish.reply.theta == 1).all()
+    command = told.send(model(pull.ticket))
+    assert isinstance(command, Compute) and (command.reply.theta == 1).all()
     push = told.send(Computed(np.arange(4, dtype=np.float32), 0.5, 0.01)).message
     assert isinstance(push, Update)
     assert (push.node, push.version, push.loss, push.compute) == ("farm-1", 3, 0.5, 0.01)
@@ -55,14 +55,14 @@ def test_one_round():
 
 
 def test_hello_is_said_again_when_nobody_answers():
-    told = story()
+    told = coroutine()
     next(told)
     assert told.send(None) == Await(PATIENCE)
     assert isinstance(told.send(None).message, Hello)
 
 
 def test_what_was_meant_for_an_earlier_incarnation_does_not_begin_the_story():
-    told = story(1)
+    told = coroutine(1)
     next(told)
     assert told.send(None) == Await(PATIENCE)
     assert told.send(model(7)) == Await(PATIENCE)
@@ -95,10 +95,10 @@ def test_a_model_of_another_size_is_no_answer():
 
 
 def test_a_hundred_thousand_mutated_messages_do_no_harm():
-    """Whatever a server may say, the story goes on, and computes on models of its size only."""
+    """Whatever a server says, the worker goes on, and computes on models of its size only."""
     dice = random.Random(3)
     told, pull = begun()
-    wish = told.send(None)
+    command = told.send(None)
     computed = refused = 0
     for _ in range(100_000):
         honest = dice.choice([model(pull.ticket), Begin(1.0), Pull("farm-1", 3), model(0)])
@@ -109,14 +109,14 @@ def test_a_hundred_thousand_mutated_messages_do_no_harm():
             continue
         if isinstance(message, Bye):
             continue  # that one it would obey
-        assert wish == Await(PATIENCE)
-        wish = told.send(message)
-        if isinstance(wish, Compute):
+        assert command == Await(PATIENCE)
+        command = told.send(message)
+        if isinstance(command, Compute):
             computed += 1
-            assert wish.reply.theta.shape == (4,)
+            assert command.reply.theta.shape == (4,)
             told.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
             pull = told.send(None).message
-            wish = told.send(None)
+            command = told.send(None)
     assert computed > 1000 and refused > 1000
 
 
@@ -134,11 +134,11 @@ def test_a_gradient_that_is_not_finite_is_not_pushed(bad, encoder):
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_bye_ends_the_story_wherever_it_waits(steps):
-    told = story()
+    told = coroutine()
     for _ in range(steps):
-        wish = told.send(None)
-    while not isinstance(wish, Await):
-        wish = told.send(None)
+        command = told.send(None)
+    while not isinstance(command, Await):
+        command = told.send(None)
     with pytest.raises(StopIteration):
         told.send(Bye())
 

@@ -418,6 +418,10 @@ def test_how_far_a_device_goes_alone() -> None:
     [
         ({"kind": "bounded", "bound": -1}, "bound is -1: it is at least 0"),
         ({"kind": "bounded", "patience": 0.0}, "write a time above 0s"),
+        (
+            {"kind": "fedavg", "clients": 0.5, "patience": 1e-6},
+            "patience is 1us: write 1ms or more",
+        ),
         ({"kind": "softsync", "splits": 0}, "splits is 0: it is at least 1"),
         ({"kind": "fedavg", "clients": 0.0}, "write a share above 0% and up to 100%"),
         ({"kind": "fedavg", "epochs": 0}, "epochs is 0: it is at least 1"),

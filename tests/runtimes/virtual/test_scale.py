@@ -120,7 +120,7 @@ def looking() -> Iterator[Look]:
 
 @pytest.mark.slow
 def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
-    """All of it: its story, its lines, its gradient at the barrier, the server's books."""
+    """With its coroutine, its links, its gradient at the barrier, and its share of the server."""
     found = []
     for devices in (500, 2500):
         with looking() as look:

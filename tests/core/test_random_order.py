@@ -27,7 +27,7 @@ from emulator.synchronization import (
 )
 from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
-from tests.fakes.story_world import LAYOUT, RATE, SIZE, Fleet, Squares
+from tests.fakes.random_order_fleet import LAYOUT, RATE, SIZE, Fleet, Squares
 
 ALIKE = dict.fromkeys("abcd", 12)
 ALL = Fraction(1)

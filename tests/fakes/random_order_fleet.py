@@ -1,4 +1,4 @@
-"""The workers' stories and the server, told in whatever order dice say: no clock, no network.
+"""The workers' coroutines and the server, driven in random order: no clock, no network.
 
 Messages of one node keep their order, all else is chance. Time stands still while anything is under
 way; once all wait it jumps to the server's deadline.
@@ -60,7 +60,7 @@ class Observer(Protocol):
 
 @dataclass
 class Device:
-    story: NodeCoroutine[ModelReply]
+    coroutine: NodeCoroutine[ModelReply]
     inbox: deque[Message] = field(default_factory=deque)
     outbox: deque[Message] = field(default_factory=deque)
     work: Vector | None = None
@@ -184,9 +184,9 @@ class Fleet:
         device = self.devices[node]
         try:
             while True:
-                wish = device.story.send(outcome)
+                command = device.coroutine.send(outcome)
                 outcome = None
-                match wish:
+                match command:
                     case Tell(message):
                         device.outbox.append(message)
                     case Await():
