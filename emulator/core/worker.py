@@ -104,7 +104,7 @@ class Over(Exception):
 def worker(
     node: str,
     incarnation: int,
-    encoder: GradientEncoder[Any],
+    encoder: GradientEncoder[GradientT],
     parameters: int,
     timeout: float,
     kind: type[ReplyT],

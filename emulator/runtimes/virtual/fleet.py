@@ -25,7 +25,7 @@ class Fleet:
     """Makes and boots the nodes of a run."""
 
     def __init__(self, scenario: Scenario, learning: FleetLearning, size: int, boot: Law) -> None:
-        """The model has `size` parameters; `boot` is the law of the seconds that a boot takes."""
+        """The model has `size` parameters; `boot` is the law of a boot's duration."""
         self._scenario, self._learning, self._size = scenario, learning, size
         self._boot_law = boot
         self._encoder = HandleEncoder()
@@ -37,16 +37,15 @@ class Fleet:
         scenario = self._scenario
         devices = iter(scenario.nodes)
         sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
-        for group, of_group in zip(scenario.devices, links, strict=True):
+        for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
             timeout = answer_timeout(scenario, group.link, 4 * self._size)
             for number in range(len(group.names)):
-                spec = next(devices)
-                device = VirtualDevice(surroundings, spec.name, of_group, number)
-                device.timeout = timeout
+                spec = next(devices)  # in the order of the groups
+                device = VirtualDevice(surroundings, spec.name, group_links, number)
+                device.timeout, device.hazards = timeout, spec.hazards
                 if spec.cpu is not None and spec.cpu < 1:
                     device.quota, device.reception = Quota(spec.cpu), received
-                device.hazards = spec.hazards
                 self.nodes[spec.name] = device
         for device in self.nodes.values():
             self._begin(device, 0)
@@ -79,6 +78,7 @@ class Fleet:
         )
 
     def _start_evaluator(self, surroundings: Surroundings) -> None:
+        """Make the evaluator, on links that take no time, and begin the coroutine."""
         clock, ideal = surroundings.clock, LinkConstants(math.inf)
         links = GroupLinks(
             LinkGroup(clock, ideal, 1, _no_jitter),
