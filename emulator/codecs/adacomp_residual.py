@@ -88,8 +88,11 @@ class AdaCompResidual:
         stops = gradient.indices.searchsorted(np.array([stop for _, stop in layout.bounds]))
         counted: dict[Kind, float] = {}
         for variable, entries in zip(layout.variables, np.diff(stops, prepend=0), strict=True):
-            each = 4 if variable.kind == "bias" else 1 if self.bin(variable.kind) <= 64 else 2
-            counted[variable.kind] = counted.get(variable.kind, 0) + each * int(entries)
+            if variable.kind == "bias":
+                entry_bytes = 4
+            else:  # 6 bits of index and 2 of value, or 14 and 2
+                entry_bytes = 1 if self.bin(variable.kind) <= 64 else 2
+            counted[variable.kind] = counted.get(variable.kind, 0) + entry_bytes * int(entries)
         return counted
 
     def bin(self, kind: Kind) -> int:
@@ -135,9 +138,9 @@ class AdaCompEncoder:
         if not np.isfinite(scales).all():
             raise frame_checks.not_finite_error(self._owed, self._layout)
         blocks = [flags for _, of_variable in examined for flags in of_variable]
-        chosen, worth = self._send(blocks, scales)
+        chosen, values = self._send(blocks, scales)
         self.residual, self._owed = self._owed, self.residual  # nothing fails from here on
-        coded = self._codec.sparse.encode(chosen, worth, self._layout)
+        coded = self._codec.sparse.encode(chosen, values, self._layout)
         return *coded, biases.astype("<f4", copy=False).tobytes()
 
     def _examine(
@@ -182,25 +185,25 @@ class AdaCompEncoder:
     def _send(self, flags: list[bits.Bytes], scales: Vector) -> tuple[Indices, Vector]:
         """Return indices and values of the entries to send; `_owed` becomes the new residual."""
         chosen = _positions(np.concatenate([_NO_FLAGS, *flags]), self._layout.size)
-        worth: Vector = np.empty(chosen.size, np.float32)
+        values: Vector = np.empty(chosen.size, np.float32)
         # the positions of flags ascend, so each variable's entries are one run of `chosen`
         start = 0
         for stop, moved, scale in zip(
             chosen.searchsorted(self._ends), self._moved, scales, strict=True
         ):
             chosen[start:stop] += moved
-            worth[start:stop] = scale
+            values[start:stop] = scale
             start = stop
-        where = chosen.astype(np.intp)
-        entries = self._owed.take(where)
+        positions = chosen.astype(np.intp)
+        entries = self._owed.take(positions)
         # G = 0 is never sent (guard against dead units), nor an entry whose scale rounds to zero
         if not (scales.all() and entries.all()):
-            kept = np.flatnonzero((entries != 0) & (worth > 0))
-            chosen, where = chosen.take(kept), where.take(kept)
-            worth, entries = worth.take(kept), entries.take(kept)
-        np.copysign(worth, entries, out=worth)
-        self._owed[where] = np.subtract(entries, worth, out=entries)
-        return chosen, worth
+            kept = np.flatnonzero((entries != 0) & (values > 0))
+            chosen, positions = chosen.take(kept), positions.take(kept)
+            values, entries = values.take(kept), entries.take(kept)
+        np.copysign(values, entries, out=values)
+        self._owed[positions] = np.subtract(entries, values, out=entries)
+        return chosen, values
 
 
 def _positions(packed: bits.Bytes, size: int) -> Indices:

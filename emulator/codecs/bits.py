@@ -44,25 +44,25 @@ def positions(bytes_: Bytes) -> Positions:
     """
     if bytes_.size < _SHORT:
         return _flat(bytes_)
-    if rest := -bytes_.size % _WORD.itemsize:
-        bytes_ = np.append(bytes_, np.zeros(rest, np.uint8))
+    if padding := -bytes_.size % _WORD.itemsize:
+        bytes_ = np.append(bytes_, np.zeros(padding, np.uint8))
     words = bytes_.view(_WORD)
     nonzero = np.flatnonzero(words != 0)
     if nonzero.size > _DENSE * words.size:
         return _flat(bytes_)
-    # invariant: `left` holds non-zero words, `starts` the position of the first flag of each
-    left, starts, runs = words.take(nonzero), nonzero.astype(np.uint32) << _SHIFT, []
-    if np.bitwise_count(left).sum() > _CLUSTERED * left.size:
-        return _within(left, starts)
-    while left.size > _FEW:
-        below = left - _ONE  # clears the lowest set flag and sets all flags below it
-        others = left & below  # the word without its lowest set flag
+    # invariant: `remaining` holds non-zero words, `starts` the position of the first flag of each
+    remaining, starts, runs = words.take(nonzero), nonzero.astype(np.uint32) << _SHIFT, []
+    if np.bitwise_count(remaining).sum() > _CLUSTERED * remaining.size:
+        return _within(remaining, starts)
+    while remaining.size > _FEW:
+        below = remaining - _ONE  # clears the lowest set flag and sets all flags below it
+        without_lowest = remaining & below  # the word without its lowest set flag
         # below ^ others are exactly the flags below the lowest one: their number is its position
-        runs.append(starts + np.bitwise_count(below ^ others))
+        runs.append(starts + np.bitwise_count(below ^ without_lowest))
         # on booleans flatnonzero takes a fifth of its time on integers
-        more = np.flatnonzero(others != 0)
-        left, starts = others.take(more), starts.take(more)
-    runs.append(_within(left, starts))
+        unfinished = np.flatnonzero(without_lowest != 0)
+        remaining, starts = without_lowest.take(unfinished), starts.take(unfinished)
+    runs.append(_within(remaining, starts))
     # each run ascends, but a later run holds later flags of the same words
     ascending = np.concatenate(runs)
     ascending.sort()

@@ -129,9 +129,9 @@ class DGCEncoder:
 
     def _forget(self, sent: Gradient) -> None:
         """Zero u and v at the entries of `sent`; v keeps the rounding error of the value coding."""
-        where = slice(None) if sent.indices is None else sent.indices.astype(np.intp)
-        self._velocity[where] = 0
-        self._residual[where] = self._residual[where] - sent.values
+        positions = slice(None) if sent.indices is None else sent.indices.astype(np.intp)
+        self._velocity[positions] = 0
+        self._residual[positions] = self._residual[positions] - sent.values
         self.velocity, self._velocity = self._velocity, self.velocity
         self.residual, self._residual = self._residual, self.residual
         self._updates += 1

@@ -48,7 +48,7 @@ class Dryden:
     def encode(self, gradient: Vector, layout: Layout) -> Frames:
         """Return the frames of `gradient`, to which the residual is already added."""
         frame_checks.check_shape(gradient, layout)
-        chosen, worth = [], []
+        chosen, means = [], []
         for start, stop in layout.bounds:
             entries = gradient[start:stop]
             # negative entries first: `decode` numbers the two sides of each variable so
@@ -56,13 +56,13 @@ class Dryden:
                 (count,) = entry_counts.for_sizes(self.keep, [int(np.count_nonzero(side != 0))])
                 positions = largest(side, count)
                 chosen.append(positions + start)
-                worth.append(side[positions].mean(dtype=np.float64) if positions.size else 0.0)
-        if not np.isfinite(worth).all():
+                means.append(side[positions].mean(dtype=np.float64) if positions.size else 0.0)
+        if not np.isfinite(means).all():
             raise frame_checks.not_finite_error(gradient, layout)
         indices = np.sort(np.concatenate(chosen)).astype(np.uint32)
         coded = CODINGS[self.indices].encode(indices, layout)
         packed = signs.pack_terminated(gradient[indices] < 0)
-        return coded, packed, np.abs(worth).astype("<f4").tobytes()
+        return coded, packed, np.abs(means).astype("<f4").tobytes()
 
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
         coded, packed, scale_frame = frame_checks.check_count(frames, 3)

@@ -76,8 +76,8 @@ class ErrorFeedback:
         if sent.indices is None:
             owed -= sent.values
         else:
-            where = sent.indices.astype(np.intp)
-            owed[where] = owed.take(where) - sent.values
+            positions = sent.indices.astype(np.intp)
+            owed[positions] = owed.take(positions) - sent.values
         self.residual = owed
         return frames
 

@@ -50,16 +50,17 @@ class OneBit:
         below, above = frame_checks.scales(scale_frame, 2 * total).reshape(2, total)
         negative = signs.unpack(sign_frame, layout.size)
         # Choose between two floats by their bits: a boolean mask takes five times as long.
-        # `chosen` is all ones where negative; high ^ (ones & (high ^ low)) = low.
+        # `chosen` is all ones where negative; high ^ (ones & difference) = low.
         chosen = np.negative(negative.astype(np.uint32))
         high = above.view(np.uint32)
-        both = high ^ (-below).view(np.uint32)
+        difference = high ^ (-below).view(np.uint32)
         first = 0
         for columns, part in _columns(layout):
-            own = slice(first, first + columns)  # the variable's scales; rows broadcast over them
+            # the scales of the variable's columns, broadcast over its rows
+            scales_part = slice(first, first + columns)
             table = chosen[part].reshape(-1, columns)
-            table &= both[own]
-            table ^= high[own]
+            table &= difference[scales_part]
+            table ^= high[scales_part]
             first += columns
         return Gradient(chosen.view(np.float32))
 

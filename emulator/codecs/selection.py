@@ -27,7 +27,7 @@ _NON_ZERO = np.uint32(1)
 
 
 def largest(values: Vector, count: int) -> Indices:
-    """Return the ascending positions of the `most` entries of largest magnitude; zeros never count.
+    """Return ascending positions of the `count` entries of largest magnitude; zeros never count.
 
     Fewer positions are returned if fewer entries are not zero. Ties go to the lower position.
     Infinities and NaN rank highest: if there are any, at least one is chosen. The cost is two

@@ -35,34 +35,36 @@ class Sparse:
         if self.values not in VALUE_CODINGS:
             raise ValueError(f"values {self.values!r} is not {' or '.join(VALUE_CODINGS)}")
 
-    def encode(self, chosen: Indices, worth: Vector, layout: Layout) -> Frames:
-        """Return the frames of `worth[i]` at `chosen[i]`; `chosen` ascends, `worth` is finite,
-        never 0.
+    def encode(self, chosen: Indices, values: Vector, layout: Layout) -> Frames:
+        """Return the frames of `values[i]` at the ascending `chosen[i]`.
 
-        The frames may refer to both arrays, which the caller must not change any more.
+        `values` are finite and never zero. The frames may refer to both arrays, which the caller
+        must not change any more.
         """
-        frames, kept = VALUE_CODINGS[self.values].encode(worth, chosen, layout)
+        frames, kept = VALUE_CODINGS[self.values].encode(values, chosen, layout)
         if kept is not None:
             chosen = chosen[kept]
         coded = INDEX_CODINGS[self.indices].encode(chosen, layout), *frames
         # f32 is exact; the other codings round, and only decoding yields the rounded values
-        return DecodedFrames.pair(coded, Gradient(worth, chosen)) if self.values == "f32" else coded
+        if self.values != "f32":
+            return coded
+        return DecodedFrames.pair(coded, Gradient(values, chosen))
 
     def decode(self, frames: Frames, layout: Layout, limits: int | Sequence[int]) -> Gradient:
         """Return the gradient in `frames`. Raises WireError if `encode` cannot have written them.
 
-        `most` is the largest number of entries: in all, or of each variable.
+        `limits` bounds the number of entries: one number in all, or one for each variable.
         """
         coding = VALUE_CODINGS[self.values]
-        coded, *worth = frame_checks.check_count(frames, 1 + coding.FRAMES)
-        entries = coding.entries(worth)
+        coded, *value_frames = frame_checks.check_count(frames, 1 + coding.FRAMES)
+        entries = coding.entries(value_frames)
         total_limit = limits if isinstance(limits, int) else sum(limits)
         if entries > total_limit:
             raise WireError(f"{entries} values, expected at most {total_limit}")
         chosen = INDEX_CODINGS[self.indices].decode(coded, entries, layout)
         if not isinstance(limits, int):
             _bounded(chosen, layout, limits)
-        return Gradient(coding.decode(worth, chosen, layout), chosen)
+        return Gradient(coding.decode(value_frames, chosen, layout), chosen)
 
     def count(self, frames: Frames) -> ByteCount:
         """Return bytes by content: signs count as values; scales and index headers as headers."""
@@ -76,7 +78,7 @@ class Sparse:
 
 
 def _bounded(chosen: Indices, layout: Layout, limits: Sequence[int]) -> None:
-    """Raise WireError if a variable has more entries than `most` allows."""
+    """Raise WireError if a variable has more entries than `limits` allows."""
     ends = chosen.searchsorted(np.array([stop for _, stop in layout.bounds]))
     entries = np.diff(ends, prepend=0)
     for over in np.flatnonzero(entries > limits)[:1]:

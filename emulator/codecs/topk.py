@@ -68,7 +68,7 @@ class TopK:
     def entry_limits(self, layout: Layout) -> list[int]:
         """Return the largest number of entries of an update: for each variable, or in all."""
         bounds = ((0, layout.size),) if self.scope == "global" else layout.bounds
-        return _most(self.keep, bounds)
+        return _entry_limits(self.keep, bounds)
 
     def _chosen(self, gradient: Vector, layout: Layout) -> Indices:
         """Return the ascending indices of the entries to send."""
@@ -88,6 +88,6 @@ class TopK:
 
 
 @lru_cache(maxsize=64)
-def _most(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
+def _entry_limits(keep: float, bounds: tuple[tuple[int, int], ...]) -> list[int]:
     """Return the numbers of entries; cached, since exact fractions take microseconds a variable."""
     return entry_counts.for_sizes(keep, (stop - start for start, stop in bounds))

@@ -91,6 +91,6 @@ def _first(
 def _checked(description: Description, arrays: Arrays) -> Arrays:
     """Return `arrays`. Raises Unavailable if a part differs from the description."""
     for part in description.parts:
-        if why := mismatch(description, part, arrays[part]):
-            raise Unavailable(f"its {part} {why}")
+        if difference := mismatch(description, part, arrays[part]):
+            raise Unavailable(f"its {part} {difference}")
     return arrays

@@ -114,45 +114,45 @@ class Mixture:
         mixture, and the other shares grow (as in Reddi et al., 2021, appendix).
         """
         rng = chance.stream(chance.data_split(seed))
-        left = [
+        remaining = [
             rng.permutation(np.flatnonzero(labels == label)).tolist() for label in np.unique(labels)
         ]
         part_size = len(labels) // len(devices)
         assigned = {
-            int(device): np.array(self._draw(part_size, left, rng), np.int64)
+            int(device): np.array(self._draw(part_size, remaining, rng), np.int64)
             for device in rng.permutation(len(devices))
         }
         return {name: assigned[number] for number, name in enumerate(devices)}
 
-    def _draw(self, size: int, left: list[list[int]], rng: np.random.Generator) -> list[int]:
-        """Take `size` examples for one device out of the examples `left` of each class."""
+    def _draw(self, size: int, remaining: list[list[int]], rng: np.random.Generator) -> list[int]:
+        """Take `size` examples for a device out of those `remaining` of each class."""
         drawn: list[int] = []
-        shares = np.zeros(len(left))
+        shares = np.zeros(len(remaining))
         bounds: list[float] = []
         for draw in rng.random(size).tolist():
             if not bounds:
                 # Without an exhausted class, a Dirichlet distribution is again a Dirichlet
                 # distribution, of the other classes: renormalize. If the device had no other
                 # class, it draws a new mixture of the remaining classes.
-                shares[[not examples for examples in left]] = 0
+                shares[[not examples for examples in remaining]] = 0
                 if not shares.any():
-                    shares = self._mixture(left, rng)
+                    shares = self._mixture(remaining, rng)
                 sums = np.cumsum(shares)
                 bounds = (sums / sums[-1]).tolist()  # the last is 1, above every draw
-            chosen = left[bisect_right(bounds, draw)]
+            chosen = remaining[bisect_right(bounds, draw)]
             drawn.append(chosen.pop())
             if not chosen:
                 bounds = []
         return drawn
 
-    def _mixture(self, left: list[list[int]], rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw the share of each class from Dirichlet(alpha · p), with p from the examples
-        `left`."""
-        counts = np.array([len(examples) for examples in left])
+    def _mixture(self, remaining: list[list[int]], rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw the shares of classes from Dirichlet(alpha · p); p counts the `remaining`
+        examples."""
+        counts = np.array([len(examples) for examples in remaining])
         (present,) = np.nonzero(counts)
         # alpha · p must not round to zero, where the Dirichlet distribution is not defined
         law = np.maximum(self.alpha * (counts[present] / counts.sum()), np.finfo(float).tiny)
-        shares = np.zeros(len(left))
+        shares = np.zeros(len(remaining))
         shares[present] = rng.dirichlet(law)
         return shares
 

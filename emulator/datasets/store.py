@@ -81,6 +81,6 @@ def _part(description: Description, part: str) -> Bytes:
         raise DataError(f"{description.name} is not here: {remedy}") from error
     except (OSError, ValueError, EOFError) as error:
         raise DataError(f"{path} cannot be read: {error}: {remedy}") from error
-    if why := mismatch(description, part, array):
-        raise DataError(f"{path} is damaged: it {why}: {remedy}")
+    if difference := mismatch(description, part, array):
+        raise DataError(f"{path} is damaged: it {difference}: {remedy}")
     return array

@@ -23,7 +23,7 @@ class Batches:
             raise ValueError(f"{len(examples)} examples make no batch of {size}")
         self.examples, self.size = examples, size
         self._rng = stream(name)
-        self._left: NDArray[np.integer[Any]] = self._shuffled()
+        self._unused: NDArray[np.integer[Any]] = self._shuffled()
 
     @property
     def per_epoch(self) -> int:
@@ -38,9 +38,9 @@ class Batches:
 
     def draw(self) -> NDArray[np.integer[Any]]:
         """Return the numbers of the next batch's examples."""
-        if len(self._left) < self.size:
-            self._left = np.concatenate([self._left, self._shuffled()])
-        batch, self._left = self._left[: self.size], self._left[self.size :]
+        if len(self._unused) < self.size:
+            self._unused = np.concatenate([self._unused, self._shuffled()])
+        batch, self._unused = self._unused[: self.size], self._unused[self.size :]
         return batch
 
     def one_pass(self) -> list[NDArray[np.integer[Any]]]:

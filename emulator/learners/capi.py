@@ -129,5 +129,5 @@ def _folders() -> Iterator[Path]:
         return
     yield Path("/opt/tensorflow")
     package = importlib.util.find_spec("tensorflow")  # finds it without importing it
-    for place in (package and package.submodule_search_locations) or ():
-        yield Path(place)
+    for folder in (package and package.submodule_search_locations) or ():
+        yield Path(folder)

@@ -24,11 +24,10 @@ class DeviceLearner:
     """A Learner: gradients of the exported model on mini-batches of the shard."""
 
     def __init__(self, graph: Path, batches: Batches, local: LocalTraining = _ONE) -> None:
-        """Load the graph in the folder `graph` and the shard in `data`, and run a warm-up batch.
+        """Load the graph in the folder `graph`, and run a warm-up batch from `batches`.
 
-        `stream` names the draws that order the batches; `local` gives the number of batches for a
-        summed gradient. Takes as long as a few gradients, as TensorFlow prepares its graph in the
-        first one.
+        `local` gives the number of batches for a summed gradient. Takes as long as a few gradients,
+        as TensorFlow prepares its graph in the first one.
         """
         self._batches, self._local = batches, local
         self._graph = GraphLearner(graph)

@@ -65,8 +65,8 @@ class _Perceptron:
     """Forward and backward pass through the dense layers of a layout."""
 
     def __init__(self, layout: Layout) -> None:
-        if why := refusal(layout):
-            raise ValueError(why)
+        if reason := refusal(layout):
+            raise ValueError(reason)
         one_thread()
         # variables alternate: weights, bias
         parts = [(variable.shape, part) for variable, part in layout]

@@ -52,7 +52,7 @@ def evaluation(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
 
 def _cut(model: Model, theta: Any) -> list[Any]:
     """Return the variables of `model` as slices of `theta`, in their shapes."""
-    return [tf.reshape(theta[at], variable.shape) for variable, at in model.layout]
+    return [tf.reshape(theta[part], variable.shape) for variable, part in model.layout]
 
 
 def _losses(logits: Any, y: Any) -> Any:

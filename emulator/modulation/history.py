@@ -150,22 +150,22 @@ class History:
         last = self._segments[-1]
         if not self.oldest <= version <= last.now:
             raise ValueError(f"version {version} is not in {self.oldest} … {last.now}")
-        at = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
-        then = self._segments[at]
-        if version > then.now:
+        number = bisect_right(self._segments, version, key=lambda segment: segment.first) - 1
+        segment = self._segments[number]
+        if version > segment.now:
             raise ValueError(f"version {version} was forgotten: it was not among those needed")
-        start, dense = then.marks[version - then.first]
+        start, dense = segment.marks[version - segment.first]
         everything = last.marks[-1][1] - dense
-        before, after = then.entries[:start], then.entries[start:]
+        before, after = segment.entries[:start], segment.entries[start:]
         asked = None if indices is None else indices.astype(np.intp)
-        if then is last and after.size <= before.size:
+        if segment is last and after.size <= before.size:
             # in the open segment the log after the version is the whole answer
             return everything + self._count(after, asked) if after.size else everything
-        following = None if then is last else self._segments[at + 1]
-        if following is None or following.first != then.now or before.size <= after.size:
+        following = None if segment is last else self._segments[number + 1]
+        if following is None or following.first != segment.now or before.size <= after.size:
             # All since the segment began, less the log before the version. This is right without
             # the next segment, too, and for an update alone in its segment: its log is empty.
-            touched = _select(self._tally, asked) - _select(then.tally, asked)
+            touched = _select(self._tally, asked) - _select(segment.tally, asked)
             return everything + touched - self._count(before, asked)
         # all since the next segment began, plus the log after the version
         touched = _select(self._tally, asked) - _select(following.tally, asked)
@@ -209,9 +209,9 @@ class History:
 
     def _note(self, indices: Indices) -> None:
         """Count `indices` in the newest tally."""
-        where = indices.astype(np.intp)
+        positions = indices.astype(np.intp)
         # within an update every index is distinct, so indexed assignment counts each of them
-        self._tally[where] = self._tally.take(where) + np.uint16(1)
+        self._tally[positions] = self._tally.take(positions) + np.uint16(1)
 
     def _room_for(self, entries: int) -> _Segment:
         """Return the open segment after making room in it for an update of `entries` indices."""

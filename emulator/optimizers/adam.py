@@ -59,9 +59,9 @@ class AdamDescent:
         beta1, beta2 = self._adam.beta1, self._adam.beta2
         self._first *= np.float32(beta1)
         self._second *= np.float32(beta2)
-        where = slice(None) if gradient.indices is None else gradient.indices
-        self._first[where] += np.float32(1 - beta1) * gradient.values
-        self._second[where] += np.float32(1 - beta2) * np.square(gradient.values)
+        positions = slice(None) if gradient.indices is None else gradient.indices
+        self._first[positions] += np.float32(1 - beta1) * gradient.values
+        self._second[positions] += np.float32(1 - beta2) * np.square(gradient.values)
         # θ -= α · m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε); the scalars are found once a step
         unbiased = np.float32((1 - beta2**self._steps) ** -0.5)
         rate = np.float32(self._rate / (1 - beta1**self._steps))

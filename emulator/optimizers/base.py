@@ -47,8 +47,8 @@ def mean(gradients: Sequence[Modulated], size: int) -> Gradient:
         return Gradient(np.float32(share) / divisor * gradient.values, gradient.indices)
     total = np.zeros(size, np.float32)
     for gradient, share, divisor in gradients:
-        where = slice(None) if gradient.indices is None else gradient.indices
-        total[where] += np.float32(share) / divisor * gradient.values
+        positions = slice(None) if gradient.indices is None else gradient.indices
+        total[positions] += np.float32(share) / divisor * gradient.values
     return Gradient(total)
 
 

@@ -45,8 +45,8 @@ class MomentumDescent:
         gradient = mean(gradients, theta.size)
         speed = self._speed
         speed *= self._momentum
-        where = slice(None) if gradient.indices is None else gradient.indices
-        speed[where] += self._rate * gradient.values
+        positions = slice(None) if gradient.indices is None else gradient.indices
+        speed[positions] += self._rate * gradient.values
         theta -= speed
         self._steps += 1
         if self._steps % FLUSH_EVERY == 0:

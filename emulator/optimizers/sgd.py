@@ -37,5 +37,5 @@ class SGDDescent:
             if gradient.indices is None:
                 theta -= change
             else:
-                where = gradient.indices.astype(np.intp)
-                theta[where] = theta.take(where) - change
+                positions = gradient.indices.astype(np.intp)
+                theta[positions] = theta.take(positions) - change

@@ -38,6 +38,6 @@ class SignDescent:
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         votes = np.zeros_like(theta)
         for gradient, _, _ in gradients:
-            where = slice(None) if gradient.indices is None else gradient.indices
-            votes[where] += np.sign(gradient.values)
+            positions = slice(None) if gradient.indices is None else gradient.indices
+            votes[positions] += np.sign(gradient.values)
         theta -= self._rate * np.sign(votes)

@@ -201,8 +201,8 @@ def _places(side: Side) -> int:
     """
     if side.rate is None:
         return UNRATED_QUEUE
-    way = side.rate / 8 * (side.delay + 4 * side.jitter)
-    return math.ceil((way + queue(side.rate)) / ETHERNET)
+    under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
+    return math.ceil((under_way + queue(side.rate)) / ETHERNET)
 
 
 def _ifb(device: str) -> str:

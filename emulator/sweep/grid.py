@@ -33,8 +33,8 @@ class Axis:
         listed = tuple(value.strip() for value in _parted(values))
         if "" in listed:
             raise ValueError("has an empty value: write PATH=VALUE,VALUE,…")
-        if twice := sorted({value for value in listed if listed.count(value) > 1}):
-            raise ValueError(f"has {twice[0]} twice")
+        if repeated := sorted({value for value in listed if listed.count(value) > 1}):
+            raise ValueError(f"has {repeated[0]} twice")
         return cls(path.strip(), listed)
 
 

@@ -45,8 +45,8 @@ def read(folder: Path) -> dict[str, Any] | None:
         raise DamagedError(f"{NOTE}: {error}") from error
     if not isinstance(note, dict):
         raise DamagedError(f"{NOTE}: a {type(note).__name__} where a mapping was expected")
-    own = note.pop("sum", None)
-    if own is not None and own != _own_sum(note):
+    own_digest = note.pop("sum", None)
+    if own_digest is not None and own_digest != _own_sum(note):
         raise DamagedError(f"{NOTE} does not have its SHA-256")
     for key, kind in _TYPES.items():
         if not isinstance(note.get(key), kind):

@@ -55,10 +55,10 @@ class Process:
         data = os.read(self.fileno(), 1 << 16)
         *lines, self._half = (self._half + data).split(b"\n")
         for line in lines:
-            self._take(json.loads(line))
+            self._keep_report(json.loads(line))
         return bool(data)
 
-    def _take(self, report: dict[str, Any]) -> None:
+    def _keep_report(self, report: dict[str, Any]) -> None:
         """Keep the latest report."""
         self._last = report
         self.step = report.get("step", "")
@@ -80,9 +80,9 @@ class Process:
         if "error" in self._last:
             error = getattr(errors, self._last["error"], EmulatorError)(self._last["message"])
         else:
-            how = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
+            ending = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
             printed = self._printed.read_text(errors="replace")[-_OUTPUT_TAIL:].strip()
-            error = EmulatorError(f"the process that played a point {how}\n{printed}".strip())
+            error = EmulatorError(f"the process that played a point {ending}\n{printed}".strip())
         error.add_note(f"that was {self.point.label}")
         raise error
 

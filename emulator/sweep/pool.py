@@ -80,8 +80,8 @@ def sweep(
     Raises ValueError if two points share a label.
     """
     labels = [point.label for point in points]
-    if twice := sorted({label for label in labels if labels.count(label) > 1}):
-        raise ValueError(f"two points are called {twice[0]!r}")
+    if repeated := sorted({label for label in labels if labels.count(label) > 1}):
+        raise ValueError(f"two points are called {repeated[0]!r}")
     with opened(out) as folder:
         playing = _Sweep(points, folder, cores, view, command)
         folder.describe(points, about or {})
@@ -147,8 +147,8 @@ class _Sweep:
 
     def _rows(self) -> list[Finished]:
         """Return the finished points in the order of the sweep."""
-        done = (self._finished.get(point.label) for point in self._points)
-        return [point for point in done if point]
+        finished = (self._finished.get(point.label) for point in self._points)
+        return [point for point in finished if point]
 
     def _standing(self) -> Standing:
         """Return the progress at this moment."""
@@ -156,24 +156,26 @@ class _Sweep:
             total=len(self._points),
             finished=len(self._finished),
             playing=tuple((process.point.label, _progress(process)) for process in self._playing),
-            left=self._left(),
+            left=self._time_left(),
         )
 
-    def _left(self) -> float | None:
+    def _time_left(self) -> float | None:
         """Estimate the remaining wall-clock seconds from the pace so far; None before 5 % of a
         point.
 
         The last points cannot be shared among idle cores: a point takes as long as one core needs.
         """
         shares = [process.share for process in self._playing]
-        rest = len(self._waiting) + len(shares)
-        done = self._todo - rest + sum(shares)
-        if done < 0.05:
+        unfinished = len(self._waiting) + len(shares)
+        progress = self._todo - unfinished + sum(shares)
+        if progress < 0.05:
             return None
         elapsed = time.monotonic() - self._began
-        alone = elapsed * min(self._cores, self._todo) / done
+        alone = elapsed * min(self._cores, self._todo) / progress
         return max(
-            elapsed / done * (rest - sum(shares)), *(alone * (1 - share) for share in shares), 0.0
+            elapsed / progress * (unfinished - sum(shares)),
+            *(alone * (1 - share) for share in shares),
+            0.0,
         )
 
 

@@ -37,16 +37,16 @@ class SweepFolder:
         """
         finished, foreign = [], []
         for point in points:
-            place = self._place(point)
+            folder = self._final_folder(point)
             try:
-                written = note.read(place)
+                written = note.read(folder)
                 if written and written["digest"] == point.digest:
-                    note.verify(place, written)
-                    finished.append(_finished(point, place, written["facts"]))
-                elif place.exists():
-                    foreign.append(str(place))
+                    note.verify(folder, written)
+                    finished.append(_finished(point, folder, written["facts"]))
+                elif folder.exists():
+                    foreign.append(str(folder))
             except note.DamagedError as damage:
-                made_again(place, str(damage), kept=self._put_aside(place))
+                made_again(folder, str(damage), kept=self._put_aside(folder))
         if foreign:
             raise EmulatorError(
                 "these folders hold results of other scenarios: name another folder, or "
@@ -63,23 +63,23 @@ class SweepFolder:
         """Move the run folder `played` to its final place in one step; return the finished
         point."""
         note.write(played, point.label, point.digest, facts)
-        place = self._place(point)
-        played.rename(place)
-        return _finished(point, place, facts)
+        final = self._final_folder(point)
+        played.rename(final)
+        return _finished(point, final, facts)
 
-    def _place(self, point: Point) -> Path:
+    def _final_folder(self, point: Point) -> Path:
         """Return the final folder of `point`."""
         return self.path / "points" / point.name
 
-    def _put_aside(self, place: Path) -> Path:
+    def _put_aside(self, folder: Path) -> Path:
         """Move a point's folder to `<out>/damaged/`, and return the new path."""
         aside = self.path / "damaged"
         aside.mkdir(exist_ok=True)
-        kept = aside / place.name
+        kept = aside / folder.name
         for number in count(2):
             if not kept.exists():
-                return place.rename(kept)
-            kept = aside / f"{place.name}-{number}"
+                return folder.rename(kept)
+            kept = aside / f"{folder.name}-{number}"
         raise AssertionError("unreachable")
 
     @property

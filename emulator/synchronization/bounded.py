@@ -48,7 +48,7 @@ class Clocks(Generic[A]):
         self._bounded = bounded
         self._clocks = dict.fromkeys(members, 0)
         self._live = set(members)
-        self._at = {0: len(members)}  # number of live workers at each clock value
+        self._workers_at = {0: len(members)}  # number of live workers at each clock value
         self._slowest = 0
         self._deadline: float | None = None  # None while no worker is held
         self._heard: set[str] = set()  # senders since the first worker was held
@@ -80,7 +80,7 @@ class Clocks(Generic[A]):
     def tick(self, now: float) -> list[A] | None:
         if self._deadline is not None and now >= self._deadline:
             for node in self._live - self._heard:
-                self._at[self._clocks[node]] -= 1
+                self._workers_at[self._clocks[node]] -= 1
             self._live &= self._heard  # never empty: a held worker has sent a gradient
             self._catch_up()
             # a worker that came back meanwhile may hold others from here on: a new deadline
@@ -92,13 +92,13 @@ class Clocks(Generic[A]):
         """Move the clock of `node` on by one; a given-up worker continues at the slowest clock."""
         clock = self._clocks.get(node, 0) + 1
         if node in self._live:
-            self._at[clock - 1] -= 1
+            self._workers_at[clock - 1] -= 1
         else:
             self._live.add(node)
             clock = max(clock, self._slowest)
         self._clocks[node] = clock
-        self._at[clock] = self._at.get(clock, 0) + 1
-        if not self._at[self._slowest]:
+        self._workers_at[clock] = self._workers_at.get(clock, 0) + 1
+        if not self._workers_at[self._slowest]:
             self._catch_up()
 
     def _catch_up(self) -> None:
@@ -107,8 +107,8 @@ class Clocks(Generic[A]):
         A held worker is exactly `bound` + 1 ahead of the slowest, so any rise of the slowest
         suffices.
         """
-        while not self._at.get(self._slowest):
-            self._at.pop(self._slowest, None)
+        while not self._workers_at.get(self._slowest):
+            self._workers_at.pop(self._slowest, None)
             self._slowest += 1
         self._deadline = None
         self._heard.clear()

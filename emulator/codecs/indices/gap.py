@@ -61,11 +61,11 @@ def _words(skips: Word, longest: int) -> tuple[Word, Word]:
     """
     word = skips.dtype.type
     stream, needed = skips & word(_MORE - 1), np.ones(skips.size, skips.dtype)
-    for place in range(1, longest):
-        more = (skips >= word(1 << _BITS * place)).astype(skips.dtype)  # byte `place` is needed
-        needed |= more << word(8 * place)
-        stream |= more << word(8 * place - 1)  # the flag is the top bit of the byte before
-        stream |= (skips << word(place)) & word(_MORE - 1 << 8 * place)  # payload of 7 bits
+    for byte in range(1, longest):
+        more = (skips >= word(1 << _BITS * byte)).astype(skips.dtype)  # this byte is needed
+        needed |= more << word(8 * byte)
+        stream |= more << word(8 * byte - 1)  # the flag is the top bit of the byte before
+        stream |= (skips << word(byte)) & word(_MORE - 1 << 8 * byte)  # payload of 7 bits
     return stream, needed
 
 
@@ -104,7 +104,7 @@ def _varints(stream: NDArray[np.uint8], entries: int) -> NDArray[np.int64]:
         raise WireError("an index gap is longer than it need be")
     # Horner's rule from the last byte, the most significant, down to the first
     numbers = stream[ends].astype(np.int64)
-    for place in range(1, lengths.max()):
-        longer = np.flatnonzero(lengths > place)
-        numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - place] % _MORE)
+    for byte in range(1, lengths.max()):
+        longer = np.flatnonzero(lengths > byte)
+        numbers[longer] = (numbers[longer] << _BITS) + (stream[ends[longer] - byte] % _MORE)
     return numbers

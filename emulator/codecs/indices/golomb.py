@@ -37,7 +37,7 @@ def header(frame: Buffer) -> int:
 def write(indices: Indices, size: int) -> bytes:
     """Return the bytes of the set of `indices`, which ascend and lie below `size`."""
     if 2 * indices.size > size:
-        return _write(_others(indices, size), size)
+        return _write(_complement(indices, size), size)
     return _write(indices, size)
 
 
@@ -49,8 +49,8 @@ def read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     if not 0 <= entries <= size:
         raise WireError(f"{entries} indices of {size}")
     if 2 * entries > size:
-        others, length = _read(stream, size - entries, size)
-        return _others(others, size), length
+        complement, length = _read(stream, size - entries, size)
+        return _complement(complement, size), length
     return _read(stream, entries, size)
 
 
@@ -62,20 +62,20 @@ def _write(indices: Indices, size: int) -> bytes:
     skips = indices.copy()
     skips[1:] -= indices[:-1] + np.uint32(1)
     quotients = skips // divisor
-    rest = skips - quotients * divisor
+    remainders = skips - quotients * divisor
     # unary code: each quotient is as many zeros, then a one at position ends - 1
     ends = (quotients + np.uint32(1)).cumsum(dtype=np.intp)
     # truncated binary code: remainders below `short` take `width` bits, others one bit more
-    longer = rest >= short
-    rest += longer * short
-    last = rest[longer] & np.uint32(1)  # the extra bits form the third run
-    np.right_shift(rest, longer, out=rest)
+    longer = remainders >= short
+    remainders += longer * short
+    last = remainders[longer] & np.uint32(1)  # the extra bits form the third run
+    np.right_shift(remainders, longer, out=remainders)
     flags = np.zeros(ends[-1] + indices.size * width + last.size, np.bool_)
     flags[ends - 1] = True
     start = int(ends[-1])
-    for place in range(width):  # bit planes, the lowest first
-        flags[start : start + rest.size] = rest & np.uint32(1 << place)
-        start += rest.size
+    for bit in range(width):  # bit planes, the lowest first
+        flags[start : start + remainders.size] = remainders & np.uint32(1 << bit)
+        start += remainders.size
     flags[start:] = last
     return bits.packed(flags).tobytes()
 
@@ -92,19 +92,19 @@ def _read(stream: bits.Bytes, entries: int, size: int) -> tuple[Indices, int]:
     start = int(ends[-1]) + 1 if ends.size else 0
     if ends.size < entries or start + entries * width > flags.size:
         raise WireError(f"Golomb code ends before {entries} indices")
-    rest = np.zeros(entries, np.uint32)
-    for place in range(width):
-        rest += flags[start : start + entries] * np.uint32(1 << place)
+    remainders = np.zeros(entries, np.uint32)
+    for bit in range(width):
+        remainders += flags[start : start + entries] * np.uint32(1 << bit)
         start += entries
     # only now it is known which remainders have an extra bit
-    longer = np.flatnonzero(rest >= short)
+    longer = np.flatnonzero(remainders >= short)
     last = flags[start : start + longer.size]
     length = -(-(start + longer.size) // 8)
     if last.size < longer.size or flags[start + longer.size : 8 * length].any():
         raise WireError(f"Golomb code of {entries} indices has no proper end")
-    rest[longer] += rest[longer] + last - short
+    remainders[longer] += remainders[longer] + last - short
     # in 64 bits: a hostile frame may hold any quotients up to size / divisor
-    indices = (np.diff(ends, prepend=-1) - 1) * int(divisor) + rest
+    indices = (np.diff(ends, prepend=-1) - 1) * int(divisor) + remainders
     indices += 1
     indices = indices.cumsum() - 1
     if indices[-1] >= size:
@@ -124,7 +124,7 @@ def _code(entries: int, size: int) -> tuple[np.uint32, int, np.uint32]:
     return np.uint32(divisor), width - 1, np.uint32((1 << width) - divisor)
 
 
-def _others(indices: Indices, size: int) -> NDArray[np.uint32]:
+def _complement(indices: Indices, size: int) -> NDArray[np.uint32]:
     """Return the ascending numbers below `size` that are not in `indices`."""
     is_absent = np.ones(size, np.bool_)
     is_absent[indices] = False

@@ -67,7 +67,7 @@ class Study:
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:
         """Yield entries of `also` with the other's best rate, unless it equals their own."""
         rates = {(entry.world, entry.name): rate for entry, rate in best}
-        for entry, own in best:
+        for entry, own_rate in best:
             for name, lender in self.also:
-                if entry.name == name and (rate := rates[entry.world, lender]) != own:
+                if entry.name == name and (rate := rates[entry.world, lender]) != own_rate:
                     yield entry, rate
