@@ -55,10 +55,10 @@ def actions(run: Run) -> pd.DataFrame:
     """Return every action of a fault, planned or realised, with both times.
 
     Columns: `fault`, `node`, `verb` (the record's `what` if `drawn`), `begins`, `planned` (s),
-    `at` (s; NaN if it never happened), `drawn` (whether the device drew it for itself, so that no
-    timeline could hold it), `late` (s), and `needless` (whether it never happened because a
-    fault that the device drew held the device at that time: faults of one kind that overlap are
-    one).
+    `at` (s; NaN if the action never happened), `drawn` (whether the device drew the fault, so
+    that no timeline could hold the action), `late` (s), and `needless` (whether the action never
+    happened because a drawn fault of the same kind held the device: overlapping faults of a kind
+    are one fault).
     """
     due: dict[Done, list[tuple[float, str]]] = defaultdict(list)
     planned_actions = run.timeline[["node", "fault", "begins", "at", "verb"]]
@@ -92,7 +92,7 @@ def downtime(run: Run) -> pd.Series:
 
 
 def _needless(rows: Sequence[Row]) -> list[bool]:
-    """Return for each action whether it was left undone as a drawn fault held the node."""
+    """Return for each action whether a drawn fault that held the node made the action needless."""
     spans = _drawn(rows)
     return [
         math.isnan(at)

@@ -1,4 +1,4 @@
-"""Kinds of faults, a module each: a new kind is a new module here, and its row in the tests."""
+"""Kinds of faults, a module each. To add a kind, add a module here and a row in the tests."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,7 +11,7 @@ from .schedule import Aimed, Interval, Recurring, Scheduled, scheduled
 
 
 def _kinds() -> Iterator[type[Fault]]:
-    """Yield the fault that each module here defines, in the alphabetical order of modules."""
+    """Yield the fault class of each module in this package, in alphabetical order of modules."""
     for name in sorted(module.name for module in iter_modules(__path__)):
         module = import_module(f"{__name__}.{name}")
         for value in vars(module).values():
@@ -20,7 +20,7 @@ def _kinds() -> Iterator[type[Fault]]:
 
 
 def _is_kind(value: Any) -> bool:
-    """Return whether `value` is a class whose fields have a default `kind`, as every fault's."""
+    """Return whether `value` is a fault class: its field `kind` has a text as default."""
     return isinstance(value, type) and isinstance(getattr(value, "kind", None), str)
 
 

@@ -1,4 +1,4 @@
-"""A fault says which verb begins it and which ends it; when it strikes is not its business."""
+"""The protocol of a fault: its first and its last verb. Schedules give the times."""
 
 from typing import Protocol
 
@@ -6,13 +6,13 @@ from ..world.verbs import Action
 
 
 class Fault(Protocol):
-    """A frozen dataclass: its fields, `kind` first, are what a scenario writes."""
+    """A frozen dataclass, whose fields are the keys of the scenario, `kind` first."""
 
     @property
     def kind(self) -> str: ...
 
     def begin(self, node: str) -> Action:
-        """What is done to the node when the fault strikes it."""
+        """Return the action with which the fault begins on `node`."""
 
     def end(self, node: str) -> Action:
-        """What undoes it; not asked for when the fault is for good."""
+        """Return the action that undoes `begin`; not called if the fault is for good."""

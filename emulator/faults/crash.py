@@ -1,4 +1,4 @@
-"""A device loses power, and comes back with nothing in memory."""
+"""The fault `crash`: a device loses power and boots with nothing in memory."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from ..world.verbs import Action
 
 @dataclass(frozen=True)
 class Crash:
-    """SIGKILL; booted again when the fault has lasted, never if it lasts for good."""
+    """Crash: the device is killed (SIGKILL), and boots from nothing when the crash ends."""
 
     kind: Literal["crash"] = "crash"
 

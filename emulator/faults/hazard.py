@@ -1,6 +1,6 @@
-"""Failures that cannot be dated ahead: a device rolls its own dice once an iteration.
+"""Faults without a planned time: a device draws in each iteration whether a fault strikes.
 
-Runs in the device, so it is built from plain JSON.
+The draws run on the device, so a hazard is built from plain JSON.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,14 @@ from ..world import laws
 
 
 class Hazard:
-    """The `per_iteration` faults of one incarnation of one device.
-
-    `config` is what `Device.hazards` holds: `{"kind", "per_iteration", "lasts"}` for each fault,
-    `lasts` being a law as `laws.plain` writes it, or None.
-    """
+    """Draws the `per_iteration` faults for an incarnation of a device."""
 
     def __init__(self, config: Sequence[Mapping[str, Any]], name: str) -> None:
+        """Draw the faults of `config` from the random stream `name`.
+
+        `config` is `Device.hazards`: `{"kind", "per_iteration", "lasts"}` for each fault, where
+        `lasts` is a law as `laws.plain` writes it, or None for good.
+        """
         self._rng = Random(name)
         self._faults = [
             (str(fault["kind"]), float(fault["per_iteration"]), _law(fault.get("lasts")))
@@ -25,11 +26,11 @@ class Hazard:
         ]
 
     def strike(self) -> tuple[str, float | None] | None:
-        """Which fault ends this iteration and for how many seconds (None: for good), if any.
+        """Draw, and return kind and seconds (None: for good) of the fault; None without a fault.
 
-        Call it once an iteration. When several would strike, the first in the file does.
+        Call this once an iteration. If several faults would strike, the first in the file does.
         """
-        # all are drawn each time: whether one strikes must not shift the dice of the others
+        # every fault draws in each iteration: no outcome must shift the draws of the other faults
         draws = [self._rng.random() for _ in self._faults]
         for drawn, (kind, chance, lasts) in zip(draws, self._faults, strict=True):
             if drawn < chance:

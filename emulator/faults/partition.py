@@ -1,4 +1,4 @@
-"""A device loses the WAN for a while; its processes live on."""
+"""The fault `partition`: a device loses the WAN while its processes live on."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from ..world.verbs import Action
 
 @dataclass(frozen=True)
 class Partition:
-    """Nothing gets through in either direction; connections survive if it is short enough."""
+    """Partition: the device is cut off both ways; connections survive a short partition."""
 
     kind: Literal["partition"] = "partition"
 

@@ -1,4 +1,4 @@
-"""A device stands still for a while, as one that is asleep or swapped out, and then goes on."""
+"""The fault `pause`: a device stands still, as if asleep or swapped out, and then goes on."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,7 +8,7 @@ from ..world.verbs import Action
 
 @dataclass(frozen=True)
 class Pause:
-    """The device's processes are frozen; memory and connections survive, as far as peers wait."""
+    """Pause: the device's processes are frozen (SIGSTOP); connections survive a short pause."""
 
     kind: Literal["pause"] = "pause"
 

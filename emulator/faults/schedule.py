@@ -1,7 +1,7 @@
-"""When faults strike: at a time that the scenario names, or again and again as a law draws it.
+"""Schedules of faults: `Aimed` at a time that the scenario names, or `Recurring` by a law.
 
-A schedule knows no kind and a kind knows no schedule; `scheduled` joins the two into the
-flat class that a scenario writes, `{kind: crash, nodes: [a], at: 60s, lasts: 20s}`.
+A schedule knows no kind of fault, and a kind knows no schedule. `scheduled` joins the two into the
+flat class of a scenario's entry, as `{kind: crash, nodes: [a], at: 60s, lasts: 20s}`.
 """
 
 import math
@@ -17,18 +17,18 @@ from ..world.laws import Law
 from ..world.verbs import Action
 
 MOST = 10_000
-"""Failures that one entry of a profile may cause on one device: more is a slip of the pen."""
+"""Limit of the failures that one entry of a profile causes on a device: more is a typing error."""
 
 
 class Interval(NamedTuple):
-    """From when to when a node is struck, in seconds; `end` is infinite for good."""
+    """The seconds from `begin` to `end` for which a fault lasts; `end` is infinite for good."""
 
     begin: float
     end: float
 
 
 class Scheduled(ABC):
-    """A fault and its schedule in one; the fault half supplies what is abstract here."""
+    """A schedule. `scheduled` joins a schedule with a fault, which defines the abstract methods."""
 
     kind: str
 
@@ -41,29 +41,30 @@ class Scheduled(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class Aimed(Scheduled):
-    """Strikes the nodes that it names, once."""
+    """A fault with named nodes, which strikes once."""
 
     nodes: tuple[str, ...]
-    """Whom it strikes: devices by name, or a group's name for all of its devices."""
+    """Devices to strike, by name; a group's name stands for all of its devices."""
     at: Seconds
-    """When, counted from the moment at which every device has said hello."""
+    """Time of the strike, counted from the moment at which every device has said hello."""
     lasts: Seconds | None = None
-    """How long; without it, for good."""
+    """Duration of the fault; without `lasts` the fault is for good."""
 
     def interval(self) -> Interval:
+        """Return when the fault lasts."""
         return Interval(self.at, math.inf if self.lasts is None else self.at + self.lasts)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recurring(Scheduled):
-    """Strikes each device that names its profile, again and again."""
+    """A fault of a failure profile, which strikes each device of the profile again and again."""
 
     every: Law | None = None
-    """How long a device stays up: from the end of one failure to the beginning of the next."""
+    """Up time of a device, a law: from the end of a failure to the beginning of the next."""
     per_iteration: Fraction | None = None
-    """Instead of `every`: the chance that an iteration ends in it, drawn by the device."""
+    """Chance, in place of `every`, that an iteration ends in the fault; the device draws it."""
     lasts: Law | None = None
-    """How long each failure lasts; without it, the first one is for good."""
+    """Duration of each failure, a law; without `lasts` the first failure is for good."""
 
     def __post_init__(self) -> None:
         if (self.every is None) == (self.per_iteration is None):
@@ -71,9 +72,10 @@ class Recurring(Scheduled):
             raise ValueError(f"say how often: `every` or `per_iteration` ({found} found)")
 
     def intervals(self, rng: Random, horizon: float) -> Iterator[Interval]:
-        """Those that begin before `horizon`, which a longer one only adds to.
+        """Yield the failures that begin before `horizon` seconds, drawn from `rng`.
 
-        None if the device draws them itself. Raises ValueError if they are more than `MOST`.
+        A longer horizon adds failures and moves no earlier failure. Yields nothing with
+        `per_iteration`. Raises ValueError at more than `MOST` failures.
         """
         if self.every is None:
             return
@@ -87,7 +89,7 @@ class Recurring(Scheduled):
         raise ValueError(f"more than {MOST:,} failures before {Seconds(horizon)}")
 
     def hazard(self) -> dict[str, Any] | None:
-        """What the device needs to draw it, as JSON holds it; None if it can be dated ahead."""
+        """Return the configuration for `Hazard`, as JSON; None without `per_iteration`."""
         if self.per_iteration is None:
             return None
         return {
@@ -100,7 +102,10 @@ class Recurring(Scheduled):
 def scheduled(
     schedule: type[Scheduled], fault: type, types: Mapping[str, Any] | None = None
 ) -> type[Scheduled]:
-    """The class that has the fields of both; `types` says more of some optional ones."""
+    """Return a class with the fields of `fault` and `schedule`.
+
+    `types` maps names of optional fields to types that replace those of `schedule`.
+    """
     joined = make_dataclass(
         f"{schedule.__name__}{fault.__name__}",
         [(name, kind, field(default=None)) for name, kind in (types or {}).items()],

@@ -1,10 +1,9 @@
-"""The first process of a container: shapes its link, runs its part, does to it what it is told.
+"""The first process of a container: shapes the link, runs the container's part, plays its faults.
 
-It alone may touch the network. The part (worker, evaluator or server) is its child, under
-a user without any capability. Verbs come as lines of JSON on standard input, and what was
-done goes out as lines of JSON on standard output, each with the reading of the host's clock
-at which it was done. When standard input ends, whoever ran the world is gone, and the
-container goes too.
+Only the supervisor may touch the network. The part (worker, evaluator or server) is a child process
+under a user without any capability. The conductor writes verbs as lines of JSON to the supervisor's
+standard input. The supervisor writes reports as lines of JSON to standard output, each with the
+host's monotonic clock. When standard input ends, the conductor is gone, and the container ends.
 """
 
 import json
@@ -34,10 +33,11 @@ SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
 
 CONTROL = "EMULATE_CONTROL"
-"""Environment variable with the file descriptor on which a part tells its supervisor things."""
+"""Environment variable with the file descriptor to which a part writes the faults that it draws."""
 
 
 def main() -> None:
+    """Run the supervisor of this container; exit with 1, and the reason, if the network fails."""
     node = config.read()
     supervisor = Supervisor(node)
     try:
@@ -51,43 +51,48 @@ def main() -> None:
 
 
 class InterfaceGoneError(DeploymentError):
-    """Someone took the container's network interface away."""
+    """The container has lost the network interface."""
 
 
 def say(what: str, **facts: Any) -> None:
-    """One line to whoever runs the world."""
+    """Write a report of kind `what` to the conductor."""
     line = json.dumps({"what": what, "now": time.monotonic(), **facts})
     os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
 
 @dataclass
 class Supervisor:
-    """The state of one emulated device: on or off, connected or severed."""
+    """Runs the part of a container, and does verbs to the part."""
 
     node: NodeConfig
     child: "subprocess.Popen[bytes] | None" = None
+    """The part; None while it is down."""
     incarnation: int = 0
+    """Boots of the part before the present one."""
     faults: verbs.FaultCounts = field(default_factory=verbs.FaultCounts)
     closing: bool = False
+    """Whether the part has been asked to end."""
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
-    """Verbs that are due at a time, for faults that the device drew itself."""
+    """Ends of faults that the device drew itself: clock time when due, and the order."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
-    """The kernel's counts when the child was started."""
+    """The kernel's counts of memory events when the part was started."""
 
     def run(self) -> None:
+        """Shape the link, start the part, and do verbs until the part or the conductor ends."""
         signal.signal(signal.SIGTERM, lambda number, frame: self._close())
         apply(self.node.network.shape)
         self.selector = selectors.DefaultSelector()
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
-        control, self.told = os.pipe()
-        self.selector.register(control, selectors.EVENT_READ, self._reported)
-        self.orders, self.reports = LineReader(0), LineReader(control)
+        control, self.drawn_to = os.pipe()
+        self.selector.register(control, selectors.EVENT_READ, self._drawn)
+        self.orders, self.draws = LineReader(0), LineReader(control)
         self._boot()
         say("ready")
         self._watch()
         self._sample()
 
     def _watch(self) -> None:
+        """Handle orders, drawn faults, due ends and samples until the part has come to its end."""
         due = time.monotonic()
         while not self._finished():
             for key, _ in self.selector.select(self._until(due)):
@@ -101,11 +106,15 @@ class Supervisor:
                 self.obey(order)
 
     def _until(self, sample: float) -> float:
+        """Return the seconds until something is due; `sample` is when the next sample is."""
         due = min([sample, *(at for at, _ in self.later)])
-        return min(0.2, max(0.0, due - time.monotonic()))  # looks for the child's end, too
+        return min(0.2, max(0.0, due - time.monotonic()))  # no event tells of the child's end
 
     def _finished(self) -> bool:
-        """Whether the part came to its own end; says so if that was not a good one."""
+        """Return whether the supervisor's work is over; report a part that ended unasked.
+
+        A device whose part failed stays: the schedule may boot it again.
+        """
         if self.child is None or self.child.poll() is None:
             return self.closing and self.child is None
         code, self.child = self.child.returncode, None
@@ -120,7 +129,7 @@ class Supervisor:
     # -- verbs ---------------------------------------------------------------------------------
 
     def obey(self, order: dict[str, Any]) -> None:
-        """Do one verb, and say when it was done."""
+        """Do and report the verb of `order`, unless another fault of the verb holds the device."""
         verb = order["verb"]
         if verb == "stop":
             self._close(ENDINGS[order.get("reason", "canceled")])
@@ -129,11 +138,11 @@ class Supervisor:
             self._report(verb, order.get("fault", ""), order.get("planned"))
 
     def _report(self, verb: str, fault: str, planned: float | None) -> None:
-        """Say that `verb` was done. `planned` is None where the device drew the fault itself."""
+        """Report `verb` as done. `planned` is None if the device drew the fault itself."""
         say(verbs.record(verb), fault=fault, begins=verbs.begins(verb), planned=planned)
 
     def kill(self) -> None:
-        """Cut the link, then kill the part: what its kernel still holds must not leave."""
+        """Cut the link, then kill the part: data that the kernel holds must not leave."""
         self._cut()
         if self.child is not None:
             self.child.kill()
@@ -141,7 +150,7 @@ class Supervisor:
             self.child = None
 
     def start(self) -> None:
-        """Boot the part as its next incarnation; its link stays cut while a fault severs it."""
+        """Boot the part as the next incarnation, behind a cut link if a fault severs the device."""
         if self.child is not None:
             return
         self.incarnation += 1
@@ -154,12 +163,12 @@ class Supervisor:
         self._cut()
 
     def mend(self) -> None:
-        """Let everything through again, unless the part is down: then `start` does."""
+        """Let packets through again; if the part is down, `start` does so later."""
         if not self.faults.holds("kill"):
             apply(self.node.network.mend)
 
     def pause(self) -> None:
-        """Freeze the part, whose sockets live on in the kernel; not one that is to end."""
+        """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
         self._signal(signal.SIGSTOP)
         if self.closing:  # perhaps just now, in the handler of SIGTERM
             self._signal(signal.SIGCONT)
@@ -185,13 +194,14 @@ class Supervisor:
             self.child.send_signal(number)
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
-        """Let the part end by itself; it has a few seconds before the container goes."""
+        """Ask the part to end, by the signal `how`; the engine grants it a few seconds."""
         self.closing = True
         self.later.clear()
         self._signal(how)
-        self._signal(signal.SIGCONT)  # a part that is paused hears of `how` when it goes on
+        self._signal(signal.SIGCONT)  # a paused part receives `how` only when it goes on
 
     def _boot(self) -> None:
+        """Start the part as the present incarnation, paused if a fault pauses the device."""
         self.counts = memory.Counts.read()
         self.child = subprocess.Popen(
             [sys.executable, "-m", "emulator.node.role", str(self.incarnation)],
@@ -200,15 +210,16 @@ class Supervisor:
             user=self.node.user,
             group=self.node.user,
             extra_groups=[],
-            pass_fds=[self.told],
-            env={**os.environ, CONTROL: str(self.told)},
+            pass_fds=[self.drawn_to],
+            env={**os.environ, CONTROL: str(self.drawn_to)},
         )
         if self.faults.holds("pause"):
             self.pause()
 
-    # -- what comes in ---------------------------------------------------------------------------
+    # -- input -----------------------------------------------------------------------------------
 
     def _ordered(self) -> None:
+        """Do the verbs that the conductor has sent; end the container if the conductor is gone."""
         lines = self.orders.read()
         if lines is None:
             self.selector.unregister(0)
@@ -223,20 +234,21 @@ class Supervisor:
         if self.child is not None:
             self.child.kill()
 
-    def _reported(self) -> None:
-        """The device drew a fault: it strikes now, and ends by itself."""
-        for line in self.reports.read() or ():
-            report = json.loads(line)
-            order = {"verb": report["begin"], "fault": report["fault"]}
+    def _drawn(self) -> None:
+        """Begin the faults that the device has drawn, and plan their ends."""
+        for line in self.draws.read() or ():
+            drawn = json.loads(line)
+            order = {"verb": drawn["begin"], "fault": drawn["fault"]}
             self.obey(order)
-            if report["lasts"] is None:
-                if verbs.row(report["begin"]).silences:
-                    say("lost")  # for good, which the verb alone does not tell
-            else:  # it lasts from when it was done, as the log tells it
-                until = time.monotonic() + report["lasts"]
-                self.later.append((until, {**order, "verb": report["end"]}))
+            if drawn["lasts"] is not None:
+                # counted from the moment at which the verb was done, as the log has it
+                until = time.monotonic() + drawn["lasts"]
+                self.later.append((until, {**order, "verb": drawn["end"]}))
+            elif verbs.row(drawn["begin"]).silences:
+                say("lost")  # the device is gone for good, which no record of a verb says
 
     def _sample(self) -> None:
+        """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
         try:
             rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
         except OSError as error:

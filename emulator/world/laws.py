@@ -1,6 +1,6 @@
-"""Laws that durations are drawn from: `{exponential: 10min}`, `{uniform: [1s, 5s]}`, or `20s`.
+"""Laws of random durations: `{exponential: 10min}`, `{uniform: [1s, 5s]}`, or `20s`.
 
-To add one: write its class, whose one field bears its name, and list it in `Law`.
+To add a law, write its class, whose only field has the name of the law, and list it in `Law`.
 """
 
 import math
@@ -13,7 +13,7 @@ from ..units import Seconds
 
 _LEAST_SHAPE = 0.01
 _LARGEST_SIGMA = 10.0
-"""Beyond these a mean or a draw may exceed what a float holds."""
+"""With a lower shape or a larger sigma, a mean or a draw may exceed the range of a float."""
 
 
 def _positive(name: str, number: float) -> None:
@@ -23,7 +23,7 @@ def _positive(name: str, number: float) -> None:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Always the same; a time written alone means this law."""
+    """Fixed time; a time written alone means this law."""
 
     fixed: Seconds
 
@@ -37,7 +37,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Without memory, with this mean: what is left does not depend on what has passed."""
+    """Exponential law with this mean. It has no memory: time passed does not shorten the rest."""
 
     exponential: Seconds
 
@@ -54,7 +54,7 @@ class Exponential:
 
 @dataclass(frozen=True)
 class Normal:
-    """`[mean, deviation]`: the same but for some jitter; never below zero."""
+    """Normal law, `[mean, deviation]`; draws below zero become zero."""
 
     normal: tuple[Seconds, Seconds]
 
@@ -63,7 +63,7 @@ class Normal:
 
     @property
     def mean(self) -> float:
-        """Of the law that is not cut off at zero: of a deviation well below the mean."""
+        """Return the mean of the uncut law; right for deviations well below the mean."""
         return self.normal[0]
 
     def draw(self, rng: Random) -> float:
@@ -72,7 +72,7 @@ class Normal:
 
 @dataclass(frozen=True)
 class Uniform:
-    """Anything between the two, all equally likely."""
+    """Uniform law, `[shortest, longest]`: all times between are equally likely."""
 
     uniform: tuple[Seconds, Seconds]
 
@@ -91,7 +91,7 @@ class Uniform:
 
 @dataclass(frozen=True)
 class Weibull:
-    """`[scale, shape]`; shape below 1: early failures, above 1: wear."""
+    """Weibull law, `[scale, shape]`. A shape below 1 means early failures, above 1 wear."""
 
     weibull: tuple[Seconds, float]
 
@@ -115,7 +115,7 @@ class Weibull:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """`[median, sigma]`, sigma of the logarithm; repairs and sessions are often like this."""
+    """Log-normal law, `[median, sigma]`, sigma of the logarithm: many repairs and sessions."""
 
     lognormal: tuple[Seconds, float]
 
@@ -144,13 +144,14 @@ LAWS: dict[str, type[Law]] = {fields(law)[0].name: law for law in get_args(Law)}
 
 
 def plain(law: Law) -> dict[str, Any]:
-    """As JSON holds it, times in seconds; `read` is its inverse."""
+    """Return `law` for JSON, with times in seconds. `read` is the inverse."""
     (name,) = (field.name for field in fields(law))
     value = getattr(law, name)
-    return {name: [float(one) for one in value] if isinstance(value, tuple) else float(value)}
+    return {name: [float(part) for part in value] if isinstance(value, tuple) else float(value)}
 
 
 def read(plain: Mapping[str, Any]) -> Law:
+    """Return the law of a description by `plain`. Raises ValueError for an unknown law."""
     ((name, value),) = plain.items()
     if name not in LAWS:
         raise ValueError(f"law {name!r} is not {' or '.join(LAWS)}")

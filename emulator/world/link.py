@@ -1,24 +1,24 @@
-"""What lies between a node and the WAN, as plain numbers."""
+"""The access link between a node and the WAN, as plain numbers."""
 
 from dataclasses import dataclass, field
 
 from ..units import Fraction, Rate, Seconds
 
 FRAME = 1514 / 1448
-"""Ethernet bytes for each byte of a TCP stream (MSS 1448 with timestamps): what `tc` charges."""
+"""Ethernet bytes for each byte of a TCP stream (MSS 1448 with timestamps), as `tc` charges."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One direction of an access link. All times are one-way."""
+    """A direction of an access link. All times are one-way."""
 
     rate: Rate | None = None
-    """Of Ethernet frames, as `tc` charges it: TCP delivers 1448/1514 of it. None: unshaped."""
+    """Rate of Ethernet frames, as `tc` charges; TCP delivers 1448/1514 of it. None: unshaped."""
     delay: Seconds = Seconds(0)
     jitter: Seconds = Seconds(0)
     loss: Fraction = Fraction(0)
     setup: Seconds = Seconds(0)
-    """What each message takes before its first bit, the link being busy meanwhile."""
+    """Time that each message takes before its first bit, and for which the link is busy."""
 
     def __post_init__(self) -> None:
         if self.jitter > self.delay:
@@ -26,17 +26,18 @@ class Side:
 
     @property
     def shaped(self) -> bool:
+        """Whether the side has any property of a real link."""
         return self != Side()
 
     def transfer(self, size: float) -> float:
-        """Seconds that `size` application bytes take, last bit in at the far end."""
+        """Return the seconds until the last bit of `size` application bytes arrives."""
         serialised = 0.0 if self.rate is None else size * 8 * FRAME / self.rate
         return self.setup + serialised + self.delay
 
 
 @dataclass(frozen=True)
 class Link:
-    """A node's access link: `up` away from it, `down` towards it."""
+    """A node's access link: `up` from the node to the WAN, `down` from the WAN to the node."""
 
     up: Side = field(default_factory=Side)
     down: Side = field(default_factory=Side)

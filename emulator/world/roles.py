@@ -1,4 +1,4 @@
-"""The two nodes that every run has beside its devices; no device may bear their names."""
+"""Names of the server and the evaluator, which every run has; no device may use these names."""
 
 SERVER = "server"
 EVALUATOR = "evaluator"

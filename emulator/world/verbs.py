@@ -1,4 +1,4 @@
-"""The table of verbs: everything that a runtime can do to one node of a running world.
+"""The table of verbs: the things a runtime can do to a node of a running world.
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
 of `VERBS` and its methods in `Powers`, one to do it and one to undo it, in each runtime.
@@ -11,18 +11,18 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Verb:
-    """One row: a verb, the verb that undoes it, and their effects as readers need them.
+    """A row of the table: a verb to begin a fault, a verb to end the fault, and their effects.
 
-    The verb begins a fault, and `undone_by` ends it. `record` and `undone_record` are the kinds of
-    record that `run.jsonl` has of the two; without them, the records are called as the verbs.
+    `run.jsonl` has a record of kind `record` when the verb is done, and of kind `undone_record`
+    when it is undone; by default these are the names of the two verbs.
     """
 
     name: str
     undone_by: str
     done: str
-    """The meaning of the record of the verb, as a sentence."""
+    """Meaning of the verb's record, as a sentence."""
     undone: str
-    """The meaning of the record of `undone_by`."""
+    """Meaning of the record of `undone_by`."""
     record: str = ""
     undone_record: str = ""
     ends_process: bool = False
@@ -60,44 +60,44 @@ VERBS = (
         undone="A device that was paused went on.",
     ),
 )
-"""All verbs. Of one moment and one node, a schedule has its actions in this order."""
+"""The table. A schedule orders actions on one node at one time as their verbs stand here."""
 
 _ROWS = {name: verb for verb in VERBS for name in (verb.name, verb.undone_by)}
 _ROWS_BY_RECORD = {what: verb for verb in VERBS for what in (verb.record, verb.undone_record)}
 ORDER = {name: place for place, name in enumerate(_ROWS)}
-"""Place of each name, of beginnings and of ends, in the table."""
+"""Position of every verb in the table, with `undone_by` behind its row's verb."""
 RECORDS = tuple(_ROWS_BY_RECORD)
-"""The kinds of record that runs have of verbs."""
+"""Kinds of record for all verbs."""
 
 
 class Powers(Protocol):
-    """One node as a runtime holds it, and a method for each name in `VERBS`.
+    """Power of a runtime over one node: a method for every verb of the table.
 
-    The methods of a pair are called in turns, `kill` before `start`. Pairs may interleave: a node
-    may be killed while it is severed.
+    The two methods of a row are called in turns, `kill` before `start`. Rows may overlap: a node
+    may be killed while a fault severs it.
     """
 
     def kill(self) -> None:
-        """Send SIGKILL: nothing in the node's memory survives, and its connections go with it."""
+        """Send SIGKILL: the node loses its memory and its connections."""
 
     def start(self) -> None:
-        """Boot the node from nothing, still under all other verbs that hold it."""
+        """Boot the node from nothing; a severed or paused node stays severed or paused."""
 
     def sever(self) -> None:
-        """Let nothing through to the node or from it; processes and connections live on."""
+        """Drop all packets to and from the node; processes and connections live on."""
 
     def mend(self) -> None:
-        """Let everything through again, on the node's own link."""
+        """Let packets through again, on the node's own link."""
 
     def pause(self) -> None:
-        """Freeze the node's processes; its kernel still receives, and sends what it was given."""
+        """Freeze the node's processes; the kernel still receives, and sends data handed to it."""
 
     def resume(self) -> None:
-        """Let the node's processes go on where they stood."""
+        """Let the node's processes go on."""
 
 
 def row(name: str) -> Verb:
-    """Return the row of the verb that `name` does or undoes. Raises ValueError if none does."""
+    """Return the row that has the verb `name`. Raises ValueError for an unknown verb."""
     try:
         return _ROWS[name]
     except KeyError:
@@ -105,67 +105,67 @@ def row(name: str) -> Verb:
 
 
 def row_of_record(what: str) -> Verb | None:
-    """Return the row whose doing or undoing writes records of the kind `what`; None if none."""
+    """Return the row with records of kind `what`, or None."""
     return _ROWS_BY_RECORD.get(what)
 
 
 def begins(name: str) -> bool:
-    """Return whether `name` begins a fault; otherwise it ends one."""
+    """Return whether the verb `name` begins a fault; otherwise the verb ends a fault."""
     return row(name).name == name
 
 
 def record(name: str) -> str:
-    """Return the kind of record that `run.jsonl` has of `name`."""
+    """Return the kind of the record that `run.jsonl` has of the verb `name`."""
     verb = row(name)
     return verb.record if verb.name == name else verb.undone_record
 
 
 def perform(powers: Powers, name: str) -> None:
-    """Call the method `name` of `powers`."""
-    row(name)  # nothing but a verb may be called by its name
+    """Call the method `name` of `powers`. Raises ValueError if `name` is no verb."""
+    row(name)  # no other method may be called by an order from outside
     getattr(powers, name)()
 
 
 @dataclass(frozen=True)
 class Action:
-    """One verb, done or undone to one node."""
+    """A verb for a node."""
 
     verb: str
-    """A name in `VERBS`, of a beginning or of an end."""
+    """Name of the verb; `Verb.name` or `Verb.undone_by` of some row."""
     node: str
     fault: str
-    """The kind of fault that asks for it."""
+    """Kind of the fault that asks for the verb."""
 
     def __post_init__(self) -> None:
         row(self.verb)
 
     @property
     def begins(self) -> bool:
-        """Whether the fault begins with this action; otherwise it ends."""
+        """Whether the fault begins with this action; otherwise the fault ends."""
         return begins(self.verb)
 
 
 class FaultCounts:
-    """Counts the faults that hold one node at this moment, for each verb.
+    """Number of faults that hold a node, by verb.
 
-    Faults of one verb that overlap are one: it begins with the first and ends with the last.
+    Faults of the same verb that overlap are one fault, from the first begin to the last end.
     """
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
 
     def changes(self, name: str) -> bool:
-        """Count `name` in. Return whether it changes anything, so that it must be done."""
+        """Count the verb `name`. Return whether the node changes: then the verb must be done."""
         verb, begun = row(name).name, begins(name)
         before = self._counts[verb]
         self._counts[verb] = before + 1 if begun else max(0, before - 1)
         return before == (0 if begun else 1)
 
     def holds(self, verb: str) -> bool:
-        """Return whether a fault that `verb` began holds the node."""
+        """Return whether a fault of `verb` holds the node."""
         return self._counts[verb] > 0
 
     @property
     def silenced(self) -> bool:
-        """Whether a fault holds the node under which the server hears nothing from it."""
+        """Whether a fault keeps the server from hearing the node."""
         return any(self.holds(verb.name) for verb in VERBS if verb.silences)

@@ -247,7 +247,10 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
             "{kind: crahs, nodes: [one], at: 1s}",
             "'crahs' is not crash or partition or pause (did you mean 'cr",
         ),
-        ("{kind: crash, nodes: [one]}", "faults[0].at: is missing: when, counted from"),
+        (
+            "{kind: crash, nodes: [one]}",
+            "faults[0].at: is missing: time of the strike, counted from",
+        ),
         ("{kind: crash, nodes: [one], at: 60}", "faults[0].at: 60 has no unit"),
         ("{kind: crash, nodes: [one], at: 1s, lats: 1s}", "no such key (did you mean 'lasts'?)"),
         ("{kind: crash, nodes: [one], at: 1s, every: 1s}", "faults[0].every: no such key"),

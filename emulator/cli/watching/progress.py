@@ -1,4 +1,4 @@
-"""Where a run stands, worked out from its records as they come."""
+"""The progress of a run, computed from its records as they come."""
 
 from bisect import bisect_right
 from collections import deque
@@ -30,7 +30,7 @@ WINDOW = 5.0
 
 @dataclass
 class Progress:
-    """Fed with records, it knows what a person looking on wants to know."""
+    """Counts and times of a running run, for the views."""
 
     devices: tuple[str, ...]
     timeline: "Sequence[Timed]" = ()
@@ -46,7 +46,7 @@ class Progress:
     """Updates in the newest model that has been measured."""
     pushed: int = 0
     _silenced: set[tuple[str, str]] = field(default_factory=set)
-    """Devices that the server hears nothing from, each with the verb that is to blame."""
+    """Devices that the server cannot hear, each with the verb that silences the device."""
     refused: int = 0
     _beats: deque[tuple[float, int]] = field(default_factory=lambda: deque([(0.0, 0)]))
 
@@ -105,7 +105,7 @@ class Progress:
 
     @property
     def down(self) -> set[str]:
-        """Return the devices that no message comes from: crashed, cut off, or ended unasked."""
+        """Devices that the server cannot hear: crashed, cut off, paused, or ended unasked."""
         return {node for node, _ in self._silenced}
 
     @property

@@ -1,4 +1,4 @@
-"""Faults in virtual time: verbs done to devices, as the timeline says or as a device draws them."""
+"""Faults in virtual time: does verbs to devices, as the timeline or a device's draws ask."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ class DevicePowers:
     ) -> None:
         """`boot` begins to boot a device; at the end of the boot the worker runs."""
         self._device, self._channel, self._boot = device, channel, boot
-        self.faults = FaultCounts()
+        self.faults = FaultCounts()  # has counted a verb by the time when its method runs
 
     def kill(self) -> None:
         """End the device's worker and drop the connection."""
@@ -28,7 +28,7 @@ class DevicePowers:
         self._channel.close(self._device)
 
     def start(self) -> None:
-        """Boot the device, cut off if a partition has begun or lasts."""
+        """Boot the device, cut off if a fault severs it."""
         if self.faults.holds("sever"):
             self._channel.sever(self._device)
         self._boot(self._device)
@@ -39,7 +39,7 @@ class DevicePowers:
             self._channel.sever(self._device)
 
     def mend(self) -> None:
-        """Let messages pass again, unless the device is down and has no connection."""
+        """Let messages pass again; a device that is down has no connection to mend."""
         if not self.faults.holds("kill"):
             self._channel.mend(self._device)
 
@@ -50,7 +50,7 @@ class DevicePowers:
             self._channel.freeze(self._device)
 
     def resume(self) -> None:
-        """Let the device go on, on a new connection if the server has given the last one up."""
+        """Let the device go on, with a new connection if the last one has timed out."""
         self._channel.thaw(self._device)
         self._device.resume()
 

@@ -21,7 +21,7 @@ class Standstill:
 
     @property
     def paused(self) -> bool:
-        """Whether the device stands still at this moment."""
+        """Whether the device is paused now."""
         return self._since is not None
 
     def begin(self) -> None:
@@ -41,7 +41,7 @@ class Standstill:
         self._waiting.clear()
 
     def delays(self, call: Callable[..., None], *arguments: Any) -> bool:
-        """Return whether the device is paused; then keep the call for the pause's end."""
+        """Keep `call` until the pause ends, and return True; return False if there is no pause."""
         if self._since is None:
             return False
         self._waiting.append((call, arguments))
@@ -50,7 +50,7 @@ class Standstill:
     def delays_work(
         self, began: float, end: float, call: Callable[..., None], *arguments: Any
     ) -> bool:
-        """Return whether pauses delay work that was to last from `began` to `end`.
+        """Return whether pauses delay work that took from `began` to `end` without them.
 
         Call this at `end` or later. If delayed, `call` is called again once the device has worked
         for as long as it stood still.
