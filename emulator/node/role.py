@@ -93,23 +93,19 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
 
     A fault that strikes is reported to the supervisor, which applies it.
     """
-    from .. import chance
-    from ..faults import FAULTS
-    from ..faults.hazard import Hazard
+    from ..core.fault_draws import FaultDraws
     from ..world import verbs
 
-    hazard = Hazard(part.hazards, chance.hazard(part.plan.seed, node.name, incarnation))
+    draws = FaultDraws(part.hazards, part.plan.seed, node.name, incarnation)
 
     def draw() -> None:
-        struck = hazard.strike()
-        if struck is None:
+        drawn = draws.draw()
+        if drawn is None:
             return
-        kind, lasts = struck
-        fault = FAULTS[kind]()
-        begin, end = fault.begin(node.name).verb, fault.end(node.name).verb
-        report = {"fault": kind, "begin": begin, "end": end, "lasts": lasts}
+        begin, end, lasts = drawn
+        report = {"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts}
         os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\n")
-        if verbs.row(begin).ends_process:
+        if verbs.row(begin.verb).ends_process:
             signal.pause()  # until the supervisor ends this process
 
     return draw if part.hazards else lambda: None

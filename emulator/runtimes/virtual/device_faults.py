@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-from ...faults import FAULTS
 from ...log.records import made
 from ...log.writing import RunLog
 from ...world import verbs
@@ -81,15 +80,13 @@ class DeviceFaults:
 
     def draw(self, device: VirtualDevice) -> bool:
         """Draw whether a fault strikes in this iteration; return whether `device` is down now."""
-        struck = device.hazard.strike() if device.hazard else None
-        if struck is None:
+        drawn = device.fault_draws.draw() if device.fault_draws else None
+        if drawn is None:
             return False
-        kind, lasts = struck
-        fault = FAULTS[kind]()
-        begin = fault.begin(device.name)
+        begin, end, lasts = drawn
         self._obey(device, begin, self._now())
         if lasts is not None:
-            self._clock.at(self._clock.now + lasts, self._end, device, fault.end(device.name))
+            self._clock.at(self._clock.now + lasts, self._end, device, end)
         elif verbs.row(begin.verb).silences:
             self._lost(device.name)
         return device.coroutine is None

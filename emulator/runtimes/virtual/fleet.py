@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 from random import Random
 
-from ... import chance
 from ...core.evaluator import evaluator
+from ...core.fault_draws import FaultDraws
 from ...core.worker import worker
-from ...faults import Hazard
 from ...scenario import Scenario
 from ...scenario.timeouts import answer_timeout
 from ...world.laws import Law
@@ -69,7 +68,7 @@ class Fleet:
             return
         seed = self._scenario.seed
         if device.hazards:
-            device.hazard = Hazard(device.hazards, chance.hazard(seed, device.name, incarnation))
+            device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
         device.learner = self._learning.learner(device.name, incarnation)
         device.begin(
             worker(

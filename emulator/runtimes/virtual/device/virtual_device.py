@@ -11,9 +11,9 @@ from random import Random
 from typing import Any, TypeAlias
 
 from .... import chance
+from ....core.fault_draws import FaultDraws
 from ....core.messages import ModelReply, Reply, Request
 from ....core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
-from ....faults import Hazard
 from ....vectors import Vector
 from ....world.laws import Fixed, Law
 from ..clock.alarms import Alarms
@@ -52,8 +52,17 @@ class VirtualDevice:
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "coroutine", "hazard", "hazards", "held", "inbox", "incarnation", "learner"),
-        *("links", "listed", "name", "number", "quota", "reception", "standstill"),
+        *(
+            "_dice",
+            "coroutine",
+            "fault_draws",
+            "hazards",
+            "held",
+            "inbox",
+            "incarnation",
+            "learner",
+        ),
+        *("learner", "links", "listed", "name", "number", "quota", "reception", "standstill"),
         *("surroundings", "timeout", "until"),
     )
 
@@ -70,7 +79,7 @@ class VirtualDevice:
         self.learner: VirtualLearner | None = None  # the worker's; the evaluator has none
         self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
-        self.hazard: Hazard | None = None
+        self.fault_draws: FaultDraws | None = None
         self.standstill: Standstill | None = None  # None: the node was never paused
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait
