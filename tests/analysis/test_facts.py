@@ -163,6 +163,43 @@ def test_a_cut_that_begins_as_another_ends_is_an_outage_of_its_own(tmp_path: Pat
     assert table[["at", "until"]].to_numpy().tolist() == [[1, 2], [2, 3], [4, 4]]
 
 
+def test_outages_of_any_verb_are_paired_by_the_fields_of_their_records(tmp_path: Path) -> None:
+    """The analysis has no list of verbs: a kind of record that is new to it needs no change."""
+    facts = [
+        ("throttle", "slowdown", True, 1.0),
+        ("sever", "flap", True, 2.0),
+        ("release", "slowdown", False, 3.0),
+        ("mend", "flap", False, 4.0),
+        ("throttle", "slowdown", True, 5.0),
+    ]
+    records = [
+        {"at": at, "what": what, "node": "a", "fault": fault, "begins": begins, "planned": at}
+        for what, fault, begins, at in facts
+    ]
+    run = written(tmp_path, [*records, {"at": 9.0, "what": "stop", "reason": "time"}])
+    assert list(faults.outages(run).itertuples(index=False, name=None)) == [
+        ("a", "slowdown", 1.0, 3.0),
+        ("a", "flap", 2.0, 4.0),
+        ("a", "slowdown", 5.0, 9.0),
+    ]
+    assert run.faults_begun == 3
+    assert faults.actions(run)["drawn"].all()
+
+
+def test_a_boot_ends_an_unasked_exit_too(tmp_path: Path) -> None:
+    records = [
+        {"at": 1.0, "what": "exit", "node": "a", "code": 1, "reason": "it failed"},
+        act(2.0, "sever", "a", "partition", 2.0),
+        act(3.0, "kill", "a", "crash", 3.0),
+        act(4.0, "mend", "a", "partition", 4.0),
+        act(5.0, "boot", "a", "crash", 5.0),
+    ]
+    assert set(faults.outages(written(tmp_path, records)).itertuples(index=False, name=None)) == {
+        ("a", "exit", 1.0, 5.0),
+        ("a", "partition", 2.0, 4.0),
+    }
+
+
 def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> None:
     timeline = [
         due(at, verb, "a", fault)

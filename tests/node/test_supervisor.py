@@ -454,6 +454,21 @@ if sys.argv[1] == "0":
     born(container, 1)
 
 
+def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
+    draws = f"""
+import json, os
+from emulator.node.supervisor import CONTROL
+report = {{"fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
+os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
+{BORN}
+"""
+    container = make(part=draws)
+    still, on = container.hear("pause"), container.hear("resume")
+    assert (still["begins"], on["begins"], still["planned"]) == (True, False, None)
+    assert 0.2 < on["now"] - still["now"] < 0.8
+    await_stopped(born(container, 0), False)
+
+
 def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> None:
     """The verb alone does not say whether anything will undo it."""
     draws = f"""
