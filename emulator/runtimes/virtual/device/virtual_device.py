@@ -52,16 +52,7 @@ class VirtualDevice:
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *(
-            "_dice",
-            "coroutine",
-            "fault_draws",
-            "hazards",
-            "held",
-            "inbox",
-            "incarnation",
-            "learner",
-        ),
+        *("_dice", "coroutine", "fault_draws", "hazards", "held", "inbox", "incarnation"),
         *("learner", "links", "listed", "name", "number", "quota", "reception", "standstill"),
         *("surroundings", "timeout", "until"),
     )
