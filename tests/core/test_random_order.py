@@ -1,4 +1,4 @@
-"""What whole fleets do, whatever comes first: bounds, identities, and that all come to an end."""
+"""Whole fleets with events in random order: bounds, identities, and an end of every run."""
 
 import json
 from collections import Counter
@@ -46,7 +46,7 @@ BY_TABLE = pytest.mark.parametrize("policy", TABLE, ids=lambda policy: str(polic
 
 
 def seeds(quick: int, all_of_them: int) -> list[Any]:
-    """The first few of the seeds at once, the others among what is slow."""
+    """Mark all seeds but the first few as slow."""
     return [
         pytest.param(seed, marks=[] if seed < quick else pytest.mark.slow)
         for seed in range(all_of_them)
@@ -69,7 +69,7 @@ def test_it_learns_in_any_order(policy: AnySynchronization, seed: int) -> None:
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=15, deadline=None)
 def test_crashes_hold_up_nobody_for_ever(policy: AnySynchronization, seed: int) -> None:
-    """Devices die and boot at any moment; one never does, so the run ends as it should."""
+    """Devices die and boot at any moment. One device never does, so the run reaches the end."""
     dice = Random(seed)
     fleet = Fleet(policy, ALIKE, updates=60, seed=seed, codec=TopK(Fraction(0.3)))
     while fleet.server.zero is None:
@@ -156,7 +156,7 @@ def test_softsync_is_the_papers(splits: int) -> None:
 
 
 def test_what_a_step_touches_it_touches_once() -> None:
-    """So that no parameter is staler than the model, whoever touched it within a step."""
+    """So no parameter is staler than the model, even if several updates of a step touch it."""
     dice, layout = np.random.default_rng(3), Layout((Variable("v", (40,), "dense", 0),))
     modulator, touched = PerParameter().start(layout), list[set[int]]()
     versions = [0]
@@ -265,7 +265,7 @@ def test_only_the_drawn_get_the_model_and_each_round_is_one_step() -> None:
 
 
 def test_a_fleet_whose_clients_all_diverge_ends_without_waiting() -> None:
-    """Though few are in each round: whom it went wrong with counts over all rounds."""
+    """Few clients are in a round, but diverged clients are counted over all rounds."""
     policy = FedAvg(Fraction(0.25), epochs=3, local_rate=1e20)
     fleet = Fleet(policy, dict.fromkeys("abcdefgh", 12), updates=500, seed=1)
     fleet.play()

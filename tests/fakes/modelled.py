@@ -20,7 +20,7 @@ Cut: TypeAlias = tuple[float, float]
 
 @dataclass(frozen=True)
 class Transfer:
-    """One message, in seconds: how long it really took, and in virtual time."""
+    """A message's duration in seconds: as measured, and in virtual time."""
 
     link: Link
     way: Way
@@ -54,7 +54,7 @@ def modelled(
     spared: float = 0.0,
     cut: Cut | None = None,
 ) -> list[float]:
-    """When messages of that size, sent at these times over one connection, arrive with TCP.
+    """Return the arrivals of messages of `size` bytes, `sent` at these times on one connection.
 
     `spared`: bytes of frames that the shaper lets through at once beyond what tbf does. Times are
     of any clock.

@@ -36,7 +36,7 @@ RATE = 0.05
 
 
 class Squares:
-    """Least squares on one device's own examples."""
+    """Least squares on a device's own examples."""
 
     def __init__(self, node: str, examples: int) -> None:
         dice = stream(f"squares/{node}")
@@ -68,7 +68,7 @@ class Device:
 
 
 class Fleet:
-    """A server and its workers; `update` says that a push was taken, `pull` that a model left."""
+    """A server with workers. `observe` is called with `update` or `pull`, and the node."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class Fleet:
         seed: int = 0,
         observe: Observer = lambda event, node: None,
     ) -> None:
-        """`batch_size`: None is all that a device has."""
+        """A `batch_size` of None means all examples of a device."""
         self.dice, self.now, self.observe = Random(seed), 0.0, observe
         self.data = {node: Squares(node, count) for node, count in examples.items()}
         self.batches = {

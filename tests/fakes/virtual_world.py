@@ -39,7 +39,7 @@ faults:
 
 
 class Onlooker:
-    """A View that keeps what it is shown."""
+    """A View that keeps the records and counts the beats."""
 
     def __init__(self) -> None:
         self.records: list[PlainRecord] = []
@@ -77,7 +77,7 @@ def digits() -> Iterator[None]:
 def played(
     runs: Path, *overrides: str, text: str = SCENARIO, cores: int | None = 1
 ) -> tuple[Path, dict[str, Any], Onlooker]:
-    """Play the scenario with these overrides: its folder, its summary, and what was seen."""
+    """Play the scenario with `overrides`; return folder, summary and the view."""
     view = Onlooker()
     with digits():
         folder, summary = play(loads(text, overrides), runs, view, cores=cores)

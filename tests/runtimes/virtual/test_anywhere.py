@@ -1,4 +1,4 @@
-"""Virtual time needs neither Docker nor root nor a network: tried where there is none of them."""
+"""Virtual time without Docker, without root and without a network."""
 
 import json
 import os
@@ -46,7 +46,7 @@ pytestmark = [
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A folder that nobody may write to, holding the digits and nothing else of ours."""
+    """Return a folder of the user `nobody`, with the digits and nothing else of ours."""
     try:
         datasets.load("digits")
     except DataError as error:
@@ -62,7 +62,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def emulate(home: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """The command line, as nobody, alone."""
+    """Run the command line as the user `nobody`, without a network."""
     script = ALONE.format(nobody=NOBODY)
     alone = ["unshare", "--mount", "--net", "sh", "-c", script, "sh"]
     return subprocess.run(

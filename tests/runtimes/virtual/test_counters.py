@@ -52,7 +52,7 @@ EVENTS = st.lists(st.tuples(GAPS, KINDS, SIZES), min_size=1, max_size=20)
 
 @dataclass
 class Line:
-    """A line that is told what to do as time passes, and what its counter said last."""
+    """A link with a list of things to do as time passes, and the last reading of the counter."""
 
     heap: Heap
     lines: LinkGroup
@@ -159,7 +159,7 @@ class Sent:
 
 @contextmanager
 def listening() -> Iterator[Sent]:
-    """Note the messages of every device's lines. They are one group."""
+    """Record the messages on the links of all devices, which are one group."""
     noted, ways = Sent(), dict[LinkGroup, str]()
     deploy, send = VirtualRuntime.deploy, LinkGroup.send
 

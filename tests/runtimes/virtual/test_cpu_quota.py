@@ -1,4 +1,4 @@
-"""A CPU quota in virtual time: what the kernel's accounting comes to, step by tiny step."""
+"""A CPU quota in virtual time, against the kernel's accounting in tiny steps."""
 
 import pytest
 from hypothesis import given, settings

@@ -28,7 +28,7 @@ def few_are_near(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 class Naive:
-    """The same by looking through all that is planned."""
+    """The same by a search through all planned events."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -51,7 +51,7 @@ class Naive:
 
 
 def play(heap: Heap | Naive, delays: list[float], each: int) -> list[tuple[int, float]]:
-    """Each event plans `each` more, as long as there are delays; what happened, and when."""
+    """Return events and times; an event plans `each` more, as long as `delays` last."""
     happened: list[tuple[int, float]] = []
     coming = iter(enumerate(delays))
 
@@ -92,7 +92,7 @@ def test_a_great_many_at_one_instant_come_as_they_were_planned() -> None:
 
 
 def test_a_fleet_that_plans_as_it_goes_is_kept_in_order() -> None:
-    """So long that buckets are spread within buckets, and the last takes what is later still."""
+    """Long enough for buckets within buckets, and for later events in the last bucket."""
     heap, seen, dice, most = Heap(), list[float](), Random(1), 0
 
     def go() -> None:

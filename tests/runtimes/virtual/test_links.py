@@ -207,7 +207,7 @@ class Flow:
 
 
 def fair(rate: float, tops: list[float]) -> list[float]:
-    """Max-min by its definition: fill all alike, freeze who is full."""
+    """Return max-min shares by definition: fill all flows alike, freeze full flows."""
     shares, open_, left = [0.0] * len(tops), set(range(len(tops))), rate
     while open_:
         share = left / len(open_)

@@ -1,4 +1,4 @@
-"""Large fleets in virtual time: what a device costs; and that gradients are found side by side."""
+"""Large fleets in virtual time: memory and time per device, and gradients on all cores."""
 
 import gc
 import threading
@@ -60,8 +60,8 @@ faults:
 """
 
 
-class Nobody:
-    """A View that looks away."""
+class Blind:
+    """A View that ignores everything."""
 
     def take_timeline(self, timeline: Sequence[Timed]) -> None: ...
 
@@ -75,7 +75,7 @@ class Nobody:
 def played(runs: Path, devices: int, *overrides: str) -> tuple[Path, dict[str, Any]]:
     with digits():
         count = f"devices[0].count={devices}"
-        return play(loads(FLEET, [count, *overrides]), runs, Nobody(), cores=1)
+        return play(loads(FLEET, [count, *overrides]), runs, Blind(), cores=1)
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ def played(runs: Path, devices: int, *overrides: str) -> tuple[Path, dict[str, A
 
 @dataclass
 class Look:
-    """Taken when the run has come to its first fault that ends."""
+    """Numbers from the time when the first fault ends."""
 
     waiting: int = 0
     allocated: int = 0
@@ -91,7 +91,7 @@ class Look:
 
 @contextmanager
 def looking() -> Iterator[Look]:
-    """Count from when devices are made, without what the scenario itself says of them."""
+    """Count memory from the making of devices on, so without the scenario's own objects."""
     look = Look()
     deploy, wait = VirtualRuntime.deploy, VirtualRuntime.wait
 
@@ -120,7 +120,7 @@ def looking() -> Iterator[Look]:
 
 @pytest.mark.slow
 def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
-    """With its coroutine, its links, its gradient at the barrier, and its share of the server."""
+    """With coroutine, links, gradient at the barrier, and the server's entries for the device."""
     found = []
     for devices in (500, 2500):
         with looking() as look:
@@ -190,7 +190,7 @@ def test_tensorflows_gradients_do_not_depend_on_the_cores(tmp_path: Path, algori
     feedback = [] if algorithm == "adacomp" else [codec + "error_feedback: true}"]
     logs = set()
     for cores in (1, 2, 3):
-        folder, summary = play(loads(REAL, feedback), tmp_path, Nobody(), cores=cores)
+        folder, summary = play(loads(REAL, feedback), tmp_path, Blind(), cores=cores)
         assert summary["outcome"] == "success"
         assert summary["faults_realised"] == 3
         logs.add((folder / "run.jsonl").read_bytes())
@@ -217,7 +217,7 @@ def test_a_pool_does_all_in_order_and_with_one_tool_each() -> None:
 
 
 def test_a_signal_amid_a_job_is_not_kept_from_its_owner() -> None:
-    """Nobody may ever ask for that job's result, and the run would go on."""
+    """The job's result may never be asked for; then the run would go on despite the signal."""
 
     def interrupted(tool: int) -> None:
         raise KeyboardInterrupt
@@ -230,7 +230,7 @@ def test_a_signal_amid_a_job_is_not_kept_from_its_owner() -> None:
 
 
 def test_a_signal_as_a_job_ends_reaches_its_owner_and_wakes_who_waits() -> None:
-    """It comes when the result is there, but those who wait for it are not yet told."""
+    """The signal comes after the result is stored, and before waiting threads are woken."""
     pool, waiting = Pool([0]), threading.Event()
     job = pool.submit(lambda tool: tool)
     told: list[int] = []

@@ -1,4 +1,4 @@
-"""The server has one core: updates queue for it, and answers wait."""
+"""The server has a single core: updates queue, and answers wait."""
 
 from itertools import pairwise
 from pathlib import Path

@@ -32,7 +32,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
 
 
 def test_slow_start_takes_as_long_as_in_virtual_time(measured: dict[int, Times]) -> None:
-    """On a new connection, and on one that has rested."""
+    """On a new connection, and on a connection after a rest."""
     print(f"\n{header()}")
     found = [
         one for number, case in enumerate(transfers.EXACT) for one in _both(case, measured[number])
@@ -58,7 +58,7 @@ def _both(case: Case, times: Times) -> list[Transfer]:
 def test_loss_costs_what_it_does_in_virtual_time(
     measured: dict[int, Times], number: int, case: Case
 ) -> None:
-    """Of all messages but the first. Only some dozens are lost: chance has a part in it."""
+    """For all messages but the first. Only a few dozen packets are lost, so chance plays a part."""
     (_, first), *_, (_, last) = measured[number]
     took = (last - first) / (case.count - 1)
     model = case.link.up.transfer(case.size) - case.link.up.delay

@@ -44,7 +44,7 @@ def _rated(rate: Rate) -> Link:
 
 @dataclass(frozen=True)
 class Case:
-    """Messages on one connection: the first finds it new, the others find it open and at rest."""
+    """Messages on one connection: new for the first message, open and at rest for the others."""
 
     link: Link
     way: Way
@@ -86,7 +86,7 @@ def test_transfers_take_as_long_as_in_virtual_time(
 def _transfers(
     backend: Backend, cases: list[Case], spared: int
 ) -> list[tuple[Case, list[Transfer]]]:
-    """All of them at once, each on a link of its own."""
+    """Send the messages of all cases at the same time, on separate links."""
     with ExitStack() as stack:
         running = [(case, _started(stack.enter_context(lab()), case, backend)) for case in cases]
         return [(case, _found(case, stream, spared)) for case, stream in running]
@@ -168,7 +168,7 @@ def _into(what: tuple[Way, float]) -> Cut:
 
 
 def test_what_a_cut_interrupts_goes_on_a_try_sooner_or_later() -> None:
-    """Its time-out depends on what waited at the bottleneck, and doubles: so may the difference."""
+    """The time-out depends on the queue at the bottleneck, and doubles: so may the difference."""
     with ThreadPoolExecutor() as threads:
         found = list(threads.map(_through, product(WAYS, (0.5, 3.0))))
     print("", *found, sep="\n")
@@ -200,7 +200,7 @@ def _sever(here: Lab, link: Link) -> float:
 
 
 def _mend(here: Lab, link: Link) -> float:
-    """The moment before: what comes at once comes after it."""
+    """Return the moment before the mend: messages that come at once come after it."""
     now = time.monotonic()
     here.shape(access.mend(link, TBF))
     return now

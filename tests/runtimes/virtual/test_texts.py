@@ -1,4 +1,4 @@
-"""Texts all the way: what a device and a fleet in virtual time make of them."""
+"""Texts from the data set to a device's score and to a fleet in virtual time."""
 
 import math
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ devices:
 
 @pytest.fixture
 def sentences(monkeypatch: pytest.MonkeyPatch) -> Dataset:
-    """Some of the texts, as if they had been fetched."""
+    """Return a few of the texts, as if fetched."""
     sizes = dict(zip(TEXTS, (5000, 250), strict=True))
     files = Grammar({name: 50 * size + 1 for name, size in sizes.items()}).files(TEXTS)
     arrays = read_texts(files)

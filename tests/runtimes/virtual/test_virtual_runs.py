@@ -55,7 +55,7 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
 
 @pytest.fixture(scope="module")
 def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The same with faults that overlap."""
+    """The same scenario with overlapping faults."""
     return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
 
 
@@ -129,7 +129,7 @@ def test_every_way_to_train_learns_and_repeats(tmp_path: Path, overrides: list[s
 
 
 def test_local_training_takes_its_time_and_fewer_bytes(tmp_path: Path) -> None:
-    """Also where nobody learns: there all devices are dealt as much."""
+    """Also in a run without training, in which all devices count as having equal data."""
     world = ("faults=[]", "stop={updates: 50}", "virtual.step=20ms", "training.algorithm=")
     for learner, examples in (("numpy", 400), ("none", 1437)):
         steps = 2 * -(-(examples // 5) // 8)
@@ -147,7 +147,7 @@ def test_local_training_takes_its_time_and_fewer_bytes(tmp_path: Path) -> None:
 
 
 def test_an_epoch_longer_than_patience_teaches_all_the_same(tmp_path: Path) -> None:
-    """Rounds end empty, so the model that the devices learn from is still the current one."""
+    """Rounds end without updates, so devices still learn from the current model."""
     folder, summary, _ = played(
         tmp_path,
         "faults=[]",
@@ -183,7 +183,7 @@ def test_what_a_run_keeps_of_its_scenario_repeats_it(tmp_path: Path, plain: Play
 
 
 def test_one_more_device_changes_nobody_elses_luck(tmp_path: Path) -> None:
-    """Without anything that they share: each at its own pace, and dice of its own."""
+    """Devices share nothing here: every device has a pace and a random stream of its own."""
     text = SCENARIO.replace("learner: numpy", "learner: none").replace("updates: 400", "time: 5s")
     few, _, _ = played(tmp_path, text=text)
     many, _, _ = played(tmp_path, "devices[1].count=4", text=text)
@@ -430,7 +430,7 @@ faults:
 @pytest.mark.timeout(30)
 @pytest.mark.parametrize("drawn", ["crash", "partition"])
 def test_a_run_without_a_device_left_ends_a_second_later(tmp_path: Path, drawn: str) -> None:
-    """Some crash, some are cut off, some draw a fault; the timeline has actions for them still."""
+    """Devices crash, are cut off, or draw a fault; the timeline still has actions for them."""
     (tmp_path / "die.yaml").write_text(DIE.replace("KIND", drawn))
     faults = """faults:
   - {kind: crash, nodes: [adsl-0], at: 1s}
@@ -530,7 +530,7 @@ def test_a_delta_changes_nothing_but_the_bytes(tmp_path: Path) -> None:
 
 
 def test_a_signal_before_the_run_has_begun(tmp_path: Path) -> None:
-    """Nobody has said hello: there is no traffic to sample, and the folder is complete."""
+    """No node has said hello: there is no traffic to sample, but the folder is complete."""
 
     class Impatient(Onlooker):
         def progress(self, text: str) -> None:
