@@ -26,10 +26,14 @@ EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "begins", "ends"),
-    [("crash", "kill", "start"), ("partition", "sever", "mend"), ("pause", "pause", "resume")],
-)
+VERBS_OF_KINDS = [  # kind, the verb that begins the fault, the verb that ends it
+    ("crash", "kill", "start"),
+    ("partition", "sever", "mend"),
+    ("pause", "pause", "resume"),
+]
+
+
+@pytest.mark.parametrize(("kind", "begins", "ends"), VERBS_OF_KINDS)
 def test_a_fault_begins_and_ends_with_its_verbs(kind: str, begins: str, ends: str) -> None:
     fault = FAULTS[kind]()
     assert fault.begin("a") == Action(begins, "a", kind)  # type: ignore[arg-type]

@@ -65,6 +65,7 @@ TABLE = [
     pytest.param(Adam(), adapted, id="adam"),
     pytest.param(Adam(beta1=0, beta2=0.5, epsilon=0.01), adapted, id="adam with other numbers"),
 ]
+WITH_SIGN = [*TABLE, pytest.param(Sign(), elected, id="sign")]
 STEPS = st.lists(st.lists(st.integers(0, SIZE - 1), unique=True).map(sorted), max_size=12)
 
 
@@ -82,7 +83,7 @@ def whole(gradient: Gradient) -> Vector:
     return spread
 
 
-@pytest.mark.parametrize("optimizer, reference", [*TABLE, pytest.param(Sign(), elected, id="sign")])
+@pytest.mark.parametrize("optimizer, reference", WITH_SIGN)
 @given(steps=STEPS, seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_steps_are_the_papers(
@@ -142,7 +143,7 @@ def test_what_is_not_touched_decays_to_zero_and_not_to_denormals(optimizer: AnyO
     assert kept[0] == 0 and kept[1] > 0
 
 
-@pytest.mark.parametrize("optimizer", [*(row.values[0] for row in TABLE), Sign()])
+@pytest.mark.parametrize("optimizer", [row.values[0] for row in WITH_SIGN])
 def test_travels_as_plain_data(optimizer: AnyOptimizer) -> None:
     assert optimizers.make(optimizers.plain(optimizer)) == optimizer
 

@@ -1,0 +1,95 @@
+"""Each plugin has its row in the tests of its family: without one, its laws would go untested."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import Any, get_args
+
+import pytest
+
+import analysis
+from emulator import codecs, faults, models, modulation, optimizers, pulls, synchronization
+from emulator.codecs import indices, values
+from emulator.datasets import DATASETS
+from tests.codecs.test_coding import EXACT
+from tests.datasets.test_datasets import FIRST
+from tests.fakes.codec_table import ROWS
+from tests.fakes.stateless_codecs import TABLE as STATELESS
+from tests.faults.test_faults import VERBS_OF_KINDS
+from tests.models.test_models import KINDS, SIZES
+from tests.modulation.test_modulation import TABLE as MODULATIONS
+from tests.optimizers.test_optimizers import WITH_SIGN
+from tests.pulls.test_pulls import KINDS as PULLS
+from tests.synchronization.test_synchronization import TABLE as SYNCHRONIZATIONS
+
+
+def _plugins(rows: Iterable[Any]) -> list[Any]:
+    """Return the plugin that each of `rows` begins with."""
+    return [row.values[0] for row in rows]
+
+
+FAMILIES = {  # name: package, its plugin classes, the plugins that its tests' tables hold
+    "codecs": (
+        codecs,
+        get_args(codecs.AnyCodec),
+        [*_plugins(STATELESS), *(row.codec for row in ROWS.values())],
+    ),
+    "modulation": (modulation, get_args(modulation.AnyModulation), _plugins(MODULATIONS)),
+    "optimizers": (optimizers, get_args(optimizers.AnyOptimizer), _plugins(WITH_SIGN)),
+    "pulls": (pulls, get_args(pulls.AnyPull), PULLS),
+    "synchronization": (
+        synchronization,
+        get_args(synchronization.AnySynchronization),
+        _plugins(SYNCHRONIZATIONS),
+    ),
+    "faults": (
+        faults,
+        tuple(faults.FAULTS.values()),
+        [faults.FAULTS[kind]() for kind, *_ in VERBS_OF_KINDS],
+    ),
+}
+FAMILY = pytest.mark.parametrize("package, classes, rows", FAMILIES.values(), ids=FAMILIES)
+
+
+@FAMILY
+def test_every_plugin_has_a_row(package: Any, classes: tuple[type, ...], rows: list[Any]) -> None:
+    assert {plugin.kind for plugin in rows} == {cls.kind for cls in classes}  # type: ignore[attr-defined]
+
+
+@FAMILY
+def test_every_plugin_is_listed(package: Any, classes: tuple[type, ...], rows: list[Any]) -> None:
+    """A class with a `kind` that no union names would be tested, and never reached by a file."""
+    defined = {
+        value
+        for module in iter_modules(package.__path__, f"{package.__name__}.")
+        for value in vars(import_module(module.name)).values()
+        if isinstance(value, type) and value.__module__ == module.name
+        if isinstance(getattr(value, "kind", None), str)
+    }
+    assert defined == set(classes)
+
+
+def test_every_value_coding_has_its_law() -> None:
+    rounded = {"int8"}  # tests/codecs: within half a step of a byte
+    assert EXACT.keys() | rounded == values.CODINGS.keys() == {*get_args(values.ValueCoding)}
+
+
+def test_every_index_coding_is_listed() -> None:
+    """The laws of index codings run over `CODINGS`."""
+    assert indices.CODINGS.keys() == {*get_args(indices.IndexCoding)}
+
+
+def test_every_model_has_its_sizes() -> None:
+    assert models.MODELS.keys() == SIZES.keys() == KINDS.keys()
+
+
+def test_every_data_set_has_its_first_labels() -> None:
+    sentences = {"sentences"}  # made here, from the grammar that tests/datasets/test_grammar.py has
+    assert DATASETS.keys() == FIRST.keys() | sentences
+
+
+def test_every_figure_is_listed() -> None:
+    """The tests of figures run over `FIGURES`."""
+    names = {figure.name for figure in iter_modules(import_module("analysis.figures").__path__)}
+    listed = {figure.__name__.rpartition(".")[2] for figure in analysis.FIGURES}
+    assert {name for name in names if not name.startswith("_")} == listed
