@@ -28,6 +28,17 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or (page.parent / target).is_file(), target
 
 
+PLACES = r"(?<![\w/.<$-])(?:\.ci|analysis|docs|emulator|images|scenarios|tests)/[\w./*{}-]*\w"
+EXAMPLES = {"emulator/codecs/half.py"}
+"""The file that docs/add-a-codec.md has the reader write."""
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "Makefile"], ids=lambda page: page.name)
+def test_paths_exist(page: Path) -> None:
+    named = set(re.findall(PLACES, page.read_text())) - EXAMPLES
+    assert {path for path in named if not any(ROOT.glob(path))} == set()
+
+
 @BY_PAGE
 def test_commands_exist(page: Path) -> None:
     text = page.read_text()

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from ..codecs import AnyCodec
 from ..errors import HostError
 from .measuring import alongside, measure
-from .record import Calibration, described, find, here, store, stored
+from .record import Calibration, described, find, here, store
 
 
 def calibrated(
@@ -44,4 +44,4 @@ def known(
     return find(*here(), model, batch_size, described(codec, error_feedback))
 
 
-__all__ = ["Calibration", "alongside", "calibrated", "known", "measure", "store", "stored"]
+__all__ = ["Calibration", "alongside", "calibrated", "known", "measure", "store"]

@@ -4,7 +4,6 @@ import json
 import math
 import os
 import platform
-from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -125,15 +124,6 @@ def find(host: str, processor: str, model: str, batch_size: int, codec: str) -> 
         made_again(file, str(error))
         return None
     return stored
-
-
-def stored() -> list[Calibration]:
-    """Return all stored calibrations, of this and other hosts. Damaged files are skipped."""
-    calibrations = []
-    for file in sorted(cache("calibration").glob("*.json")):
-        with suppress(OSError, ValueError):
-            calibrations.append(_read(file))
-    return calibrations
 
 
 def store(calibration: Calibration) -> Path:

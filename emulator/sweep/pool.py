@@ -47,19 +47,6 @@ class SweepView(Protocol):
         """Show that a point has finished."""
 
 
-class Quiet:
-    """Observer without any output."""
-
-    def progress(self, text: str) -> None:
-        pass
-
-    def standing(self, now: Standing) -> None:
-        pass
-
-    def finished(self, point: Finished, now: Standing) -> None:
-        pass
-
-
 def sweep(
     points: Sequence[Point],
     out: Path,

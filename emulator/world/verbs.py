@@ -66,8 +66,6 @@ _ROWS = {name: verb for verb in VERBS for name in (verb.name, verb.undone_by)}
 _ROWS_BY_RECORD = {what: verb for verb in VERBS for what in (verb.record, verb.undone_record)}
 ORDER = {name: place for place, name in enumerate(_ROWS)}
 """Position of every verb in the table, with `undone_by` behind its row's verb."""
-RECORDS = tuple(_ROWS_BY_RECORD)
-"""Kinds of record for all verbs."""
 
 
 class Powers(Protocol):

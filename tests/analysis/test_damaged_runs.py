@@ -7,10 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.fakes.two_runs import runs, synthetic
-from tests.fakes.typed_commands import Emulate, Said, emulate
-
-__all__ = ["emulate", "runs", "synthetic"]
+from tests.fakes.typed_commands import Emulate, Said
 
 FILES = ("summary.json", "manifest.json", "scenario.yaml", "timeline.jsonl", "run.jsonl")
 DAMAGE = {

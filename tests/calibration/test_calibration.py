@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from emulator import calibration
-from emulator.calibration import Calibration, calibrated, store, stored
+from emulator.calibration import Calibration, calibrated, store
 from emulator.calibration.record import described, find, read
 from emulator.cli.calibrate import calibrate
 from emulator.codecs import AnyCodec, Dense, TopK
@@ -19,9 +19,9 @@ from emulator.scenario import dump, loads
 from emulator.scenario.model import Virtual
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed
-from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, kept
+from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, stored
 
-__all__ = ["kept"]
+pytestmark = pytest.mark.usefixtures("calibration_cache")
 
 
 @pytest.fixture
@@ -49,11 +49,11 @@ def ask(
 # -- what is kept ----------------------------------------------------------------------------------
 
 
-def test_it_is_measured_once(asked: list[Any], kept: Path) -> None:
+def test_it_is_measured_once(asked: list[Any], calibration_cache: Path) -> None:
     first = ask()
     assert (ask(), len(asked)) == (first, 1)
     assert stored() == [first]
-    assert [file.name for file in kept.iterdir()] == [first.file.name]
+    assert [file.name for file in calibration_cache.iterdir()] == [first.file.name]
 
 
 def test_each_model_batch_and_codec_has_its_own(asked: list[Any]) -> None:
@@ -123,9 +123,9 @@ def test_what_is_read_is_what_was_kept() -> None:
     assert find("here", "Some Processor", "digits-mlp", 11, "topk 1%") is None
 
 
-def test_nowhere_to_keep_it(kept: Path, asked: list[Any]) -> None:
-    kept.parent.mkdir()
-    kept.touch()
+def test_nowhere_to_keep_it(calibration_cache: Path, asked: list[Any]) -> None:
+    calibration_cache.parent.mkdir()
+    calibration_cache.touch()
     with pytest.raises(HostError, match=r"cannot keep the calibration in .*: set EMULATE_CACHE"):
         ask()
 

@@ -21,10 +21,10 @@ from emulator.codecs import AnyCodec, Dense
 from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
-from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, kept
+from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT
 from tests.fakes.plain_records import full
 
-__all__ = ["kept"]
+pytestmark = pytest.mark.usefixtures("calibration_cache")
 
 
 def test_the_law_is_that_of_the_middle_half() -> None:

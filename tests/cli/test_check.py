@@ -6,9 +6,7 @@ import pytest
 
 from emulator.errors import HostError
 from emulator.runs import preflight
-from tests.fakes.typed_commands import Emulate, data, emulate, scenario
-
-__all__ = ["data", "emulate"]
+from tests.fakes.typed_commands import Emulate, scenario
 
 
 def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path, data: None) -> None:

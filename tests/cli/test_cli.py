@@ -8,10 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.entry import commands
-from tests.fakes.typed_commands import Emulate, emulate, scenario
-
-__all__ = ["emulate"]
-
+from tests.fakes.typed_commands import Emulate, scenario
 
 NAMES = sorted(commands.commands)
 

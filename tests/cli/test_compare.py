@@ -14,10 +14,7 @@ from emulator.errors import HostError
 from emulator.units import Seconds
 from emulator.world import laws
 from tests.fakes.synthetic_run import Synthetic
-from tests.fakes.two_runs import runs, synthetic
-from tests.fakes.typed_commands import Emulate, data, emulate, scenario
-
-__all__ = ["data", "emulate", "runs", "synthetic"]
+from tests.fakes.typed_commands import Emulate, scenario
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ import pytest
 
 from emulator.cli import doctor
 from emulator.machine.host import Host
-from tests.fakes.typed_commands import Emulate, data, emulate
-
-__all__ = ["data", "emulate"]
+from tests.fakes.typed_commands import Emulate
 
 
 def test_the_doctor_says_what_is_missing_and_how_to_get_it(emulate: Emulate) -> None:

@@ -14,9 +14,7 @@ from emulator import datasets
 from emulator.datasets.store import save
 from emulator.errors import HostError
 from tests.fakes.synthetic_run import Synthetic
-from tests.fakes.typed_commands import Emulate, Said, data, emulate, scenario
-
-__all__ = ["data", "emulate"]
+from tests.fakes.typed_commands import Emulate, Said, scenario
 
 
 def refused(emulate: Emulate, file: Path, *words: object) -> Said:

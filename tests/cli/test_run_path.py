@@ -15,9 +15,7 @@ from emulator.errors import DeploymentError
 from emulator.runtimes.docker import client, container_runtime, play_containers, waves
 from emulator.runtimes.docker.cleanup import Removed
 from emulator.shaping.backend import Backend
-from tests.fakes.typed_commands import Emulate, data, emulate, scenario
-
-__all__ = ["data", "emulate"]
+from tests.fakes.typed_commands import Emulate, scenario
 
 HOPS = 6
 """Calls from the command's function to the one that starts a container."""

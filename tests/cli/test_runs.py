@@ -20,10 +20,7 @@ from emulator.machine import lock
 from emulator.runs.folder import RunFolder
 from emulator.runtimes.docker.cleanup import clean_up
 from tests.fakes.plain_records import PlainRecord, full
-from tests.fakes.two_runs import runs, synthetic
-from tests.fakes.typed_commands import Emulate, emulate
-
-__all__ = ["emulate", "runs", "synthetic"]
+from tests.fakes.typed_commands import Emulate
 
 
 def test_no_runs(emulate: Emulate) -> None:

@@ -13,10 +13,8 @@ from emulator.cli.entry import commands
 from emulator.runs.folder import folders
 from emulator.sweep import Finished, Standing, sweep
 from tests.fakes.made_up_play import HANGS
-from tests.fakes.made_up_sweeps import MADE_UP, Watching, file, played
-from tests.fakes.typed_commands import Emulate, emulate
-
-__all__ = ["emulate", "file", "played"]
+from tests.fakes.made_up_sweeps import MADE_UP, Watching
+from tests.fakes.typed_commands import Emulate
 
 
 def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
@@ -33,11 +31,11 @@ def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> 
 @pytest.mark.slow
 def test_the_command(
     emulate: Emulate,
-    file: Path,
+    sweep_file: Path,
     monkeypatch: pytest.MonkeyPatch,
     played: Callable[[], list[str]],
 ) -> None:
-    words = (file, "--over", "training.learning_rate=0.1,10", "--seeds", 2, "--cores", 2)
+    words = (sweep_file, "--over", "training.learning_rate=0.1,10", "--seeds", 2, "--cores", 2)
     told = typed(emulate, monkeypatch, *words)
     assert told.code == 0, told.err
     (out,) = Path("runs/sweeps").iterdir()
@@ -57,17 +55,17 @@ def test_the_command(
     assert again.err == f"4 points into {out} ...\n"
     about = json.loads((out / "sweep.json").read_bytes())
     assert about["over"] == {"training.learning_rate": ["0.1", "10"]}
-    assert (about["file"], about["set"], about["seeds"]) == (str(file), [], 2)
+    assert (about["file"], about["set"], about["seeds"]) == (str(sweep_file), [], 2)
 
 
 @pytest.mark.slow
 def test_other_commands_are_not_confused(
     emulate: Emulate,
-    file: Path,
+    sweep_file: Path,
     monkeypatch: pytest.MonkeyPatch,
     played: Callable[[], list[str]],
 ) -> None:
-    typed(emulate, monkeypatch, file)
+    typed(emulate, monkeypatch, sweep_file)
     assert folders(Path("runs")) == []
     assert emulate("list", "--json").json == []
     for name in ("sweeps", "pair", "abc123"):
@@ -92,8 +90,8 @@ def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixtur
     assert "[overheating-pi]" in told
 
 
-def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, file: Path) -> None:
-    told = emulate("sweep", file, "--over", "training.learning_rate=0.1,-1")
+def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, sweep_file: Path) -> None:
+    told = emulate("sweep", sweep_file, "--over", "training.learning_rate=0.1,-1")
     assert told.code == 2
     assert told.err.startswith("--over training.learning_rate=-1: training.learning_rate: ")
     assert not Path("runs").exists()
@@ -101,7 +99,7 @@ def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, file: Path)
 
 def test_ctrl_c_says_how_to_go_on(
     emulate: Emulate,
-    file: Path,
+    sweep_file: Path,
     monkeypatch: pytest.MonkeyPatch,
     played: Callable[[], list[str]],
 ) -> None:
@@ -116,7 +114,7 @@ def test_ctrl_c_says_how_to_go_on(
             pass
 
     monkeypatch.setattr(sys.modules["emulator.cli.sweep"], "_view", lambda to_stderr: Impatient())
-    words = (file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
+    words = (sweep_file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
     told = typed(emulate, monkeypatch, *words)
     assert told.code == 130
     assert told.err == (
@@ -134,7 +132,7 @@ def test_it_is_listed_after_run() -> None:
     assert names.index("sweep") == names.index("run") + 1
 
 
-def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, file: Path) -> None:
-    told = emulate("sweep", file, "--seeds", 10**20)
+def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, sweep_file: Path) -> None:
+    told = emulate("sweep", sweep_file, "--seeds", 10**20)
     assert told.code == 2
     assert "is not in the range 1<=x<=10000" in told.err

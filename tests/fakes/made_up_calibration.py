@@ -1,12 +1,11 @@
-"""A calibration that nobody measured, and an empty cache to keep it in."""
+"""A calibration without a measurement, and all calibrations of the cache."""
 
+from contextlib import suppress
 from pathlib import Path
 
-import pytest
-
-from emulator import calibration
-from emulator.calibration import Calibration, measuring
+from emulator.calibration import Calibration, record
 from emulator.codecs import TopK
+from emulator.machine.cache import cache
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed, LogNormal
 
@@ -25,10 +24,10 @@ FOUND = Calibration(
 )
 
 
-@pytest.fixture(autouse=True)
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, on a host that is called `here`."""
-    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
-    for place in (calibration, measuring):
-        monkeypatch.setattr(place, "here", lambda: ("here", "Some Processor"))
-    return tmp_path / "cache" / "calibration"
+def stored() -> list[Calibration]:
+    """Return every calibration in the cache, of any host; damaged files are passed over."""
+    found = []
+    for file in sorted(cache("calibration").glob("*.json")):
+        with suppress(OSError, ValueError):
+            found.append(record._read(file))
+    return found

@@ -1,10 +1,7 @@
 """Sweeps whose points are played in no time, by `made_up_play`."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
-
-import pytest
 
 from emulator.sweep import Finished, Grid, Point, Standing, sweep
 
@@ -20,23 +17,6 @@ virtual: {learner: none, step: 10ms, boot: 1s}
 devices:
   - {name: near, count: 2, link: {up: {rate: 1mbit}}}
 """
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    file = tmp_path / "pair.yaml"
-    file.write_text(SCENARIO)
-    return file
-
-
-@pytest.fixture
-def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
-    """What has been played so far: rate and seed of each."""
-    log = tmp_path / "played"
-    log.touch()
-    monkeypatch.setenv("PLAYED", str(log))
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    return lambda: sorted(log.read_text().splitlines())
 
 
 class Watching:

@@ -100,6 +100,17 @@ class Synthetic:
         return sorted(rows, key=lambda row: row["at"])
 
 
+def two_runs(runs: Path) -> Path:
+    """Write two runs into the folder `runs`, one with AdaComp, then one without; return `runs`."""
+    for number, algorithm in enumerate(("adacomp", "asgd"), 1):
+        folder = runs / "synthetic" / f"2025010{number}T120000Z-abc12{number}"
+        Synthetic(devices=2, updates=400, algorithm=algorithm, faults=[]).write(folder)
+        (folder / "devices").mkdir()
+        (folder / "devices" / "fiber-0.log").write_text("hello\nworld\n")
+    (runs / "synthetic" / "latest").symlink_to("20250102T120000Z-abc122")
+    return runs
+
+
 def _lines(path: Path, records: list[dict]) -> None:
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
 

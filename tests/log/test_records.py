@@ -5,7 +5,7 @@ from msgspec.structs import fields
 
 from analysis import runs, shapes
 from emulator.log import records
-from emulator.world.verbs import RECORDS
+from emulator.world.verbs import VERBS
 from tests.log import record_tables
 
 
@@ -23,7 +23,8 @@ def test_every_field_has_a_docstring() -> None:
 
 def test_the_analysis_has_a_column_for_each_field_of_each_kind() -> None:
     """A column of an optional field may be missing: records without it fill no memory."""
-    columns_of = runs.COLUMNS | dict.fromkeys(RECORDS, runs.FAULT)
+    of_verbs = [kind for verb in VERBS for kind in (verb.record, verb.undone_record)]
+    columns_of = runs.COLUMNS | dict.fromkeys(of_verbs, runs.FAULT)
     assert columns_of.keys() == records.KINDS.keys()
     for what, columns in columns_of.items():
         known = {field.name: field for field in fields(records.KINDS[what])}

@@ -12,10 +12,11 @@ from emulator.scenario import loads
 from emulator.scenario.deadlines import StepTime, late_groups
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
-from tests.fakes.made_up_calibration import FOUND, kept
-from tests.fakes.typed_commands import Emulate, data, emulate
+from tests.fakes.made_up_calibration import FOUND
+from tests.fakes.typed_commands import Emulate
 
-__all__ = ["data", "emulate", "kept"]
+pytestmark = pytest.mark.usefixtures("calibration_cache")
+
 
 PIS = """
 name: pis

@@ -8,9 +8,7 @@ from emulator.core.server import GATHERING
 from emulator.scenario import loads
 from emulator.scenario.model import Scenario
 from emulator.scenario.startup import slow_starts, startup_time
-from tests.fakes.typed_commands import Emulate, data, emulate, scenario
-
-__all__ = ["data", "emulate"]
+from tests.fakes.typed_commands import Emulate, scenario
 
 
 def fleet(*devices: str) -> Scenario:

@@ -15,9 +15,10 @@ from analysis.studies.folder import open_study
 from analysis.studies.markdown import BEGIN, END, replace
 from analysis.studies.publish import publish
 from emulator.log.lines import line
-from emulator.sweep import Finished, Point, Quiet
+from emulator.sweep import Finished, Point
 from emulator.sweep.studies import STUDIES, Entry, Study, play
 from tests.fakes.handmade_run import update, written
+from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.plain_records import full
 
 ROOT = Path(__file__).parents[2]
@@ -101,7 +102,7 @@ def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
 def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play(study(FAST, SLOW, target=0.85), tmp_path, 1, Quiet())
+    play(study(FAST, SLOW, target=0.85), tmp_path, 1, Watching())
     assert rows(tmp_path) == [("fast", "0.2", 3), ("slow", "0.1", 3)]
     assert rows(tmp_path, "tried") == [
         ("fast", "0.1", 1),
@@ -115,31 +116,31 @@ def test_each_entry_is_played_with_all_seeds_at_its_best_rate(
 def test_where_none_reaches_the_target_the_best_ends_highest(
     tmp_path: Path, learns: Learns
 ) -> None:
-    play(study(FAST, target=0.95), tmp_path, 1, Quiet())
+    play(study(FAST, target=0.95), tmp_path, 1, Watching())
     assert rows(tmp_path) == [("fast", "0.1", 3)]
 
 
 def test_who_borrows_a_rate_is_played_at_both(tmp_path: Path, learns: Learns) -> None:
     learns._curves = {**CURVES, ("slow", "0.2"): (0.1,)}  # type: ignore[dict-item]
-    play(study(FAST, SLOW, target=0.85, also=(("slow", "fast"),)), tmp_path, 1, Quiet())
+    play(study(FAST, SLOW, target=0.85, also=(("slow", "fast"),)), tmp_path, 1, Watching())
     assert rows(tmp_path)[2:] == [("slow", "0.2", 3)]
     assert [row.own for row in open_study(tmp_path).rows] == [True, True, False]
 
 
 def test_nothing_is_played_twice(tmp_path: Path, learns: Learns) -> None:
     once = study(FAST, SLOW, target=0.85)
-    play(once, tmp_path, 1, Quiet())
+    play(once, tmp_path, 1, Watching())
     before = list(learns.played)
-    play(once, tmp_path, 1, Quiet())
+    play(once, tmp_path, 1, Watching())
     assert learns.played == before == list(dict.fromkeys(before))
 
 
 def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -> None:
-    play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
+    play(study(SLOW, target=0.85), tmp_path, 1, Watching())
     folder = tmp_path / "points" / learns.played[0]
     text = (folder / "run.jsonl").read_text().replace('"reason":"updates"', '"reason":"diverged"')
     (folder / "run.jsonl").write_text(text)
-    play(study(SLOW, target=0.85), tmp_path, 1, Quiet())
+    play(study(SLOW, target=0.85), tmp_path, 1, Watching())
     assert rows(tmp_path) == [("slow", "0.3", 3)]
 
 

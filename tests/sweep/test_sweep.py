@@ -15,26 +15,14 @@ from emulator.sweep import Finished, Grid, Point, Standing, sweep
 from emulator.sweep.note import NOTE
 from tests.fakes.doc_blocks import blocks
 from tests.fakes.made_up_play import DIVERGES
-from tests.fakes.made_up_sweeps import (
-    MADE_UP,
-    ROOT,
-    SCENARIO,
-    Watching,
-    file,
-    made_up,
-    played,
-    rates,
-)
-from tests.fakes.typed_commands import data
-
-__all__ = ["data", "file", "played"]
+from tests.fakes.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
 
 
 def test_a_sweep_is_one_folder_and_one_table(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     out, view = tmp_path / "out", Watching()
-    points = rates(file, 0.1, DIVERGES)
+    points = rates(sweep_file, 0.1, DIVERGES)
     finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, command=MADE_UP)
     assert [one.label for one in finished] == [point.label for point in points]
     assert sorted(view.said) == sorted(one.label for one in finished)
@@ -64,21 +52,21 @@ def test_a_sweep_is_one_folder_and_one_table(
 
 @pytest.mark.slow
 def test_finished_points_are_not_played_again(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    first = made_up(rates(file, 0.1, DIVERGES), tmp_path / "out")
-    assert made_up(rates(file, 0.1, DIVERGES), tmp_path / "out") == first
+    first = made_up(rates(sweep_file, 0.1, DIVERGES), tmp_path / "out")
+    assert made_up(rates(sweep_file, 0.1, DIVERGES), tmp_path / "out") == first
     assert played() == ["0.1 4", "10 4"]
-    more = made_up(rates(file, 0.1, seeds=2), tmp_path / "out", cores=1)
+    more = made_up(rates(sweep_file, 0.1, seeds=2), tmp_path / "out", cores=1)
     assert played() == ["0.1 4", "0.1 5", "10 4"]
     assert more[0] == first[0]
 
 
 def test_points_come_from_anywhere(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     points = [
-        Point("a thing / or two", load(file), {"which": "file"}),
+        Point("a thing / or two", load(sweep_file), {"which": "file"}),
         Point("b", loads(SCENARIO.replace("seed: 4", "seed: 8"))),
     ]
     rows = [one.row for one in made_up(points, tmp_path / "out")]
@@ -93,34 +81,34 @@ def test_points_come_from_anywhere(
 
 
 def test_what_another_scenario_gave_is_neither_taken_nor_removed(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    (one,) = made_up(rates(file, 0.1), tmp_path / "out")
-    file.write_text(SCENARIO.replace("1mbit", "2mbit"))
+    (one,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
+    sweep_file.write_text(SCENARIO.replace("1mbit", "2mbit"))
     with pytest.raises(EmulatorError, match=rf"(?s)name another folder.*\n{one.folder}$"):
-        made_up(rates(file, 0.1, 0.2), tmp_path / "out")
+        made_up(rates(sweep_file, 0.1, 0.2), tmp_path / "out")
     assert (one.folder / "run.jsonl").is_file()
 
 
 def test_two_sweeps_do_not_share_a_folder(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     out = tmp_path / "out"
 
     class Second(Watching):
         def finished(self, one: Finished, now: Standing) -> None:
             with pytest.raises(EmulatorError, match="another sweep is being played into"):
-                made_up(rates(file, 0.2), out)
+                made_up(rates(sweep_file, 0.2), out)
             super().finished(one, now)
 
     view = Second()
-    made_up(rates(file, 0.1), out, view=view)
+    made_up(rates(sweep_file, 0.1), out, view=view)
     assert view.said == ["training.learning_rate=0.1,seed=4"]
 
 
 @pytest.mark.slow
-def test_any_number_of_cores_gives_the_same_bytes(file: Path, tmp_path: Path) -> None:
-    points = Grid(file, over=("devices[0].count=2,3",)).points()
+def test_any_number_of_cores_gives_the_same_bytes(sweep_file: Path, tmp_path: Path) -> None:
+    points = Grid(sweep_file, over=("devices[0].count=2,3",)).points()
     by_cores = [sweep(points, tmp_path / str(cores), cores, Watching()) for cores in (1, 2)]
     for one, other in zip(*by_cores, strict=True):
         assert one.row == other.row
@@ -135,10 +123,10 @@ def test_any_number_of_cores_gives_the_same_bytes(file: Path, tmp_path: Path) ->
     not (datasets.store.folder("digits") / "test-labels.npy").is_file(),
     reason="digits is not here: run `make data`",
 )
-def test_what_diverges_is_a_result(file: Path, tmp_path: Path) -> None:
-    file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
+def test_what_diverges_is_a_result(sweep_file: Path, tmp_path: Path) -> None:
+    sweep_file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
     over = ("training.learning_rate=0.1,1e30",)
-    points = Grid(file, ("evaluate.every=20",), over).points()
+    points = Grid(sweep_file, ("evaluate.every=20",), over).points()
     good, bad = (one.row for one in sweep(points, tmp_path / "out", 2, Watching()))
     assert (good["outcome"], good["updates"]) == ("success", 40)
     assert good["final_accuracy"] > 0.1
@@ -146,10 +134,10 @@ def test_what_diverges_is_a_result(file: Path, tmp_path: Path) -> None:
 
 
 def test_what_takes_data_to_see_is_seen_before_anything_is_played(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]], data: None
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]], data: None
 ) -> None:
-    file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
-    points = Grid(file, over=("devices[0].count=2,30,40",)).points()
+    sweep_file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
+    points = Grid(sweep_file, over=("devices[0].count=2,30,40",)).points()
     with pytest.raises(ScenarioError) as refused:
         made_up(points, tmp_path / "out")
     lines = str(refused.value).splitlines()
@@ -161,15 +149,18 @@ def test_what_takes_data_to_see_is_seen_before_anything_is_played(
 
 
 def test_what_any_point_refuses_is_said_before_a_step_is_measured(
-    file: Path, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
+    sweep_file: Path, tmp_path: Path, data: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def measured(*anything: object, **more: object) -> None:
         raise AssertionError("calibrated before all points were looked at")
 
     monkeypatch.setattr("emulator.runtimes.virtual.play_virtual.calibrated", measured)
-    file.write_text(SCENARIO.replace("learner: none, step: 10ms, boot: 1s", "learner: numpy"))
+    text = SCENARIO.replace("learner: none, step: 10ms, boot: 1s", "learner: numpy")
+    sweep_file.write_text(text)
     chosen = "training={dataset: mnist, model: mnist-cnn, codec: dense}"
-    points = Grid(file, over=(f"{chosen},{chosen.split('=')[1].replace('cnn', 'mlp')}",)).points()
+    points = Grid(
+        sweep_file, over=(f"{chosen},{chosen.split('=')[1].replace('cnn', 'mlp')}",)
+    ).points()
     with pytest.raises(ScenarioError, match=r"virtual\.learner: NumPy learns perceptrons only"):
         made_up(points, tmp_path / "out")
 

@@ -16,9 +16,7 @@ from emulator.errors import DataError, EmulatorError, HostError
 from emulator.sweep import Standing
 from emulator.sweep.note import NOTE
 from tests.fakes.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
-from tests.fakes.made_up_sweeps import MADE_UP, Watching, file, made_up, played, rates
-
-__all__ = ["file", "played"]
+from tests.fakes.made_up_sweeps import MADE_UP, Watching, made_up, rates
 
 
 def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
@@ -66,14 +64,14 @@ QUICK = ("half a note", "another log")
     ],
 )
 def test_a_damaged_point_is_played_again_with_a_word(
-    file: Path,
+    sweep_file: Path,
     tmp_path: Path,
     played: Callable[[], list[str]],
     capsys: pytest.CaptureFixture[str],
     file_name: str,
     damage: Callable[[bytes], bytes],
 ) -> None:
-    out, points = tmp_path / "out", rates(file, 0.1, 0.2)
+    out, points = tmp_path / "out", rates(sweep_file, 0.1, 0.2)
     first = made_up(points, out)
     assert made_up(points, out) == first
     assert (played(), capsys.readouterr().err) == (["0.1 4", "0.2 4"], "")
@@ -91,12 +89,12 @@ def test_a_damaged_point_is_played_again_with_a_word(
 
 
 def test_points_of_earlier_versions_have_no_digests(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    (one,) = made_up(rates(file, 0.1), tmp_path / "out")
+    (one,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
     note = json.loads((one.folder / NOTE).read_bytes())
     (one.folder / NOTE).write_text(json.dumps({key: note[key] for key in OLD}))
-    assert made_up(rates(file, 0.1), tmp_path / "out") == [one]
+    assert made_up(rates(sweep_file, 0.1), tmp_path / "out") == [one]
     assert played() == ["0.1 4"]
 
 
@@ -113,7 +111,7 @@ OLD = ("label", "digest", "facts")
     ],
 )
 def test_an_error_ends_the_sweep(
-    file: Path,
+    sweep_file: Path,
     tmp_path: Path,
     played: Callable[[], list[str]],
     rate: float,
@@ -122,7 +120,7 @@ def test_an_error_ends_the_sweep(
 ) -> None:
     out = tmp_path / "out"
     with pytest.raises(kind, match=message) as raised:
-        made_up(rates(file, rate, 0.3), out, cores=1)
+        made_up(rates(sweep_file, rate, 0.3), out, cores=1)
     notes = getattr(raised.value, "__notes__", [])
     assert f"training.learning_rate={rate:g},seed=4" in f"{raised.value} {notes}"
     assert [path.name for path in out.rglob("*=*")] == []
@@ -132,7 +130,7 @@ def test_an_error_ends_the_sweep(
 
 @pytest.mark.slow
 def test_an_error_spares_what_is_finished_and_ends_what_is_not(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]]
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
     out = tmp_path / "out"
 
@@ -142,7 +140,7 @@ def test_an_error_spares_what_is_finished_and_ends_what_is_not(
 
     pids: set[int] = set()
     with pytest.raises(DataError):
-        made_up(rates(file, 0.1, HANGS, LACKS_DATA), out, view=Noting())
+        made_up(rates(sweep_file, 0.1, HANGS, LACKS_DATA), out, view=Noting())
     assert [path.name for path in (out / "points").iterdir()] == [
         "training.learning_rate=0.1,seed=4"
     ]
@@ -150,21 +148,22 @@ def test_an_error_spares_what_is_finished_and_ends_what_is_not(
     assert not any(map(alive, pids))
 
 
-def test_nowhere_to_write(file: Path, tmp_path: Path) -> None:
+def test_nowhere_to_write(sweep_file: Path, tmp_path: Path) -> None:
     with pytest.raises(HostError, match="name another with --out"):
-        made_up(rates(file, 0.1), file / "out")
+        made_up(rates(sweep_file, 0.1), sweep_file / "out")
 
 
 SWEEPS = """
 import sys
 from pathlib import Path
 from emulator.runs.cancel import Canceled, canceling
-from emulator.sweep import Grid, Quiet, sweep
+from emulator.sweep import Grid, sweep
+from tests.fakes.made_up_sweeps import Watching
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()
 try:
     with canceling():
-        sweep(points, Path(sys.argv[2]), 1, Quiet(), command=[sys.executable, *sys.argv[3:]])
+        sweep(points, Path(sys.argv[2]), 1, Watching(), command=[sys.executable, *sys.argv[3:]])
 except Canceled:
     sys.exit(130)
 """
@@ -173,10 +172,10 @@ except Canceled:
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_however_it_ends_the_next_one_goes_on(
-    file: Path, tmp_path: Path, played: Callable[[], list[str]], number: int
+    sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]], number: int
 ) -> None:
     out = tmp_path / "out"
-    command = [sys.executable, "-c", SWEEPS, str(file), str(out), *MADE_UP[1:]]
+    command = [sys.executable, "-c", SWEEPS, str(sweep_file), str(out), *MADE_UP[1:]]
     with subprocess.Popen(command, process_group=0) as conductor:
         pid = until(lambda: conductor.poll() is None and hanging(out))
         assert os.getpgid(pid) == pid  # Ctrl-C is the conductor's to hear, not the players'
@@ -187,6 +186,6 @@ def test_however_it_ends_the_next_one_goes_on(
         "training.learning_rate=0.1,seed=4"
     ]
     assert (out / ".playing").exists() == (number == signal.SIGKILL)
-    made_up(rates(file, 0.1), out)
+    made_up(rates(sweep_file, 0.1), out)
     assert played() == ["0.1 4"]
     assert not (out / ".playing").exists()

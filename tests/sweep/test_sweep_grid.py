@@ -7,9 +7,7 @@ import pytest
 from emulator.errors import ScenarioError
 from emulator.scenario import load
 from emulator.sweep import Axis, Grid, Point, folder_name
-from tests.fakes.made_up_sweeps import SCENARIO, file, rates
-
-__all__ = ["file"]
+from tests.fakes.made_up_sweeps import SCENARIO, rates
 
 
 @pytest.mark.parametrize(
@@ -28,9 +26,9 @@ def test_an_axis_as_one_types_it(text: str, values: tuple[str, ...]) -> None:
     assert Axis.parse(text).values == values
 
 
-def test_every_combination_with_every_seed(file: Path) -> None:
+def test_every_combination_with_every_seed(sweep_file: Path) -> None:
     over = ("training.learning_rate=0.1,0.2", "training.codec.keep=1%,0.5%,2%")
-    points = Grid(file, ("stop.updates=7",), over, seeds=2).points()
+    points = Grid(sweep_file, ("stop.updates=7",), over, seeds=2).points()
     assert len(points) == len({point.label for point in points}) == 12
     assert points[1].label == "training.learning_rate=0.1,training.codec.keep=1%,seed=5"
     assert [point.scenario.seed for point in points] == [4, 5] * 6
@@ -38,19 +36,19 @@ def test_every_combination_with_every_seed(file: Path) -> None:
     for point in points:
         words = [f"{path}={value}" for path, value in point.values.items()]
         seed = f"seed={point.scenario.seed}"
-        assert point.scenario == load(file, ["stop.updates=7", *words, seed])
+        assert point.scenario == load(sweep_file, ["stop.updates=7", *words, seed])
         assert point.name == point.label
 
 
-def test_a_grid_may_choose_the_seeds_itself(file: Path) -> None:
-    points = Grid(file, over=("seed=9,2",)).points()
+def test_a_grid_may_choose_the_seeds_itself(sweep_file: Path) -> None:
+    points = Grid(sweep_file, over=("seed=9,2",)).points()
     assert [(point.label, point.scenario.seed) for point in points] == [
         ("seed=9", 9),
         ("seed=2", 2),
     ]
 
 
-def test_every_mistake_of_every_point_once(file: Path) -> None:
+def test_every_mistake_of_every_point_once(sweep_file: Path) -> None:
     over = (
         "training.learning_rate=0.1,-1",
         "training.codec.keep=1%,200%,0.5%",
@@ -63,7 +61,7 @@ def test_every_mistake_of_every_point_once(file: Path) -> None:
         "nonsense",
     )
     with pytest.raises(ScenarioError) as refused:
-        Grid(file, over=over, seeds=3).points()
+        Grid(sweep_file, over=over, seeds=3).points()
     lines = str(refused.value).splitlines()
     for beginning in (
         "--over training.learning_rate=-1: training.learning_rate: ",
@@ -80,39 +78,39 @@ def test_every_mistake_of_every_point_once(file: Path) -> None:
     assert len(lines) == 9
 
 
-def test_a_mistake_in_the_file_is_told_once(file: Path) -> None:
-    file.write_text(SCENARIO.replace("1mbit", "1Mbps"))
+def test_a_mistake_in_the_file_is_told_once(sweep_file: Path) -> None:
+    sweep_file.write_text(SCENARIO.replace("1mbit", "1Mbps"))
     with pytest.raises(ScenarioError) as refused:
-        rates(file, 0.1, 0.2, seeds=2)
+        rates(sweep_file, 0.1, 0.2, seeds=2)
     (line,) = str(refused.value).splitlines()
-    assert line.startswith(f"{file}:8: devices[0].link.up.rate: ")
+    assert line.startswith(f"{sweep_file}:8: devices[0].link.up.rate: ")
 
 
-def test_a_mistake_of_a_combination_says_of_which(file: Path) -> None:
-    file.write_text(SCENARIO + "faults:\n  - {kind: crash, nodes: [near-2], at: 5s}\n")
+def test_a_mistake_of_a_combination_says_of_which(sweep_file: Path) -> None:
+    sweep_file.write_text(SCENARIO + "faults:\n  - {kind: crash, nodes: [near-2], at: 5s}\n")
     with pytest.raises(ScenarioError) as refused:
-        Grid(file, over=("devices[0].count=2,3", "evaluate.every=5,7")).points()
+        Grid(sweep_file, over=("devices[0].count=2,3", "evaluate.every=5,7")).points()
     (line,) = str(refused.value).splitlines()
-    assert line.startswith(f"{file}:10: faults[0].nodes[0]: ")
+    assert line.startswith(f"{sweep_file}:10: faults[0].nodes[0]: ")
     assert line.endswith(" (with --over devices[0].count=2 --over evaluate.every=5)")
 
 
-def test_the_folder_is_named_by_scenario_and_grid_but_not_by_seeds(file: Path) -> None:
-    name = folder_name(rates(file, 0.1, 0.2))
+def test_the_folder_is_named_by_scenario_and_grid_but_not_by_seeds(sweep_file: Path) -> None:
+    name = folder_name(rates(sweep_file, 0.1, 0.2))
     assert name.startswith("pair-")
-    assert folder_name(rates(file, 0.1, 0.2, seeds=3)) == name
+    assert folder_name(rates(sweep_file, 0.1, 0.2, seeds=3)) == name
     others = [
-        rates(file, 0.1),
-        rates(file, 0.1, 0.3),
-        Grid(file, over=("seed=4",)).points(),
-        Grid(file, ("stop.updates=41",), ("training.learning_rate=0.1,0.2",)).points(),
+        rates(sweep_file, 0.1),
+        rates(sweep_file, 0.1, 0.3),
+        Grid(sweep_file, over=("seed=4",)).points(),
+        Grid(sweep_file, ("stop.updates=41",), ("training.learning_rate=0.1,0.2",)).points(),
     ]
     assert len({name, *map(folder_name, others)}) == 5
 
 
 @pytest.mark.parametrize("label", ["a/b", ".hidden", "..", "ü", "x" * 300, "{kind: topk}", "a\nb"])
-def test_any_label_becomes_a_folder_of_its_own(file: Path, label: str) -> None:
-    scenario = load(file)
+def test_any_label_becomes_a_folder_of_its_own(sweep_file: Path, label: str) -> None:
+    scenario = load(sweep_file)
     name = Point(label, scenario).name
     assert "/" not in name and not name.startswith(".") and len(name.encode()) < 256
     assert name != Point(f"{label}'", scenario).name

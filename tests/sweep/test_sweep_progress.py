@@ -8,15 +8,13 @@ import pytest
 
 from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView, span
 from emulator.sweep import Finished, Standing
-from tests.fakes.made_up_sweeps import Watching, file, made_up, played, rates
-
-__all__ = ["file", "played"]
+from tests.fakes.made_up_sweeps import Watching, made_up, rates
 
 
 @pytest.mark.slow
-def test_how_far_it_is(file: Path, tmp_path: Path, played: Callable[[], list[str]]) -> None:
+def test_how_far_it_is(sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]) -> None:
     view = Watching()
-    made_up(rates(file, 0.1, 0.2), tmp_path / "out", cores=1, view=view)
+    made_up(rates(sweep_file, 0.1, 0.2), tmp_path / "out", cores=1, view=view)
     told = [(now.finished, *now.playing) for now in view.standings]
     assert (1, ("training.learning_rate=0.2,seed=4", "20 of 40 updates")) in told
     assert {now.total for now in view.standings} == {2}

@@ -85,11 +85,6 @@ class Tcp:
             refill=float(there.rate or 0.0),
         )
 
-    @property
-    def rto(self) -> float:
-        """Seconds until TCP first repeats a segment without acknowledgement (RFC 6298)."""
-        return _LEAST_TIMEOUT + self._felt(INITIAL)
-
     def limit(self, rate: float) -> float:
         """Return the long-run rate under this loss, on a link of `rate`, which may be infinite.
 

@@ -1,0 +1,101 @@
+"""Fixtures that several folders of tests share; the fakes behind them are in tests/fakes/."""
+
+import gc
+import shutil
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.fakes.made_up_sweeps import SCENARIO
+from tests.fakes.synthetic_run import two_runs
+from tests.fakes.typed_commands import Emulate, Said
+from tests.layers import ROOT
+
+
+@pytest.fixture
+def emulate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Emulate:
+    """Types a command in an empty folder of a machine with neither engine nor data."""
+    from emulator.cli import main
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DOCKER_HOST", "unix:///nonexistent/docker.sock")
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def typed(*words: object) -> Said:
+        monkeypatch.setattr(sys, "argv", ["emulate", *map(str, words)])
+        gc.freeze()  # so that what is collected below is the command's own
+        try:
+            main()
+            code: Any = 0
+        except SystemExit as ended:
+            code = ended.code or 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)
+            gc.collect()  # where no engine answers, docker leaves its socket to the collector
+        gc.unfreeze()
+        return Said(code, *capsys.readouterr())
+
+    return typed
+
+
+@pytest.fixture
+def data(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Images, as if they had been fetched, on a machine that has TensorFlow."""
+    from emulator import datasets
+    from emulator.datasets.examples import Examples
+    from emulator.runs import preflight
+
+    labels = np.arange(200, dtype=np.uint8) % 10
+    some = Examples(np.zeros((200, 8, 8), np.uint8), labels, 16)
+    monkeypatch.setattr(datasets, "load", lambda name: datasets.Dataset(name, some, some))
+    monkeypatch.setattr(preflight, "tensorflow_version", lambda: "2.0.0")
+
+
+@pytest.fixture(scope="session")
+def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two synthetic runs, the second unlike the first; only to be read."""
+    return two_runs(tmp_path_factory.mktemp("synthetic") / "runs")
+
+
+@pytest.fixture
+def runs(synthetic: Path, tmp_path: Path) -> Path:
+    """A copy of the two synthetic runs, at the usual place."""
+    return Path(shutil.copytree(synthetic, tmp_path / "runs", symlinks=True))
+
+
+@pytest.fixture
+def sweep_file(tmp_path: Path) -> Path:
+    """The file of the scenario that the tests of sweeps vary."""
+    file = tmp_path / "pair.yaml"
+    file.write_text(SCENARIO)
+    return file
+
+
+@pytest.fixture
+def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[str]]:
+    """Returns the learning rate and the seed of each point that was played so far."""
+    log = tmp_path / "played"
+    log.touch()
+    monkeypatch.setenv("PLAYED", str(log))
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    return lambda: sorted(log.read_text().splitlines())
+
+
+@pytest.fixture
+def calibration_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, on a host that is called `here`."""
+    from emulator import calibration
+    from emulator.calibration import measuring
+
+    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
+    for place in (calibration, measuring):
+        monkeypatch.setattr(place, "here", lambda: ("here", "Some Processor"))
+    return tmp_path / "cache" / "calibration"

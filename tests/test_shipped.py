@@ -1,0 +1,94 @@
+"""The package ships no code that only tests use."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import emulator
+from tests.layers import FILES, ROOT, imports, module_name, tree
+
+SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
+TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
+NOT_IMPORTED = {
+    "emulator.node.role": "started by the supervisor",
+    "emulator.node.supervisor": "started by a container",
+    "emulator.shaping.probe": "started by a container",
+    "emulator.learners.tensorflow": "started by the export of graphs",
+    "analysis.agreement": "imported by `emulator.cli.analysis_package`",
+    "analysis.report": "imported by `emulator.cli.analysis_package`",
+}
+"""Modules without an import in the package, each with its use."""
+
+FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
+"""Each package imports all of its modules, whatever their names."""
+
+READ_BY_OTHERS = {
+    "Modulation": "the protocol that a plugin is written to",
+    "Synchronization": "the protocol that a plugin is written to",
+    "Crash": "found by its module",
+    "Partition": "found by its module",
+    "Pause": "found by its module",
+    "model_config": "read by pydantic",
+    "list_commands": "called by click",
+    "ignore_aliases": "called by yaml",
+    "yaml_implicit_resolvers": "read by yaml",
+    "no_feedback": "read by `codecs.refusal`, by its name",
+}
+"""Names without a use in the code of the package, each with its reader."""
+
+
+def _defined(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield each public function, class, method and constant that `body` defines."""
+    for node in body:
+        names: list[str] = []
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                names = [node.name]
+            case ast.ClassDef():
+                names = [node.name, *_defined(node.body)]
+            case ast.Assign():
+                names = [name.id for name in node.targets if isinstance(name, ast.Name)]
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names = [name]
+        yield from (name for name in names if not name.startswith("_"))
+
+
+def _used(path: Path) -> Iterator[str]:
+    """Yield each name that the code at `path` reads; an import or `__all__` is no use."""
+    for node in ast.walk(tree(path)):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()) | ast.Attribute(attr=name):
+                yield name
+            case ast.keyword(arg=str(name)):
+                yield name
+
+
+def test_every_public_name_is_used_by_the_package() -> None:
+    used = {name for path in SHIPPED for name in _used(path)}
+    used |= {word for page in TEMPLATES for word in re.findall(r"\w+", page.read_text())}
+    used |= {*emulator.__all__, *READ_BY_OTHERS}
+    unused = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in SHIPPED
+        for name in _defined(tree(path).body)
+        if name not in used
+    }
+    assert unused == set()
+
+
+def test_every_exception_to_that_is_one() -> None:
+    used = {name for path in SHIPPED for name in _used(path)}
+    defined = {name for path in SHIPPED for name in _defined(tree(path).body)}
+    assert READ_BY_OTHERS.keys() <= defined - used
+
+
+def test_every_module_is_imported_by_another() -> None:
+    imported = {name for path in SHIPPED for name in imports(path)}
+    unused = {
+        name
+        for name in (module_name(path) for path in SHIPPED if path.name != "__init__.py")
+        if name not in imported | NOT_IMPORTED.keys() and not name.endswith(".__main__")
+        if not name.startswith(FOUND_BY_FAMILY)
+    }
+    assert unused == set()
