@@ -1,8 +1,8 @@
-"""The versions of the model that are to be measured, each kept until the evaluator comes to it.
+"""Snapshots of the model, queued for the evaluator.
 
-Training does not wait for the evaluator, and a measurement may take longer than `every` updates
-do. So each version that is due is kept as a snapshot, and booked at the moment and at the bytes
-of its own, not at those of the moment at which its score comes in.
+Training does not wait for the evaluator, and a measurement may take longer than `every` updates.
+Each version that is due is therefore kept as a snapshot. Its score is recorded with the time and
+the pushed bytes of the version, not of the moment at which the score arrives.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ HELD = 64 << 20
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Snapshot:
-    """The model at one version, as it was when it became due."""
+    """The model at a version that is due to be measured."""
 
     version: int
     theta: Vector
@@ -27,7 +27,7 @@ class Snapshot:
 
 
 class Evaluations:
-    """The snapshots that wait, the oldest first, and the versions that found no room."""
+    """A queue of snapshots, the oldest first, and the versions that were left out of it."""
 
     def __init__(self, every: int, size: int) -> None:
         """A version is due at each multiple of `every` updates; a snapshot takes `size` bytes."""
@@ -46,12 +46,12 @@ class Evaluations:
     @property
     def unmeasured(self) -> list[int]:
         """The versions that were due and have no score, the oldest first."""
-        return sorted({*self._left_out, *(one.version for one in self._waiting)})
+        return sorted({*self._left_out, *(snapshot.version for snapshot in self._waiting)})
 
     def reach(self, version: int, take: Callable[[], Snapshot]) -> None:
         """Keep the snapshot that `take` makes if `version` is due; leave it out if room is short.
 
-        The newest is left out, not the oldest: so those that are measured are evenly apart.
+        Leaving out the newest snapshot keeps the measured versions evenly apart.
         """
         if version < self._due:
             return
@@ -63,25 +63,25 @@ class Evaluations:
             self._left_out.append(version)
 
     def finish(self, version: int, take: Callable[[], Snapshot]) -> None:
-        """Keep the run's last model, due or not; from now on it comes before all that wait."""
+        """Keep the run's last model, due or not, and give the last model precedence in `next`."""
         self._final = version
         if version == self._scored or (self._waiting and self._waiting[-1].version == version):
             return
         self._waiting.append(take())
-        self._left_out = [one for one in self._left_out if one != version]
+        self._left_out = [left_out for left_out in self._left_out if left_out != version]
 
     def next(self, after: int) -> Snapshot | None:
-        """Return the oldest snapshot of version `after` or later; None if there is none.
+        """Return the oldest snapshot with a version of at least `after`, or None.
 
-        Once the run has its last model, return that one first, then the oldest of any version.
+        After `finish`, return the last model first, then the oldest snapshot of any version.
         """
         if self._final is None:
-            return next((one for one in self._waiting if one.version >= after), None)
+            return next((snapshot for snapshot in self._waiting if snapshot.version >= after), None)
         if self._waiting and self._waiting[-1].version == self._final:
             return self._waiting[-1]
         return self._waiting[0] if self._waiting else None
 
     def score(self, version: int) -> None:
-        """Let go of the snapshot of `version`, which has been measured."""
+        """Drop the snapshot of `version`, which has been measured."""
         self._scored = version
-        self._waiting = [one for one in self._waiting if one.version != version]
+        self._waiting = [snapshot for snapshot in self._waiting if snapshot.version != version]

@@ -48,7 +48,7 @@ class Ledger:
 
     @property
     def push_bytes(self) -> int:
-        """Bytes of all pushes that were applied so far."""
+        """Bytes of the applied pushes on the wire."""
         return self._push_bytes
 
     # -- the run ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""What nodes and the parameter server say to each other."""
+"""Messages between nodes and the parameter server."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from ..vectors import Frames, Vector
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Hello:
-    """A node is up. It says so again after a crash, as its next incarnation."""
+    """A node's first message, sent again with the next `incarnation` after a crash."""
 
     node: str
     incarnation: int
@@ -36,7 +36,7 @@ class Pull:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ModelReply:
-    """All parameters at `version`: the number of updates applied to them."""
+    """The whole model at `version`, the number of updates applied to the model."""
 
     ticket: int
     version: int
@@ -50,7 +50,7 @@ class ModelReply:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Patch:
-    """A model that does not travel as it is."""
+    """The model at `version`, encoded: as a patch to a version that the node holds, or whole."""
 
     ticket: int
     version: int

@@ -1,4 +1,4 @@
-"""The model at the server: one flat vector, and the steps that change it."""
+"""The server's model: a flat vector of parameters, and the steps that change the vector."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -14,7 +14,7 @@ _SGD = SGD()
 
 
 class State(Protocol):
-    """What a server holds and changes; `Parameters` in all that learns."""
+    """The model as the server needs it. `Parameters` implements this for every run that learns."""
 
     @property
     def theta(self) -> Vector: ...
@@ -38,7 +38,7 @@ class State(Protocol):
 
 
 class Parameters:
-    """θ and the number of updates that made it what it is."""
+    """The parameters θ, and the number of updates applied to them."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Parameters:
         optimizer: Optimizer = _SGD,
     ) -> None:
         self.theta: Vector = initial.astype(np.float32)
-        """As it is now: `apply` changes it in place, unless it is lent."""
+        """θ, f32[N]. `apply` changes the array in place unless a snapshot of it was handed out."""
         self.version = version
         self._modulator = modulator
         self._descent = optimizer.start(initial.size, learning_rate)
@@ -57,25 +57,25 @@ class Parameters:
 
     @property
     def oldest(self) -> int:
-        """The oldest version on which a gradient can still be taken."""
+        """Oldest version whose gradients can still be applied."""
         return self._modulator.oldest
 
     @property
     def everywhere(self) -> bool:
-        """Whether a step changes parameters that no gradient of it holds."""
+        """Whether a step may change parameters without an entry in the gradients."""
         return self._descent.everywhere
 
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
     ) -> list[float]:
-        """One step along the mean of gradient / divisor, each with the version it is of.
+        """Take one step along the mean of gradient / divisor; return the mean divisor of each.
 
-        `weights` are those of the mean; None: all count alike. Each arrival is an update, and
-        raises `version` by one. Returns the mean divisor of each. With SGD sparse gradients cost
-        O(entries).
+        `arrivals` holds pairs of a gradient and the version of the model on which it was computed,
+        `weights` their weights in the mean; None weighs all alike. Each arrival is an update and
+        raises `version` by one. With SGD a sparse gradient costs O(entries).
         """
         self._unlend()
-        # all before any is applied: gradients of one step are not stale to each other
+        # divisors first: gradients of one step are not stale to each other
         divisors = [self._modulator.divisor(gradient, version) for gradient, version in arrivals]
         gradients = [gradient for gradient, _ in arrivals]
         shares = _shares(weights or [1] * len(arrivals))
@@ -88,9 +88,9 @@ class Parameters:
         return [float(np.mean(divisor)) if np.size(divisor) else 1.0 for divisor in divisors]
 
     def snapshot(self) -> Vector:
-        """The model of this version, read-only: `apply` will leave it as it is.
+        """Return the model of this version, f32[N], read-only; later steps do not change it.
 
-        All callers between two steps get the same array, so it can be sent without a copy.
+        All callers between two steps get the same array, so the model is sent without a copy.
         """
         if self._lent is None:
             self._lent = self.theta.view()
@@ -98,17 +98,19 @@ class Parameters:
         return self._lent
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:
-        """Nobody computes on a model older than `version` any more.
+        """Drop the history that only gradients on models older than `version` would need.
 
-        `needed`, if not empty: the versions from there on that somebody computes on, in order.
+        `needed`, if not empty, holds the versions on which nodes compute, in ascending order.
         """
         self._modulator.forget(version, needed)
 
     def _unlend(self) -> None:
+        """Copy θ if a snapshot was handed out: a step must not change the snapshot."""
         if self._lent is not None:
             self.theta, self._lent = self.theta.copy(), None
 
 
 def _shares(weights: Sequence[float]) -> list[float]:
+    """Return `weights` divided by their sum."""
     whole = sum(weights)
     return [weight / whole for weight in weights]

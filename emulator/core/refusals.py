@@ -1,41 +1,41 @@
-"""Refused messages, counted: a hundred thousand of them from one node take some lines of log."""
+"""A counter of refused messages: 100,000 refusals of a node take few lines of the log."""
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 KINDS = 16
-"""Kinds of refusal that are told apart for each node; further ones count as one kind."""
+"""Kinds of refusal that are counted apart for each node; further kinds count as one kind."""
 
 _PARTICULAR = re.compile(r"b?'[^']*'|\"[^\"]*\"|\d+(\.\d+)?")
-"""What differs between refusals of a kind: names and numbers."""
+"""Names and numbers in a reason, in which refusals of one kind differ."""
 
 
 @dataclass
 class _Count:
     reason: str
-    """Of the latest."""
+    """Reason of the latest refusal."""
     total: int = 0
     recorded: int = 0
 
     def take(self) -> int:
-        """Return how many are not recorded yet; from now on they are."""
+        """Return the number of refusals without a record, and count them as recorded."""
         unrecorded, self.recorded = self.total - self.recorded, self.total
         return unrecorded
 
 
 class Refusals:
-    """Says which refusals to put on record, and for how many each of the records stands.
+    """Decides which refusals get a record, and how many refusals each record stands for.
 
-    The first of each kind and node has a record, then each whose number is a power of two: one
-    that stands for all since the record before. `rest` has those that are left in the end.
+    Of each kind and node the first refusal has a record, then the 2nd, 4th, 8th and so on. A record
+    stands for all refusals since the record before; `rest` returns the remainder at the end.
     """
 
     def __init__(self) -> None:
         self._counts: dict[str, dict[str, _Count]] = {}
 
     def add(self, node: str, reason: str) -> int:
-        """Count one more refusal; return for how many to write a record now, or 0."""
+        """Count a refusal; return the count for a record to write now, or 0 for no record."""
         kinds, kind = self._counts.setdefault(node, {}), _PARTICULAR.sub("…", reason)
         if kind not in kinds and len(kinds) >= KINDS:
             kind = ""
@@ -44,7 +44,7 @@ class Refusals:
         return 0 if count.total & (count.total - 1) else count.take()
 
     def rest(self) -> Iterator[tuple[str, str, int]]:
-        """Yield node, latest reason and number of those that no record stands for yet."""
+        """Yield node, latest reason and count for each kind that has refusals without a record."""
         for node, kinds in self._counts.items():
             for count in kinds.values():
                 if unrecorded := count.take():

@@ -1,4 +1,4 @@
-"""The parameter server without its sockets: a message in, messages out.
+"""The parameter server's protocol, without sockets: a message in, messages out.
 
 Three phases. *Gathering*: members say hello, nobody gets the model, so that the run's time
 counts from the same instant for all. *Running*: pushes are applied as the synchronization
@@ -39,17 +39,17 @@ from .plan import Stop
 from .pulled_versions import PulledVersions
 
 GATHERING = 120.0
-"""Seconds that the members have to say hello."""
+"""Seconds within which every member must say hello."""
 
 ENDING = 60.0
-"""Seconds that the evaluator has for the last model, and then for those that still wait."""
+"""Seconds that the evaluator has to measure the last model and the snapshots that still wait."""
 
 Replies: TypeAlias = list[tuple[str, Reply]]
 
 
 @dataclass(frozen=True)
 class Ended:
-    """Why a run came to its end, and at which reading of the clock."""
+    """The reason and the time of a run's end; `at` is a reading of the driver's clock."""
 
     reason: str
     at: float
@@ -57,7 +57,7 @@ class Ended:
 
 
 class ParameterServer:
-    """Holds the model, applies pushes, and answers pulls; never waits for an evaluation."""
+    """A server that applies pushes to the model and answers pulls, and waits for no evaluation."""
 
     def __init__(
         self,
@@ -92,17 +92,19 @@ class ParameterServer:
         self._stop, self._ledger = stop, Ledger(log, codec, layout, encrypted)
         self._gather_until = None if gathering is None else now + gathering
         self._missing = self._members()
-        self._hellos: dict[str, tuple[float, int]] = {}  # until all are there
-        self._parked: dict[str, Pull] = {}  # pulls that have no answer yet
-        self._releases = synchronizer.releases  # when all of them were last looked at
+        self._hellos: dict[
+            str, tuple[float, int]
+        ] = {}  # time and incarnation, by member; empty once the run has begun
+        self._parked: dict[str, Pull] = {}  # pulls without an answer, by node
+        self._releases = synchronizer.releases  # at the last look at all parked pulls
         self._pulled = PulledVersions()
         self._evaluations = Evaluations(every, parameters.theta.nbytes)
-        self._evaluated: Snapshot | None = None  # what the evaluator was sent and has not scored
+        self._evaluated: Snapshot | None = None  # sent to the evaluator, and not scored yet
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
     @property
     def zero(self) -> float | None:
-        """When the run began, on the driver's clock; None before."""
+        """Reading of the driver's clock when the run began; None before."""
         return self._ledger.zero
 
     @property
@@ -111,7 +113,7 @@ class ParameterServer:
 
     @property
     def missing(self) -> list[str]:
-        """Members that have not said hello."""
+        """Members that have not said hello, sorted."""
         return sorted(self._missing)
 
     # -- what drivers call ---------------------------------------------------------------------
@@ -128,9 +130,10 @@ class ParameterServer:
             return []
 
     def receive(self, message: Message, now: float) -> Replies:
-        """Take one message; return what to send, and to whom. A WireError refuses it, harmlessly.
+        """Take `message`; return pairs of receiver and reply.
 
-        The driver vouches that `message.node` is who sent it.
+        Raises a WireError, and changes nothing, for a message to refuse. The driver has checked
+        `message.node` against the sender.
         """
         match message:
             case Begin() | ModelReply() | Patch() | Bye():
@@ -157,17 +160,17 @@ class ParameterServer:
         return self._advanced(now)
 
     def refuse(self, node: str, reason: str, now: float) -> None:
-        """Note a message that could not be taken."""
+        """Record that a message of `node` was refused for `reason`."""
         if self.zero is not None:
             self._ledger.refused(node, reason, now)
 
     def unsent(self, node: str, reply: Reply, now: float) -> None:
-        """Note a reply of the server's own that could not leave: the node is out of reach."""
+        """Record that `reply` could not leave, as `node` is out of reach."""
         if self.zero is not None:
             self._ledger.unsent(node, reply, now)
 
     def deadline(self) -> float | None:
-        """When `tick` wants to be called, on the driver's clock; None: not before a message."""
+        """Return the time of the next `tick` on the driver's clock, or None before a message."""
         if self.over:
             return None
         if self.zero is None:
@@ -179,7 +182,7 @@ class ParameterServer:
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> Replies:
-        """Do what is due by `now`."""
+        """Do the work due by `now`; return pairs of receiver and reply."""
         due = self.deadline()
         if due is None or now < due:
             return []
@@ -194,14 +197,14 @@ class ParameterServer:
         return self._advanced(now)
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
-        """Bring the run to its end at once, without a last evaluation."""
+        """End the run at once, without a last evaluation; return the replies."""
         self.ended = self.ended or Ended(reason, now, detail)
         return self._close()
 
     def pulled(self) -> Vector:
-        """The model of this version as workers that pull it hold it, read-only; for all the same.
+        """Return the model as every worker that pulls this version holds it: f32[N], read-only.
 
-        A snapshot: who only needs what travels does not ask for it.
+        Drivers call this in virtual time only, where a device needs the model beside the message.
         """
         rounded = self._pulls.rounded(self.parameters.theta)
         return self.parameters.snapshot() if rounded is None else rounded
@@ -212,7 +215,7 @@ class ParameterServer:
         return {*self._workers, *filter(None, [self._evaluator])}
 
     def _greet(self, hello: Hello, now: float) -> Replies:
-        self._free(hello.node)  # what it computed on is gone
+        self._free(hello.node)  # a crash lost the model that the node computed on
         self._parked.pop(hello.node, None)
         if self.zero is not None:
             self._ledger.hello(hello.node, hello.incarnation, now)
@@ -238,7 +241,7 @@ class ParameterServer:
                 self._evaluations.finish(self.version, lambda: self._snapshot(now))
 
     def _close(self) -> Replies:
-        """Over, once: the log's last line, and a word to everyone."""
+        """Write the last records and say bye to every member; do nothing when called again."""
         if self.over or self.ended is None:
             return []
         self.over = True
@@ -262,7 +265,7 @@ class ParameterServer:
         self._step(self._synchronizer.arrive(update.node, arrival, now), now)
 
     def _expect(self, node: str, version: int) -> None:
-        """A node can have computed on one model only: the one it was sent last."""
+        """Raise a WireError unless `version` is the version that `node` was sent last."""
         sent = self._pulled.version(node)
         if node == self._evaluator:
             sent = self._evaluated.version if self._evaluated else None
@@ -286,7 +289,7 @@ class ParameterServer:
             self._keep(now)
 
     def _keep(self, now: float) -> None:
-        """Keep the model of this version for the evaluator, if it is to be measured."""
+        """Keep a snapshot of this version for the evaluator if the version is due."""
         if self._evaluator is not None:
             self._evaluations.reach(self.version, lambda: self._snapshot(now))
 
@@ -299,7 +302,10 @@ class ParameterServer:
         return [weights[arrival.update.node] for arrival in arrivals] if weights else None
 
     def _doubt(self, node: str, now: float) -> None:
-        """One worker may be wrong, or lie; when most of them say so the model is lost."""
+        """Record that `node` diverged; end the run when most workers have.
+
+        A single worker may be wrong, or lie.
+        """
         self._diverged.add(node)
         self._ledger.diverged(node, self.version, now)
         if 2 * len(self._diverged) > len(self._workers):
@@ -319,7 +325,7 @@ class ParameterServer:
     # -- pulls ---------------------------------------------------------------------------------
 
     def _advanced(self, now: float) -> Replies:
-        """Answer those that need wait no longer: workers for the next turn, or all for the end."""
+        """Answer the pulls that need not wait any more: after a new turn, or at the end, all."""
         if self._releases == self._synchronizer.releases and not self.ended:
             evaluator = self._parked.get(self._evaluator or "")
             return self._release([evaluator], now) if evaluator else []
@@ -327,7 +333,7 @@ class ParameterServer:
         return self._release(list(self._parked.values()), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
-        """Answer those that need not wait; close once nothing is left to wait for."""
+        """Answer the `pulls` that need not wait; close the run once no snapshot waits."""
         if self.ended and not self._evaluations.waiting:
             return self._close()
         return [(pull.node, self._answer(pull, now)) for pull in pulls if self._answers(pull)]
@@ -349,20 +355,20 @@ class ParameterServer:
         return model
 
     def _measurable(self, pull: Pull) -> ModelReply:
-        """Answer the evaluator with the server's model itself, however workers get theirs."""
+        """Return the evaluator's next snapshot, never encoded as the pulls of workers may be."""
         snapshot = self._evaluated = self._evaluations.next(pull.after)
         assert snapshot is not None
         return ModelReply(pull.ticket, snapshot.version, snapshot.theta)
 
     def _model(self, pull: Pull) -> ModelReply | Patch:
-        """Answer a worker: with the model, or with a patch to the version that it holds."""
+        """Return the reply to a worker: the model, or a patch to the version held by the worker."""
         coded = self._pulls.answer(self.parameters.theta, pull.held)
         if coded is None:
             return ModelReply(pull.ticket, self.version, self.parameters.snapshot())
         return Patch(pull.ticket, self.version, coded.base, coded.frames)
 
     def _free(self, node: str) -> None:
-        """Note that whatever the node was sent last is used up."""
+        """Forget the version sent to `node` last: the node has used the model up."""
         if node == self._evaluator:
             self._evaluated = None
         else:

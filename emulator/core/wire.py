@@ -1,8 +1,7 @@
 """Messages as frames: a MessagePack head, then the arrays as they lie in memory.
 
-`unpack` takes bytes from strangers. It allocates nothing that it has not measured first and
-answers anything odd with a WireError. What the arrays of an update mean is the codec's to
-check; whether a version is plausible is the server's.
+`unpack` takes untrusted bytes. It bounds every size before it allocates, and raises a WireError for
+a malformed message. The codec checks the arrays of an update, the server checks versions.
 """
 
 import math
@@ -18,15 +17,15 @@ from ..vectors import Buffer
 from .messages import Begin, Bye, Diverged, Hello, Message, ModelReply, Patch, Pull, Score, Update
 
 PARTS = 5
-"""The most frames that a message has: a head, and an update's headers, indices, values, and what
-it holds of dense variables."""
+"""Largest number of frames of a message: a head, and an update's headers, indices, values, and its
+dense variables."""
 
 Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class _Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """A tag, then the fields by position."""
+    """The first frame of a message: a tag, then the fields by position."""
 
 
 class _Hello(_Head, tag=0):
@@ -88,7 +87,7 @@ _PLAIN: dict[type[_Head], type[Any]] = {
     _Score: Score,
     _Bye: Bye,
 }
-"""Heads that are the whole message."""
+"""Messages that consist of a head alone, by their heads."""
 
 _HEAD_OF: dict[type[Any], type[_Head]] = {message: head for head, message in _PLAIN.items()}
 _encode = msgspec.msgpack.Encoder().encode
@@ -97,14 +96,14 @@ _F = TypeVar("_F")
 
 
 def pack(message: Message) -> list[Buffer]:
-    """The frames of a message; arrays are views of its own, not copies."""
+    """Return the frames of `message`; arrays are views of the message's arrays, not copies."""
     match message:
         case ModelReply(ticket, version, theta):
             return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
         case Patch(ticket, version, base, frames):
             return [_encode(_Patch(ticket, version, base)), *frames]
         case Update(node, version, loss, compute, frames):
-            if len(frames) >= PARTS:  # whoever takes it would refuse it, again and again
+            if len(frames) >= PARTS:  # the server would refuse every update of this device
                 raise ValueError(f"an update has up to {PARTS - 1} frames, not {len(frames)}")
             return [_encode(_Update(node, version, loss, compute)), *frames]
     head = _HEAD_OF[type(message)]
@@ -113,7 +112,7 @@ def pack(message: Message) -> list[Buffer]:
 
 
 def unpack(frames: Sequence[Buffer]) -> Message:
-    """The message in `frames`, its arrays views of them. Raises WireError."""
+    """Return the message in `frames`; its arrays are views of `frames`. Raises WireError."""
     if not 1 <= len(frames) <= PARTS:
         raise WireError(f"a message has 1 to {PARTS} frames, not {len(frames)}")
     try:
@@ -142,12 +141,12 @@ def unpack(frames: Sequence[Buffer]) -> Message:
 
 
 class Pushed(NamedTuple):
-    """Bytes of an update on the wire, by what they hold."""
+    """Sizes of the parts of an update on the wire, in bytes."""
 
     values: int
     indices: int
     headers: int
-    """The head, and what the codec itself needs to say."""
+    """The message's head and the codec's own headers."""
     framing: int
 
     @property
@@ -156,9 +155,9 @@ class Pushed(NamedTuple):
 
 
 def size(message: Message, *, encrypted: bool = False) -> int:
-    """Bytes that the message puts on the wire: its frames and their ZMTP framing."""
+    """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing."""
     match message:
-        case ModelReply(ticket, version, theta):  # the array need not be touched to know its length
+        case ModelReply(ticket, version, theta):  # the array's length, not its content
             lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
@@ -166,7 +165,7 @@ def size(message: Message, *, encrypted: bool = False) -> int:
 
 
 def pushed(update: Update, count: ByteCount, *, encrypted: bool = False) -> Pushed:
-    """An update's bytes by kind; `count` is the codec's account of its frames."""
+    """Return the sizes of the parts of `update`; `count` holds the codec's count of its frames."""
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]
     return Pushed(
@@ -175,17 +174,17 @@ def pushed(update: Update, count: ByteCount, *, encrypted: bool = False) -> Push
 
 
 def dense_push(parameters: int, *, encrypted: bool = False) -> int:
-    """Bytes on the wire of an update that holds every parameter as f32: the uncompressed rival."""
+    """Return the size on the wire of an uncompressed update: every one of `parameters` as f32."""
     return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), encrypted=encrypted)
 
 
 def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
-    """Bytes that ZMTP adds to the frames of a message."""
+    """Return the bytes added by ZMTP to frames with the given `lengths`."""
     return sum(framed(length, encrypted=encrypted) - length for length in lengths)
 
 
 def framed(length: int, *, encrypted: bool = False) -> int:
-    """Return the bytes on the wire of a frame of so many bytes.
+    """Return the bytes on the wire of a frame of `length` bytes.
 
     ZMTP 3.1 adds flags and length, 2 bytes or 9 beyond 255. CURVE wraps each frame in a MESSAGE
     command (RFC 26): a command name of 8 bytes, a nonce of 8, an authenticator of 16 and the inner

@@ -37,7 +37,7 @@ def line(record: Record) -> bytes:
 
 
 def parse(text: bytes) -> Record | None:
-    """Decode one line; return None if its kind is unknown: a later version may add kinds.
+    """Decode a line; return None for an unknown kind, as a later version may add kinds.
 
     Raises a ValueError if the line is not a record, or lacks a field of its kind.
     """

@@ -1,4 +1,4 @@
-"""Merges the logs that several authors wrote of one run into one log, in the order of time.
+"""Merges the logs of a run's several authors into one log, in the order of time.
 
 Only the time and the place of each line are kept in memory, 16 bytes a line and as many again
 while they are sorted, since a log may be larger than memory. Merging the logs as sorted streams
@@ -19,7 +19,7 @@ from .records import StopRecord
 
 
 class _Stamp(msgspec.Struct):
-    """The part of a line that decides its place; the rest is copied as bytes."""
+    """The fields of a line that decide its place; the rest of the line is copied as bytes."""
 
     at: float
     what: str

@@ -1,4 +1,4 @@
-"""Record types: one Struct for each kind of line in `run.jsonl`, and one for `timeline.jsonl`.
+"""Record types: a Struct for each kind of line in `run.jsonl`, and a Struct for `timeline.jsonl`.
 
 A line names its kind under `what`, which is the tag of the Struct. Fields stand in the line in
 the order of their declaration, behind `at` and `what`. A field with a default is optional: the
@@ -27,7 +27,7 @@ Share: TypeAlias = Annotated[float, Meta(extra={"unit": "fraction"})]
 
 
 class LogRecord(msgspec.Struct, tag_field="what", omit_defaults=True, gc=False):
-    """One line of `run.jsonl`."""
+    """The fields that every line of `run.jsonl` has."""
 
     at: Time
     """When it happened, since the run's zero; negative before; to the microsecond."""
@@ -38,7 +38,7 @@ class LogRecord(msgspec.Struct, tag_field="what", omit_defaults=True, gc=False):
         return kind(type(self))
 
     def facts(self) -> dict[str, Any]:
-        """Return the fields behind `at` and `what`, as the record's line has them."""
+        """Return the fields behind `at` and `what` as in the record's line."""
         plain: dict[str, Any] = msgspec.to_builtins(self)
         del plain["at"], plain["what"]
         return plain
@@ -75,7 +75,7 @@ class PullRecord(LogRecord, tag="pull"):
 
 
 class UpdateRecord(LogRecord, tag="update"):
-    """The server applied one push."""
+    """The server applied a push to the model."""
 
     node: str
     """Device that pushed."""
@@ -256,7 +256,7 @@ Record: TypeAlias = (
 
 
 class TimelineRecord(msgspec.Struct, gc=False):
-    """One line of `timeline.jsonl`: a verb that the schedule holds."""
+    """A line of `timeline.jsonl`: a verb of the schedule."""
 
     at: Time
     """When the verb is due, since the run's zero."""
@@ -306,7 +306,7 @@ KINDS: Mapping[str, type[Record]] = {
 
 
 def made(what: str, at: float, **facts: Any) -> Record:
-    """Return a record of kind `what`, with `facts` as its fields.
+    """Return a record of kind `what` with the fields `facts`.
 
     Raises a KeyError for an unknown kind, a TypeError for a field that is missing or unknown.
     """

@@ -1,4 +1,4 @@
-"""A run in one page of numbers, worked out from its log alone."""
+"""The summary of a run: one page of numbers, computed from the log alone."""
 
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
@@ -53,12 +53,12 @@ def summarise(
     quotas: bool,
     parameters: Mapping[str, int] | None = None,
 ) -> dict[str, Any]:
-    """The numbers of a log that is read once, in its order, and may be larger than memory.
+    """Return the summary of `records`, which are read once and may be larger than memory.
 
-    `dense_push`: bytes of one uncompressed update on the wire; `targets`: accuracies for which the
-    cost of reaching them is told; `busy`: share of the host's
-    cores in use, a sample a second; `quotas`: whether any device has a CPU quota; `parameters`:
-    how many each kind of layer has.
+    `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
+    timeline; `targets`: accuracies whose costs are reported; `busy`: share of the host's cores in
+    use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
+    parameters in each kind of layer.
     """
     sums = _Sums(Costs(targets))
     for record in records:
@@ -100,7 +100,7 @@ def summarise(
 
 @dataclass
 class _Sums:
-    """What the records came to so far. Only those that are rare are ever kept."""
+    """Sums over the records read so far. Only rare records are kept themselves."""
 
     costs: Costs
     updates: int = 0
@@ -108,13 +108,13 @@ class _Sums:
         default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
     )
     paper: dict[str, float] = field(default_factory=dict)
-    """Bytes by kind of layer as the codec's paper counts them, if it has a way of its own."""
+    """Bytes by kind of layer as the codec's paper counts them, if the paper defines a count."""
     pulled: int = 0
     pulled_to_evaluate: int = 0
     accuracy: float | None = None
     best: float | None = None
     unmeasured: list[int] = field(default_factory=list)
-    """Versions that were due and have no score."""
+    """Versions that were due to be measured and have no score."""
     rx: int = 0
     tx: int = 0
     faults: int = 0
@@ -165,7 +165,7 @@ class _Sums:
 
 
 def _ended(sums: _Sums) -> tuple[str, str]:
-    """Return the outcome and its detail: a run that applied no update is no success."""
+    """Return the outcome and its detail; a run that applied no update is no success."""
     outcome = OUTCOMES.get(sums.stop.reason, "failed")
     if outcome == "success" and not sums.updates:
         return "failed", UNTRAINED
@@ -173,7 +173,7 @@ def _ended(sums: _Sums) -> tuple[str, str]:
 
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
-    """The compression that the codec's paper would report for each kind of layer."""
+    """Return `paper_push_bytes`: by kind of layer, the compression as the codec's paper counts."""
     dense = {kind: 4 * parameters.get(kind, 0) * sums.updates for kind in sums.paper}
     told = {
         kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
@@ -183,7 +183,7 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
 
 
 def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
-    """Whether the host kept up with the world that it played, and if not, why not."""
+    """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
     full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
     reasons = []
     if sums.late > TIMELY:

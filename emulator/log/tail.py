@@ -19,7 +19,7 @@ class LineTail(Generic[T]):
         self._offset, self._rest = 0, b""
 
     def read(self) -> Iterator[T]:
-        """Yield each whole line that was written since the last call."""
+        """Yield each whole line written since the last call."""
         try:
             with self._path.open("rb") as file:
                 file.seek(self._offset)

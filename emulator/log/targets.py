@@ -1,4 +1,4 @@
-"""Test accuracies for which a run tells what it took to reach them."""
+"""The updates, time and bytes that a run needed to reach given test accuracies."""
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -11,11 +11,11 @@ COSTS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
 `EvaluationRecord` that holds each."""
 
 _ROUNDING = 1e-9
-"""Accuracies are quotients: 95 % as a number need not be the share of 19 in 20."""
+"""Tolerance: accuracies are quotients, and 0.95 need not equal 19 / 20 in floating point."""
 
 
 class Costs:
-    """For each target, the first evaluation that reached it."""
+    """For each target accuracy, the first evaluation with this accuracy or more."""
 
     def __init__(self, targets: Iterable[float]) -> None:
         self._first: dict[float, EvaluationRecord | None] = dict.fromkeys(sorted(targets))
@@ -30,7 +30,7 @@ class Costs:
                 self._first[target] = evaluation
 
     def plain(self) -> list[dict[str, Any]]:
-        """Return an entry a target, as JSON holds it; None where it was never reached."""
+        """Return the accuracy and the costs of each target; costs are None for a missed target."""
         return [
             {
                 "accuracy": round(target, 9),
@@ -41,5 +41,5 @@ class Costs:
 
 
 def percent(target: float) -> str:
-    """Return a target as the names of columns hold it: `90`, `98.5`."""
+    """Return `target`, a fraction, in per cent for a column's name, as `90` or `98.5`."""
     return f"{100 * target:.9g}"

@@ -1,4 +1,4 @@
-"""The writer of a run's log: one line of JSON for each thing that happened."""
+"""The writer of a run's log: a line of JSON for each record."""
 
 from collections.abc import Callable
 from typing import BinaryIO
@@ -8,7 +8,7 @@ from .records import Record
 
 
 class RunLog:
-    """Writes records as they come; each line reaches the sink at once, whole.
+    """Writes each record to the sink at once, as a whole line.
 
     `listener` is called with each record, too: before JSON makes null of a number that is not
     finite.
