@@ -58,10 +58,10 @@ def play(
     session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
         log = RunLog(sink, view.record)
-        world = _World(session, planned, learning, codec, state, log, view)
+        virtual_run = _VirtualRun(session, planned, learning, codec, state, log, view)
         with session.playing():
-            world.play()
-        world.finish()
+            virtual_run.play()
+        virtual_run.finish()
         session.conclude(read(session.folder.records))
     return session.folder.path, session.summary
 
@@ -125,7 +125,7 @@ def _uncollected() -> Iterator[None]:
             gc.enable()
 
 
-class _World:
+class _VirtualRun:
     """A run: server, learners, runtime, and the folder with the records."""
 
     def __init__(

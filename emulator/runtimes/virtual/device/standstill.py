@@ -50,7 +50,7 @@ class Standstill:
     def delays_work(
         self, began: float, end: float, call: Callable[..., None], *arguments: Any
     ) -> bool:
-        """Return whether pauses delay work that took from `began` to `end` without them.
+        """Return whether pauses delay work, planned from `began` to `end`.
 
         Call this at `end` or later. If delayed, `call` is called again once the device has worked
         for as long as it stood still.
