@@ -7,7 +7,7 @@ import pytest
 from analysis import read as read_run
 from analysis.doubts import doubts
 from analysis.faults import outages
-from emulator.log.writing import Record, read
+from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, played
 
 CALM = SCENARIO.partition("faults:")[0]
@@ -15,7 +15,7 @@ WORK = "virtual={learner: numpy, step: 20ms, boot: 400ms, tcp: false}"
 SHORT = "stop={time: 12s}"
 
 
-def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list[Record]:
+def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list[PlainRecord]:
     """The records of a run of twelve seconds with these faults, which has nothing to hide."""
     text = CALM + "faults:\n" + "".join(f"  - {{{fault}}}\n" for fault in faults)
     folder, summary, _ = played(tmp_path, WORK, SHORT, *overrides, text=text)
@@ -24,11 +24,11 @@ def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list
     return list(read(folder / "run.jsonl"))
 
 
-def updates(records: list[Record], node: str) -> list[float]:
+def updates(records: list[PlainRecord], node: str) -> list[float]:
     return [r["at"] for r in records if r["what"] == "update" and r["node"] == node]
 
 
-def hellos(records: list[Record], node: str) -> list[int]:
+def hellos(records: list[PlainRecord], node: str) -> list[int]:
     return [r["incarnation"] for r in records if r["what"] == "hello" and r["node"] == node]
 
 
