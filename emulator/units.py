@@ -36,7 +36,7 @@ class Quantity(float):
     example: ClassVar[str]
     """Well-formed text, quoted by error messages and the JSON schema."""
     meant: ClassVar[dict[str, str]] = {}
-    """Correct unit for each spelling that is common elsewhere and refused here."""
+    """Correct unit for spellings that are common elsewhere and refused here."""
 
     @classmethod
     def parse(cls, text: object) -> Self:

@@ -26,7 +26,7 @@ class EncoderContext:
 
     layout: Layout
     rng: np.random.Generator
-    """Generator for codecs that draw; each boot of each device has a stream of its own."""
+    """Generator for codecs that draw, with its own stream for every boot of every device."""
     workers: int = 1
     """Number of devices in the fleet."""
     epoch: int = 1

@@ -57,7 +57,7 @@ def positions(bytes_: Bytes) -> Positions:
     while remaining.size > _FEW:
         below = remaining - _ONE  # clears the lowest set flag and sets all flags below it
         without_lowest = remaining & below  # the word without its lowest set flag
-        # below ^ others are exactly the flags below the lowest one: their number is its position
+        # below ^ without_lowest has exactly the bits below the lowest flag: as many as its position
         runs.append(starts + np.bitwise_count(below ^ without_lowest))
         # on booleans flatnonzero takes a fifth of its time on integers
         unfinished = np.flatnonzero(without_lowest != 0)

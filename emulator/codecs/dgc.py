@@ -53,7 +53,7 @@ class DGC:
     def __post_init__(self) -> None:
         entry_counts.check_keep(self.keep)
         if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum is {self.momentum:g}: it is at least 0, below 1")
+            raise ValueError(f"momentum is {self.momentum:g}: write a number from 0 to below 1")
         if self.clip is not None and not 0 < self.clip < float("inf"):
             raise ValueError(f"clip is {self.clip:g}: write a norm above zero, or nothing")
         if self.warm_up < 0:

@@ -51,7 +51,7 @@ class Dryden:
         chosen, means = [], []
         for start, stop in layout.bounds:
             entries = gradient[start:stop]
-            # negative entries first: `decode` numbers the two sides of each variable so
+            # negative entries first: `decode` numbers the two sides in this order
             for side in (np.minimum(entries, 0), np.maximum(entries, 0)):
                 (count,) = entry_counts.for_sizes(self.keep, [int(np.count_nonzero(side != 0))])
                 positions = largest(side, count)

@@ -20,9 +20,9 @@ _LEVELS = 3
 class TernGrad:
     """TernGrad: entry g becomes sign(g) · S with probability |g| / S, else zero.
 
-    Wen et al. (2017). S is the largest magnitude of the variable after clipping. The expected value
-    of a sent entry is the clipped g. A variable of equal entries, with deviation zero, is not
-    clipped.
+    Wen et al. (2017). S is the largest magnitude of the variable after clipping, and the expected
+    value of a decoded entry is the clipped g. A variable of equal entries, with deviation zero, is
+    not clipped.
     """
 
     clip: float = 2.5

@@ -36,8 +36,8 @@ class TopK:
     values: ValueCoding = "f32"
     """Coding of the sent entries' values."""
     scope: Scope = "variable"
-    """Where the largest entries are chosen: in each `variable`, so that all variables learn, or
-    among the entries of the whole model (`global`)."""
+    """Scope of the choice: the largest entries of each `variable`, so that all variables learn, or
+    of the whole model (`global`)."""
     kind: Literal["topk"] = "topk"
 
     def __post_init__(self) -> None:

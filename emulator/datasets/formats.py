@@ -47,7 +47,9 @@ def _idx(name: str, content: bytes) -> Bytes:
     shape = struct.unpack_from(f">{axes}I", content, 4)
     values = np.frombuffer(content, np.uint8, offset=start)
     if values.size != np.prod(shape, dtype=np.int64):
-        raise Unavailable(f"{name} holds {values.size} bytes, not the {shape} that it says")
+        raise Unavailable(
+            f"{name} holds {values.size} bytes, not the number that its shape {shape} needs"
+        )
     return values.reshape(shape)
 
 

@@ -46,7 +46,7 @@ class Shards:
 
     def __post_init__(self) -> None:
         if self.per_device < 1:
-            raise ValueError(f"per_device is {self.per_device}: a device has at least one shard")
+            raise ValueError(f"per_device is {self.per_device}: write a whole number from 1 up")
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """Return equal parts; a remainder smaller than the number of shards is left out."""
@@ -160,7 +160,7 @@ class Mixture:
 def _check_alpha(alpha: float) -> None:
     """Raise ValueError unless 0 < `alpha` <= 1e9."""
     if not 0 < alpha <= 1e9:
-        raise ValueError(f"alpha is {alpha:g}: it is above 0, and 1e9 at most")
+        raise ValueError(f"alpha is {alpha:g}: write a number above 0 and up to 1e9")
 
 
 AnySplit: TypeAlias = Iid | Shards | Dirichlet | Mixture

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 TENSORFLOW = ("tensorflow-cpu", "tensorflow")
-"""Packages that contain TensorFlow; `pyproject.toml` chooses one for each platform."""
+"""Packages that contain TensorFlow; `pyproject.toml` chooses between them by platform."""
 
 
 def tensorflow() -> tuple[str, Distribution] | None:

@@ -32,9 +32,11 @@ class Adam:
     def __post_init__(self) -> None:
         for name in ("beta1", "beta2"):
             if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name):g}: it is at least 0, below 1")
+                raise ValueError(
+                    f"{name} is {getattr(self, name):g}: write a number from 0 to below 1"
+                )
         if not 1e-30 <= self.epsilon <= 1:
-            raise ValueError(f"epsilon is {self.epsilon:g}: it lies between 1e-30 and 1")
+            raise ValueError(f"epsilon is {self.epsilon:g}: write a number from 1e-30 to 1")
 
     def start(self, size: int, rate: float) -> "AdamDescent":
         return AdamDescent(self, size, rate)

@@ -27,7 +27,7 @@ class Descent(Protocol):
     """State of an optimizer at the server."""
 
     everywhere: bool
-    """Whether a step changes parameters that none of its gradients holds."""
+    """Whether a step also changes parameters that its gradients do not hold."""
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         """Move `theta` in place along the mean of at least one gradient."""

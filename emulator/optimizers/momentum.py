@@ -25,7 +25,7 @@ class Momentum:
         # Negative values make sense: asynchrony itself adds momentum, about 1 - 1/g for g groups
         # with memoryless service times (Mitliagkas et al., 2016), at times more than is wanted.
         if not -1 < self.momentum < 1:
-            raise ValueError(f"momentum is {self.momentum:g}: it lies between -1 and 1")
+            raise ValueError(f"momentum is {self.momentum:g}: write a number between -1 and 1")
 
     def start(self, size: int, rate: float) -> "MomentumDescent":
         return MomentumDescent(size, rate, self.momentum)

@@ -11,7 +11,7 @@ class EncodedModel(NamedTuple):
 
     frames: Frames
     base: int | None = None
-    """Version that the frames patch; None means that they hold the whole model."""
+    """Version that the frames patch; None if the frames hold the whole model."""
 
 
 class Pulls(Protocol):

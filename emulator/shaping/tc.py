@@ -34,7 +34,7 @@ HANDLE = 0x504E
 WHOLE = f"{HANDLE:x}:1"
 """Class of packets that are delivered."""
 LOST = f"{HANDLE:x}:2"
-"""Class that discards packets; nft sends packets there by giving them this priority."""
+"""Class that discards packets; nft sends packets there by this priority."""
 
 ETHERNET = 1514
 """Bytes of a full frame, as tc counts them."""
@@ -48,7 +48,7 @@ SHORTEST_QUEUE = 16
 UNRATED_QUEUE = 10_000
 """Packets that an unrated link queues; more than TCP's windows have under way."""
 UNFELT = "100gbit"
-"""Rate for mechanisms that need one although the link has none; too high to matter."""
+"""Rate for mechanisms that need a rate although the link has none; too high to matter."""
 FASTEST = 100e9
 """Upper limit of a rate, exclusive, in bits per second: a peak rate above it is needed,
 `UNFELT`."""
@@ -58,8 +58,7 @@ ns, 275 s, and a frame takes longer than that below 45 bit/s."""
 ANY_SEGMENTS = 65535
 """Segments in a superpacket without a limit."""
 FEW_SEGMENTS = 4
-"""Smallest bucket, in frames, that limits superpackets: a slow link must not shorten all of
-them."""
+"""Smallest bucket, in frames, that limits superpackets: a slow link must not shorten them."""
 
 
 def shape(

@@ -44,7 +44,7 @@ class Grid:
 
     file: Path
     overrides: tuple[str, ...] = ()
-    """Overrides `PATH=VALUE` that hold for all points."""
+    """Overrides `PATH=VALUE` of every point."""
     over: tuple[str, ...] = ()
     """Axes, each as text for `Axis.parse`."""
     seeds: int = 1

@@ -23,7 +23,7 @@ class Point:
     """Name, unique in the sweep."""
     scenario: Scenario
     values: Mapping[str, str] = field(default_factory=dict)
-    """Values that distinguish the point from others: the first columns of its row."""
+    """Values that distinguish the point from others: the first columns of the table."""
 
     @cached_property
     def digest(self) -> str:

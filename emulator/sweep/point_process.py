@@ -83,7 +83,7 @@ class Process:
             ending = f"was killed by signal {-code}" if code < 0 else f"ended with code {code}"
             printed = self._printed.read_text(errors="replace")[-_OUTPUT_TAIL:].strip()
             error = EmulatorError(f"the process that played a point {ending}\n{printed}".strip())
-        error.add_note(f"that was {self.point.label}")
+        error.add_note(f"the point is {self.point.label}")
         raise error
 
     def end(self) -> None:

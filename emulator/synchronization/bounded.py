@@ -30,7 +30,7 @@ class Bounded:
 
     def __post_init__(self) -> None:
         if self.bound < 0:
-            raise ValueError(f"bound is {self.bound}: it is at least 0")
+            raise ValueError(f"bound is {self.bound}: write a whole number from 0 up")
         check_patience(self.patience)
 
     def start(

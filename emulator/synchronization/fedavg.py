@@ -37,7 +37,7 @@ class FedAvg:
     def __post_init__(self) -> None:
         check_clients(self.clients, self.local_rate)
         if self.epochs < 1:
-            raise ValueError(f"epochs is {self.epochs}: it is at least 1")
+            raise ValueError(f"epochs is {self.epochs}: write a whole number from 1 up")
         check_patience(self.patience)
 
     def start(
@@ -56,4 +56,4 @@ def check_clients(share: float, rate: float | None) -> None:
     if not 0 < share <= 1:
         raise ValueError(f"clients is {share}: write a share above 0% and up to 100%")
     if rate is not None and not 0 < rate < float("inf"):
-        raise ValueError(f"local_rate is {rate}: it is a number above 0")
+        raise ValueError(f"local_rate is {rate}: write a number above 0")

@@ -35,7 +35,7 @@ class LocalSGD:
     def __post_init__(self) -> None:
         check_clients(self.clients, self.local_rate)
         if self.steps < 1:
-            raise ValueError(f"steps is {self.steps}: it is at least 1")
+            raise ValueError(f"steps is {self.steps}: write a whole number from 1 up")
         check_patience(self.patience)
 
     def start(

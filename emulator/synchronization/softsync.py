@@ -25,7 +25,7 @@ class Softsync:
 
     def __post_init__(self) -> None:
         if self.splits < 1:
-            raise ValueError(f"splits is {self.splits}: it is at least 1")
+            raise ValueError(f"splits is {self.splits}: write a whole number from 1 up")
 
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None

@@ -151,10 +151,10 @@ def test_travels_as_plain_data(optimizer: AnyOptimizer) -> None:
 @pytest.mark.parametrize(
     "fields, complaint",
     [
-        ({"kind": "momentum", "momentum": 1.0}, "momentum is 1: it lies between -1 and 1"),
-        ({"kind": "adam", "beta1": 1.0}, "beta1 is 1: it is at least 0, below 1"),
-        ({"kind": "adam", "beta2": -0.1}, "beta2 is -0.1: it is at least 0, below 1"),
-        ({"kind": "adam", "epsilon": 0.0}, "epsilon is 0: it lies between 1e-30 and 1"),
+        ({"kind": "momentum", "momentum": 1.0}, "momentum is 1: write a number between -1 and 1"),
+        ({"kind": "adam", "beta1": 1.0}, "beta1 is 1: write a number from 0 to below 1"),
+        ({"kind": "adam", "beta2": -0.1}, "beta2 is -0.1: write a number from 0 to below 1"),
+        ({"kind": "adam", "epsilon": 0.0}, "epsilon is 0: write a number from 1e-30 to 1"),
         ({"kind": "lion"}, "'lion' is not sgd or momentum or adam"),
     ],
 )

@@ -102,7 +102,7 @@ from tests.fakes.small_scenario import SMALL, mistakes
         (
             "asgd",
             "asgd\n  optimizer: {kind: adam, beta1: 1}",
-            "training.optimizer: beta1 is 1: it is at least 0, below 1",
+            "training.optimizer: beta1 is 1: write a number from 0 to below 1",
         ),
         (
             "asgd",

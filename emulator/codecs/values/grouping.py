@@ -17,7 +17,7 @@ class CodedValues(NamedTuple):
 
     frames: tuple[bytes, ...]
     kept: NDArray[np.bool_] | None = None
-    """Flag for each given value; None means that all were kept."""
+    """Flags of the kept values, in the order given; None if every value was kept."""
 
 
 class Groups(NamedTuple):
