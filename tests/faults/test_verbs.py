@@ -15,7 +15,7 @@ from emulator.world.verbs import VERBS, Action, FaultCounts, Powers, row
 
 ROOT = Path(__file__).parents[2]
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
-WORDS = NAMES | set(verbs.RECORDS)
+WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_record)}
 
 
 def test_powers_have_a_method_for_each_verb_and_for_nothing_else() -> None:
