@@ -23,7 +23,8 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 test: engine $(INSTALLED) data images ## run every test, with those that need Docker, root or TensorFlow
 	@tests/netem/setup || true
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto -m "$(FAST)"
+	$(BIN)/pytest -m "not ($(FAST))" # one at a time: these share the engine, and measure the host
 
 check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a minute, without Docker or TensorFlow
 	$(BIN)/ruff format --check .
