@@ -55,7 +55,7 @@ class Layout:
 
     @cached_property
     def kinds(self) -> dict[str, int]:
-        """Number of parameters for each kind of layer that occurs."""
+        """Number of parameters by kind of layer."""
         sizes: dict[str, int] = {}
         for variable in self.variables:
             sizes[variable.kind] = sizes.get(variable.kind, 0) + variable.size

@@ -43,7 +43,7 @@ AnyCodec: TypeAlias = (
 
 
 def make(description: Mapping[str, Any]) -> AnyCodec:
-    """Build the codec that `plain` described."""
+    """Build the codec described by `plain`."""
     codec: AnyCodec = plugins.make(AnyCodec, description)
     return codec
 

@@ -15,7 +15,7 @@ from .examples import Bytes, Examples
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """All examples of a data set, mapped from its files."""
+    """Examples of a data set, mapped from files."""
 
     name: str
     train: Examples

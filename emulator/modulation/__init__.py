@@ -17,7 +17,7 @@ AnyModulation: TypeAlias = Constant | Staleness | PerParameter
 
 
 def make(description: Mapping[str, Any]) -> AnyModulation:
-    """Build the modulation that `plain` described."""
+    """Build the modulation described by `plain`."""
     modulation: AnyModulation = plugins.make(AnyModulation, description)
     return modulation
 

@@ -18,7 +18,7 @@ AnyOptimizer: TypeAlias = SGD | Momentum | Adam | Sign
 
 
 def make(description: Mapping[str, Any]) -> AnyOptimizer:
-    """Build the optimizer that `plain` described."""
+    """Build the optimizer described by `plain`."""
     optimizer: AnyOptimizer = plugins.make(AnyOptimizer, description)
     return optimizer
 

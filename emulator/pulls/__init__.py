@@ -14,7 +14,7 @@ AnyPull: TypeAlias = WholeModel | Delta
 
 
 def make(description: Mapping[str, Any]) -> AnyPull:
-    """Build the kind of pull that `plain` described."""
+    """Build the kind of pull described by `plain`."""
     pull: AnyPull = plugins.make(AnyPull, description)
     return pull
 

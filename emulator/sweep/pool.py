@@ -44,7 +44,7 @@ class SweepView(Protocol):
         """Show the progress `now`; called a few times a second."""
 
     def finished(self, point: Finished, now: Standing) -> None:
-        """Show that a point has finished."""
+        """Show a point that has just finished."""
 
 
 def sweep(

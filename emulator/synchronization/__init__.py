@@ -21,7 +21,7 @@ AnySynchronization: TypeAlias = Asynchronous | Barrier | Bounded | Softsync | Fe
 
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
-    """Build the synchronization that `plain` described."""
+    """Build the synchronization described by `plain`."""
     synchronization: AnySynchronization = plugins.make(AnySynchronization, description)
     return synchronization
 

@@ -64,7 +64,8 @@ class Synchronization(Protocol):
 
 
 LEAST_PATIENCE = 1e-3
-"""Seconds. With less, rounds that no update reaches would follow one another by the million."""
+"""Shortest patience in seconds; with less, rounds without any update would follow by the
+million."""
 
 
 def check_patience(patience: float) -> None:

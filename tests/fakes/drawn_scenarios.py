@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from emulator.faults import FAULTS
 from emulator.scenario.algorithms import ALGORITHMS
+from emulator.synchronization.base import LEAST_PATIENCE
 
 TIMES = st.integers(1, 10**7).map(lambda number: f"{number}us") | st.sampled_from(["1.5min", "3h"])
 SHARES = st.integers(1, 10_000).map(lambda number: f"{number / 100}%")
@@ -56,7 +57,7 @@ PARTS = st.fixed_dictionaries(
         "synchronization": st.builds(
             lambda kind, time: {"kind": kind, "patience": time},
             st.sampled_from(["barrier", "bounded", "fedavg", "local-sgd"]),
-            TIMES,
+            st.integers(round(LEAST_PATIENCE * 1e6), 10**7).map(lambda number: f"{number}us"),
         ),
         "optimizer": st.floats(-0.99, 0.99).map(lambda m: {"kind": "momentum", "momentum": m})
         | st.sampled_from(["sgd", "adam"]),
