@@ -40,7 +40,7 @@ def calibrated(
 def known(
     model: str, batch_size: int, codec: AnyCodec, *, error_feedback: bool = False
 ) -> Calibration | None:
-    """Return this host's stored calibration of `model` with `codec`; None if there is none."""
+    """Return this host's stored calibration of `model` with `codec`, or None."""
     return find(*here(), model, batch_size, described(codec, error_feedback))
 
 

@@ -4,10 +4,10 @@ from typing import Protocol
 
 
 class Chore(Protocol):
-    """Work that a driver does when it is due, on the driver's clock."""
+    """Work with due times on the driver's clock."""
 
     def deadline(self) -> float | None:
-        """Return the time of the next `tick`; None: no time of its own."""
+        """Return the time at which `tick` is due; None: at no time of the chore's own."""
 
     def tick(self, now: float) -> None:
         """Do the work that is due by `now`. May be called at any time."""
