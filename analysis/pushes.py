@@ -43,7 +43,7 @@ def dense(run: Run) -> float | None:
 
 @fact
 def models(run: Run) -> pd.DataFrame:
-    """Return push bytes and compression ratio under each byte model, all with f32 values.
+    """Return push bytes and compression ratio under every byte model, with f32 values.
 
     Columns: `model`, `bytes`, `ratio` (dense bytes over `bytes`; NaN if unknown). Every row counts
     the same pushes: the ratio is at equal updates, not at equal accuracy.

@@ -121,7 +121,7 @@ def _line(line: bytes, path: Path, number: int) -> Record:
 
 
 def mapping(place: Path | str, content: object) -> Record:
-    """Return `content` if it is a mapping; raise RunError that names `place` if not."""
+    """Return `content`, which must be a mapping; else raise RunError with the `place`."""
     if not isinstance(content, dict):
         raise RunError(f"{place}: a {type(content).__name__} where a mapping was expected")
     return content

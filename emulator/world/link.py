@@ -15,8 +15,11 @@ class Side:
     rate: Rate | None = None
     """Rate of Ethernet frames, as `tc` charges; TCP delivers 1448/1514 of it. None: unshaped."""
     delay: Seconds = Seconds(0)
+    """Propagation delay."""
     jitter: Seconds = Seconds(0)
+    """Standard deviation of the delay, at most the delay."""
     loss: Fraction = Fraction(0)
+    """Share of packets that are lost."""
     setup: Seconds = Seconds(0)
     """Time that each message takes before its first bit, and for which the link is busy."""
 
