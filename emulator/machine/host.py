@@ -17,7 +17,7 @@ SAMPLING = 1.0
 
 @dataclass(frozen=True)
 class Host:
-    """Capacity of this machine, a bound of the fleets that run on it."""
+    """Capacity of this machine, an upper bound for fleets."""
 
     name: str
     cores: int

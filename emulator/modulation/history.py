@@ -99,7 +99,7 @@ class _Segment:
         return len(self.marks) <= _UPDATES and self.marks[-1][0] + entries <= self.log.size
 
     def joined(self, after: "_Segment") -> "_Segment":
-        """Return this segment and its neighbour `after` as one segment; both must have logs."""
+        """Return this segment joined with its neighbour `after`; both must have logs."""
         start, dense = self.marks[-1]
         marks = [(start + more, everything) for more, everything in after.marks]
         assert marks[0] == (start, dense)
@@ -127,11 +127,11 @@ class History:
 
     @property
     def oldest(self) -> int:
-        """Oldest version about which a question can be answered."""
+        """Oldest version for which `since` answers."""
         return self._segments[0].first
 
     def record(self, indices: Indices | None) -> None:
-        """Record the update that made the next version; `indices` None means every parameter."""
+        """Record the update to the next version; `indices` None means every parameter."""
         if indices is None or indices.size == self._size:
             # counted once for all parameters: O(1), no tally changes
             self._room_for(0).add(_NOTHING, 1)
@@ -241,8 +241,7 @@ class History:
         self._bound()
 
     def _open(self, first: int, dense: int) -> _Segment:
-        """Return a segment that begins at version `first`, after `dense` updates of all
-        parameters."""
+        """Return a segment from version `first` on, after `dense` updates of every parameter."""
         log = np.empty(self._segment, np.uint32)
         return _Segment(first, self._tally.copy(), log, [(0, dense)])
 

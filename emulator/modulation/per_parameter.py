@@ -59,7 +59,7 @@ class ByParameter:
         self._history.forget(version, needed)
 
     def _touched(self, indices: list[Indices | None]) -> Indices | None:
-        """Return the parameters that a step with these `indices` moves, None for everything."""
+        """Return the parameters moved by a step with these `indices`; None means everything."""
         sparse = [part for part in indices if part is not None]
         if len(sparse) < len(indices):
             return None

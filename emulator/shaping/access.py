@@ -15,7 +15,7 @@ _DEAD = Link(up=Side(loss=Fraction(1)), down=Side(loss=Fraction(1)))
 def shape(
     link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
 ) -> list[Command]:
-    """Return commands that make `device`, unshaped so far, the near end of `link`.
+    """Return commands to make the unshaped `device` the near end of `link`.
 
     `beyond` are the sides of far ends that outgoing packets pass; packets are sized to fit them. If
     the backend's delay is `receiver`, the delay is left to `Hold` at the far end.

@@ -1,4 +1,4 @@
-"""Runs commands in order, as root of the network that they change."""
+"""Execution of commands, in order, as root of the network to be changed."""
 
 import subprocess
 from collections.abc import Iterable, Sequence
@@ -21,7 +21,7 @@ def apply(commands: Iterable[Command], inside: Sequence[str] = ()) -> list[str]:
 
 
 def _attempt(command: Command, inside: Sequence[str]) -> str:
-    """Run a command; return its warning, empty if there is none or if a lenient command failed."""
+    """Run a command; return its warning, empty without a warning or for a lenient failure."""
     try:
         return _run(command, inside)
     except DeploymentError:

@@ -10,7 +10,7 @@ Message = TypeVar("Message")
 
 
 def hold_for(delay: float, jitter: float, stream: str) -> "Hold[Any] | None":
-    """Make a hold whose jitter is drawn from the random stream of that name; None for no `delay`.
+    """Return a hold with jitter from the random stream named `stream`; None for a `delay` of zero.
 
     `delay` and `jitter` are in seconds.
     """
@@ -18,7 +18,7 @@ def hold_for(delay: float, jitter: float, stream: str) -> "Hold[Any] | None":
 
 
 class Hold(Generic[Message]):
-    """First-in-first-out queue that delays each message by a fixed delay plus random jitter.
+    """First-in-first-out queue with a fixed delay and random jitter for every message.
 
     The distribution is netem's as set up in `tc`: normal around `delay` with deviation `jitter`,
     cut off at four deviations and at zero, and never due before the previous message. Unlike netem
@@ -39,7 +39,7 @@ class Hold(Generic[Message]):
         self._line.append((due, message))
 
     def deadline(self) -> float | None:
-        """Return the time at which the next message is due; None without messages."""
+        """Return the time at which the next message is due, or None if the queue is empty."""
         return self._line[0][0] if self._line else None
 
     def release(self, now: float) -> list[Message]:

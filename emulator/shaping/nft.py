@@ -26,8 +26,7 @@ _GRAIN = 1_000_000
 
 
 def lose(link: Link, device: str) -> list[Command]:
-    """Return a command that drops incoming packets and diverts outgoing ones to `tc.LOST` at
-    random.
+    """Return a command to drop incoming packets and divert outgoing ones to `tc.LOST` at random.
 
     The probabilities are the link's losses. The list is empty for a link without loss.
     """
@@ -56,7 +55,7 @@ def mend() -> list[Command]:
 
 
 def sever_with_drops() -> list[Command]:
-    """Return a command that drops IP except on the loopback, for an nft that cannot forward.
+    """Return a command to drop IP except on the loopback, for an nft that cannot forward.
 
     TCP is told of the drops: it does not count a message sent into the cut as sent, and sends it
     with a wide window after the cut.
@@ -109,5 +108,5 @@ def _fresh(table: str, chains: list[str]) -> str:
 
 
 def _nft(text: str) -> Command:
-    """Return a command that feeds `text` to nft."""
+    """Return a command to feed `text` to nft."""
     return Command(("nft", "-f", "-"), text)

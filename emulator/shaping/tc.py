@@ -92,7 +92,7 @@ def clear(device: str = "eth0") -> list[Command]:
 
 
 def redirect(device: str) -> list[str]:
-    """Return commands that pass all incoming IPv4 of `device` through a new ifb first."""
+    """Return commands to pass all incoming IPv4 of `device` through a new ifb first."""
     ifb = _ifb(device)
     return [
         f"ip link add dev {ifb} type ifb",

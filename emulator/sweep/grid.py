@@ -143,7 +143,7 @@ def _worded(refusals: Sequence[tuple[dict[str, str], list[str]]], count: int) ->
 
 
 def _with(chosen: dict[str, str]) -> str:
-    """Return the options that choose one combination, for an error message."""
+    """Return the options of a combination of values, for an error message."""
     return "with " + " ".join(f"{_OPTION} {path}={value}" for path, value in chosen.items())
 
 

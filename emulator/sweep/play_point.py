@@ -69,7 +69,7 @@ def virtually(scenario: Scenario, scratch: Path, view: RunView) -> Path:
 
 
 def main(play: Play = virtually) -> None:
-    """Play the point in the folder `sys.argv[1]` and report its results, or its error."""
+    """Play the point in the folder `sys.argv[1]`; report its results or its error."""
     say = _channel()
     threading.Thread(target=_end_with_parent, daemon=True).start()
     scratch = Path(sys.argv[1])

@@ -27,7 +27,7 @@ class Point:
 
     @cached_property
     def digest(self) -> str:
-        """Digest that changes with anything in the scenario that could change the run."""
+        """Digest of the scenario; it changes with anything that could change the run."""
         return sha256(dump(self.scenario).encode()).hexdigest()[:16]
 
     @property

@@ -76,7 +76,7 @@ def sweep(
 
 
 class _Sweep:
-    """Points that wait, processes in play, and finished points of one sweep."""
+    """State of a sweep: points that wait, processes in play, finished points."""
 
     def __init__(
         self,
