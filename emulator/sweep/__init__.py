@@ -6,7 +6,7 @@ its own on one core. `Grid` makes points from one file and lists of values for s
 
 from .grid import Axis, Grid, folder_name
 from .point import Finished, Point
-from .pool import Standing, SweepView, sweep
+from .pool import Quiet, Standing, SweepView, sweep
 from .table import highest, medians
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Finished",
     "Grid",
     "Point",
+    "Quiet",
     "Standing",
     "SweepView",
     "folder_name",

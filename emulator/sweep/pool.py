@@ -47,6 +47,19 @@ class SweepView(Protocol):
         """Show a point that has just finished."""
 
 
+class Quiet:
+    """Observer without any output, for programs that call `sweep`."""
+
+    def progress(self, text: str) -> None:
+        pass
+
+    def standing(self, now: Standing) -> None:
+        pass
+
+    def finished(self, point: Finished, now: Standing) -> None:
+        pass
+
+
 def sweep(
     points: Sequence[Point],
     out: Path,
