@@ -11,7 +11,7 @@ import analysis
 from emulator import codecs, faults, models, modulation, optimizers, pulls, synchronization
 from emulator.codecs import indices, values
 from emulator.datasets import DATASETS
-from tests.codecs.test_coding import EXACT
+from tests.codecs.test_value_codings import EXACT
 from tests.datasets.test_datasets import FIRST
 from tests.fakes.codec_table import ROWS
 from tests.fakes.stateless_codecs import TABLE as STATELESS

@@ -1,0 +1,207 @@
+"""`emulate clean`, and the cleaning before a run: what is dead goes, what may live is spared."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docker.errors import APIError
+from requests import Response
+
+from emulator.machine import lock
+from emulator.runs.folder import RunFolder
+from emulator.runtimes.docker.cleanup import clean_up
+from tests.fakes.typed_commands import Emulate
+
+
+class Engine:
+    """An engine that holds a network and containers of some runs, each with these labels."""
+
+    def __init__(self, *owners: dict[str, str], state: str = "running") -> None:
+        self.api = self
+        self.containers_ = [
+            {"Id": f"{one['emulate.run']}-{number}", "Labels": one, "State": state, "Names": []}
+            for one in owners
+            for number in range(2)
+        ]
+        self.networks_ = [{"Id": one["emulate.run"], "Labels": one} for one in owners]
+        self.removed: list[str] = []
+        self.attached: dict[str, str] = {}
+        """Networks to which somebody else's container is attached."""
+
+    def containers(self, all: bool, filters: dict[str, str]) -> list[Any]:
+        return self._of(self.containers_, filters)
+
+    def networks(self, filters: dict[str, str]) -> list[Any]:
+        return self._of(self.networks_, filters)
+
+    def volumes(self, filters: dict[str, str]) -> dict[str, list[Any]]:
+        return {"Volumes": []}
+
+    def _of(self, things: list[Any], filters: dict[str, str]) -> list[Any]:
+        run = filters["label"].partition("=")[2]
+        return [one for one in things if run in ("", one["Labels"]["emulate.run"])]
+
+    def remove_container(self, name: str, **options: object) -> None:
+        self.containers_ = [one for one in self.containers_ if one["Id"] != name]
+
+    def remove_network(self, name: str) -> None:
+        if name in self.attached:
+            refused = Response()
+            refused.status_code = 403
+            raise APIError("error while removing network", response=refused)
+        self.networks_ = [one for one in self.networks_ if one["Id"] != name]
+        self.removed.append(name)
+
+    def inspect_network(self, name: str) -> Any:
+        return {"Containers": {"1": {"Name": self.attached[name]}}}
+
+
+def marks(run: str, folder: Path | None, lock: Path) -> dict[str, str]:
+    made = {"emulate.folder": str(folder)} if folder else {}
+    return {"emulate.run": run, "emulate.lock": str(lock), **made}
+
+
+@pytest.fixture
+def engine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    """Of a dead run, of three that are being played, and of one of which nothing is known."""
+    from emulator.runtimes.docker import client
+
+    for name in ("dead01", "here01"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "scenario.yaml").touch()
+    (tmp_path / "dead01.lock").write_text("1")
+    engine = Engine(
+        marks("dead01", tmp_path / "dead01", tmp_path / "dead01.lock"),
+        marks("here01", tmp_path / "here01", tmp_path / "nowhere"),
+        marks("moved1", tmp_path / "moved1", tmp_path / "moved1.lock"),
+        marks("begin1", None, tmp_path / "begin1.lock"),
+        marks("other1", tmp_path / "other1", tmp_path / "other1.lock"),
+    )
+    monkeypatch.setattr(client, "connect", lambda: engine)
+    with (
+        RunFolder(tmp_path / "here01", "here01").taken(),
+        lock.held(tmp_path / "moved1.lock"),
+        lock.held(tmp_path / "begin1.lock"),
+    ):
+        yield engine
+
+
+ALL = ["dead01", "here01", "moved1", "begin1", "other1"]
+
+
+@pytest.mark.parametrize(
+    "words, removed",
+    [
+        ((), ["dead01"]),
+        (("--force",), ALL),
+        (("--run", "dead01"), ["dead01"]),
+        (("--run", "moved1"), []),
+        (("--run", "unheard"), []),
+    ],
+)
+def test_living_runs_are_spared(
+    emulate: Emulate, engine: Engine, tmp_path: Path, words: tuple[str, ...], removed: list[str]
+) -> None:
+    told = emulate("clean", "--json", *words)
+    assert told.code == 0
+    assert engine.removed == removed
+    assert told.json["containers"] == 2 * len(removed)
+    assert told.json["networks"] == len(removed)
+    named = [run for run in ALL if words[-1:] in ((), (run,))]
+    assert told.json["spared"] == [run for run in named if run not in removed]
+    assert (tmp_path / "dead01.lock").exists() == ("dead01" not in removed)
+
+
+def test_what_is_spared_can_be_ended_from_here(
+    emulate: Emulate, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in a folder that has no runs."""
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    lines = emulate("clean").out.splitlines()
+    assert lines == [
+        "removed 2 containers, 1 networks, 0 volumes",
+        f"left alone: run here01 is being played; `emulate stop {tmp_path}/here01` ends it",
+        "left alone: run moved1 is being played, in a folder that was moved from "
+        f"{tmp_path}/moved1: `emulate stop` ends it, given the folder's new place",
+        f"left alone: run begin1 is just starting (process {os.getpid()})",
+        "left alone: run other1 has running containers, and its lock cannot be seen from here "
+        f"({tmp_path}/other1.lock): end the run on the machine that started it",
+    ]
+
+
+def test_where_nothing_runs_and_nothing_is_known(
+    emulate: Emulate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import client
+
+    engine = Engine(marks("other1", None, tmp_path / "nowhere"), state="exited")
+    monkeypatch.setattr(client, "connect", lambda: engine)
+    assert "removed 2 containers, 1 networks" in emulate("clean").out
+
+
+def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
+    from emulator.runtimes.docker.owners import remove_dead
+
+    told: list[str] = []
+    engine.containers_ = []  # without any that runs nothing but its lock protects a run
+    remove_dead(engine, told.append)
+    assert told == ["removing what dead runs have left: dead01"]
+    assert engine.removed == ["dead01"]
+    remove_dead(engine, told.append)
+    assert len(told) == 1
+
+
+def test_a_run_that_ended_with_something_left_is_dead(tmp_path: Path) -> None:
+    """Its locks are gone, as they should be; its folder is where it was made."""
+    from emulator.runtimes.docker.owners import owners
+
+    (tmp_path / "ended1").mkdir()
+    engine = Engine(marks("ended1", tmp_path / "ended1", tmp_path / "ended1.lock"))
+    (owner,) = owners(engine)
+    assert owner.dead and owner.abandoned
+
+
+def test_the_lock_of_another_user_proves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from emulator.runtimes.docker import owners
+
+    def refuse(path: Path) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(owners.lock, "holder", refuse)
+    (tmp_path / "theirs").mkdir()
+    engine = Engine(marks("theirs", tmp_path / "theirs", tmp_path / "theirs.lock"))
+    (owner,) = owners.owners(engine)
+    assert not owner.dead and not owner.abandoned
+
+
+@pytest.mark.parametrize("words", [(), ("--json",)])
+def test_a_network_that_somebody_else_uses_stays_and_the_rest_goes(
+    emulate: Emulate, engine: Engine, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    engine.attached = {"dead01": "stranger"}
+    told = emulate("clean", "--force", *words)
+    assert told.code == 1
+    assert engine.removed == ALL[1:]
+    why = "these containers of somebody else's are attached: stranger: remove them, then `emulate"
+    assert why in (told.json["left"][0] if words else told.err)
+    assert (tmp_path / "dead01.lock").exists()
+    engine.attached = {}
+    assert emulate("clean", *words).code == 0
+    assert engine.removed == [*ALL[1:], "dead01"]
+
+
+def test_an_engine_that_fails_while_a_run_is_tidied_up() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            self.api = self
+
+        def containers(self, **about: object) -> None:
+            raise APIError("the engine is going down")
+
+    (why,) = clean_up(Broken(), "abc123").left  # type: ignore[arg-type]
+    assert "run abc123" in why and "the engine is going down" in why

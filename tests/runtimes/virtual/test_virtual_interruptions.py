@@ -1,0 +1,80 @@
+"""Virtual runs whose folder, disk or process ends before them."""
+
+import os
+import resource
+import shutil
+import signal
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from emulator.errors import HostError
+from emulator.runtimes.virtual.play_virtual import play
+from emulator.scenario import loads
+from tests.fakes.plain_records import read
+from tests.fakes.virtual_world import SCENARIO, Onlooker, digits, played
+
+OVERLAPPING = SCENARIO.replace(
+    "faults:",
+    """faults:
+  - {kind: crash, nodes: [adsl], at: 2s, lasts: 500ms}
+  - {kind: crash, nodes: [adsl-1], at: 2.2s, lasts: 3s}
+  - {kind: partition, nodes: [adsl-2], at: 1.9s, lasts: 2s}""",
+)
+
+Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """The scenario played as it stands, to be looked at."""
+    return played(tmp_path_factory.mktemp("plain"))
+
+
+@pytest.fixture(scope="module")
+def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """The same scenario with overlapping faults."""
+    return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
+
+
+def test_a_signal_before_the_run_has_begun(tmp_path: Path) -> None:
+    """No node has said hello: there is no traffic to sample, but the folder is complete."""
+
+    class Impatient(Onlooker):
+        def progress(self, text: str) -> None:
+            if text == "5 devices":
+                os.kill(os.getpid(), signal.SIGTERM)
+
+    with digits():
+        folder, summary = play(loads(SCENARIO), tmp_path, Impatient(), cores=1)
+    assert summary["outcome"] == "canceled"
+    assert [record["what"] for record in read(folder / "run.jsonl")] == ["stop"]
+
+
+class Remover(Onlooker):
+    """Removes the run's folder once the run goes on."""
+
+    def __init__(self, runs: Path) -> None:
+        super().__init__()
+        self.runs = runs
+
+    def beat(self, now: float) -> None:
+        shutil.rmtree(self.runs, ignore_errors=True)
+
+
+def test_a_folder_that_is_removed_in_the_middle(tmp_path: Path) -> None:
+    with digits(), pytest.raises(HostError, match="was moved or removed while the run went on"):
+        play(loads(SCENARIO), tmp_path / "runs", Remover(tmp_path / "runs"), cores=1)
+
+
+def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
+    """Files may not grow beyond 40 kB here, which the system says in the words of a full disk."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
+    try:
+        with digits(), pytest.raises(HostError, match="cannot be written: File too large") as told:
+            play(loads(SCENARIO), tmp_path, Onlooker(), cores=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert str(told.value).count("\n") == 0
