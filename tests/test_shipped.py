@@ -34,6 +34,7 @@ READ_BY_OTHERS = {
     "ignore_aliases": "called by yaml",
     "yaml_implicit_resolvers": "read by yaml",
     "no_feedback": "read by `codecs.refusal`, by its name",
+    "Quiet": "an observer for programs that call `sweep`, as `docs/sweep.md` shows",
 }
 """Names without a use in the code of the package, each with its reader."""
 
