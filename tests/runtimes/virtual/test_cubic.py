@@ -15,7 +15,7 @@ from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.tcp import INITIAL, RESTART, SEGMENT
 from emulator.units import Rate, Seconds
 from emulator.world.link import FRAME, Link, Side
-from tests.fakes.modelled import modelled, resumed
+from tests.fakes.replayed_transfers import modelled, resumed
 
 # -- whole transfers -------------------------------------------------------------------------------
 

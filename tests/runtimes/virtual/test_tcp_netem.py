@@ -7,7 +7,7 @@ import pytest
 
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.world.link import Link
-from tests.fakes.modelled import Transfer, header, modelled
+from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem import machine, transfers
 from tests.netem.transfers import Case
 

@@ -16,7 +16,7 @@ from emulator.shaping.command import Command
 from emulator.shaping.tc import ETHERNET
 from emulator.units import Rate
 from emulator.world.link import Link, Side
-from tests.fakes.modelled import Transfer, header, modelled
+from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem.lab import Lab, Stream, Way, lab
 
 pytestmark = [
