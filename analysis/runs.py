@@ -175,7 +175,10 @@ _REASONS = {
 
 
 def _records(path: Path, notes: list[str]) -> dict[str, pd.DataFrame]:
-    return by_kind(path, COLUMNS, notes) if _there(path, notes) else {}
+    frames = by_kind(path, COLUMNS, notes) if _there(path, notes) else {}
+    if any("fault" in frame and "begins" not in frame for frame in frames.values()):
+        notes.append(f"{path.name}: an older version wrote the faults, without `begins`: left out")
+    return frames
 
 
 def _schedule(path: Path, notes: list[str]) -> pd.DataFrame:

@@ -366,3 +366,12 @@ def test_a_model_that_was_cut_off_is_no_doubt(tmp_path: Path) -> None:
     with (run.folder / "run.jsonl").open("a") as log:
         log.write(json.dumps(cut) + "\n")
     assert doubts(read(run.folder)) == []
+
+
+def test_faults_of_an_older_version_are_named_as_left_out(tmp_path: Path) -> None:
+    """Its records lack `begins`: a report would show a run without faults."""
+    killed = act(3.0, "kill", "a", "crash", 3.0)
+    del killed["begins"]
+    run = written(tmp_path, [update(1.0), killed])
+    assert run.faults_begun == 0
+    assert any("faults, without `begins`" in note for note in run.notes)
