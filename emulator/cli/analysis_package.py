@@ -10,6 +10,6 @@ from typing import Any
 
 
 def analysis(module: str = "") -> Any:
-    """Import and return the analysis, or its `module`, such as `report`."""
+    """Import the analysis package, or its `module` such as `report`, and return the module."""
     name = "emulator.analysis" if find_spec("emulator.analysis") else "analysis"
     return import_module(f"{name}.{module}" if module else name)

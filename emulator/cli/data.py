@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 
-@click.command(short_help="Get the data sets that this machine lacks.")
+@click.command(short_help="Get the data sets that are missing here.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option(
     "--from",
@@ -16,12 +16,10 @@ import click
     help="Take the files from this folder, and download nothing.",
 )
 def data(names: tuple[str, ...], folder: Path | None) -> None:
-    """Get the data sets that this machine lacks: all of them, or each NAME.
+    """Get each data set NAME that is missing here; without NAME, get every missing data set.
 
-    There are mnist, fashion-mnist, digits and sentences (texts that the emulator writes itself).
-
-    Every file is checked by its digest, and kept in the user's cache. A data set that is there
-    already is left as it is.
+    NAME is mnist, fashion-mnist, digits or sentences (texts that the emulator writes itself).
+    Every file is checked by its digest, and kept in the cache of this user.
 
     \b
     emulate data

@@ -1,4 +1,4 @@
-"""Gathers the commands, and runs the one that is typed."""
+"""The group of all commands, and the entry point that runs the typed command."""
 
 import sys
 
@@ -29,7 +29,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order in which people come to need them."""
+    """A group that lists its commands in the order of their use, not of the alphabet."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)

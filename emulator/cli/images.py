@@ -9,7 +9,7 @@ import click
 def images() -> None:
     """Build the node image from this checkout's code, unless the Docker engine has it already.
 
-    The image stands on `emulate/base`, which `make images` makes first.
+    The node image needs `emulate/base`: `make images` builds that image first.
 
     \b
     emulate images

@@ -17,34 +17,36 @@ from .pages import runs_readable
     "--out",
     type=click.Path(path_type=Path),
     metavar="FOLDER",
-    help="Folder of the study; runs/studies/NAME if not given.",
+    help="Folder for the study's runs; runs/studies/NAME if not given.",
 )
 @click.option(
     "--cores",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Runs to play side by side; as many as this host has cores if not given.",
+    help="Number of runs to play side by side; the number of cores if not given.",
 )
 @click.option(
     "--docs",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     metavar="FOLDER",
-    help="Then put the study's tables into FOLDER/NAME.md, and its figure beside that page.",
+    help="Put the tables into FOLDER/NAME.md afterwards, and the figure beside that page.",
 )
 def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> None:
-    """Play a study: every learning rate once, then each entry at its best with all seeds.
+    """Play a study: each entry at each learning rate once, then at its best rate with all seeds.
 
-    Finished runs are not played again: the same command goes on where it was.
+    NAME is adacomp, residual or pulls. Finished runs are not played again: the same command goes on
+    where it stopped. `--docs` then puts the tables into the study's page.
 
     \b
-    emulate study adacomp
+    emulate study pulls
+    emulate study adacomp --out runs/again --docs docs
     """
     from ..sweep.studies import STUDIES, play
     from .tables import console
     from .watching.sweep_views import LiveSweepView, PlainSweepView
 
     if name not in STUDIES:
-        raise click.BadParameter(f"{name!r} is none of {', '.join(STUDIES)}", param_hint="NAME")
+        raise click.BadParameter(f"{name!r} is not {' or '.join(STUDIES)}", param_hint="'NAME'")
     chosen = STUDIES[name]
     out = out or Path("runs/studies") / name
     terminal = console(stderr=True)

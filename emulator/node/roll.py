@@ -11,7 +11,7 @@ FILE = "hellos.jsonl"
 
 
 class Member(msgspec.Struct):
-    """One line of the file: a node that has said its first hello."""
+    """A line of the file: the name of a node after its first hello."""
 
     node: str
 

@@ -14,6 +14,7 @@ from analysis.studies import MODULES
 from analysis.studies.folder import open_study
 from analysis.studies.markdown import BEGIN, END, replace
 from analysis.studies.publish import publish
+from emulator.cli.study import study as study_command
 from emulator.log.lines import line
 from emulator.sweep import Finished, Point
 from emulator.sweep.studies import STUDIES, Entry, Study, play
@@ -142,6 +143,11 @@ def test_a_diverged_training_is_never_the_best(tmp_path: Path, learns: Learns) -
     (folder / "run.jsonl").write_text(text)
     play(study(SLOW, target=0.85), tmp_path, 1, Watching())
     assert rows(tmp_path) == [("slow", "0.3", 3)]
+
+
+def test_the_help_names_every_study() -> None:
+    assert study_command.help
+    assert all(name in study_command.help for name in NAMES)
 
 
 def test_the_command_names_what_there_is(tmp_path: Path) -> None:
