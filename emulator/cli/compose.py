@@ -13,8 +13,8 @@ from .options import FILE
 def compose(file: Path, folder: Path) -> None:
     """Lay down in FOLDER the files that docker-compose.yml mounts, to play the scenario FILE.
 
-    No fault is played in such a world, and the server ends it by itself. FOLDER reads like a run's
-    folder: `emulate logs FOLDER`.
+    Docker Compose plays no faults. The server ends the run at a stop condition. FOLDER has the form
+    of a run folder: `emulate logs FOLDER` reads it.
 
     \b
     emulate compose scenarios/smallest.yaml build/compose

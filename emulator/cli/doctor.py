@@ -1,4 +1,4 @@
-"""`emulate doctor`: check whether this machine has everything that runs need."""
+"""`emulate doctor`: check whether this machine has everything that a run needs."""
 
 import json
 import sys
@@ -115,10 +115,10 @@ def _leftovers(runs: int) -> Finding:
     return Finding("leftovers", True, "dead runs have left nothing", optional=True)
 
 
-@click.command(short_help="Check whether this machine has everything that runs need.")
+@click.command(short_help="Check whether this machine has everything that a run needs.")
 @JSON_OPTION
 def doctor(as_json: bool) -> None:
-    """Check whether this machine has everything that runs need, and name the remedies.
+    """Check whether this machine has everything that a run needs, and name the remedies.
 
     The checks look at memory, TensorFlow, the data sets, the Docker engine, the image, the kernel's
     means of shaping links, and containers left by dead runs. The exit code is 1 if a run could not

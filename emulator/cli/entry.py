@@ -38,15 +38,15 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
 def commands() -> None:
-    """Train on emulated edge devices that sit behind real, shaped networks and fail.
+    """Run distributed training on emulated edge devices, behind shaped links that fail.
 
     A scenario (YAML) names the devices, their links, the model and data to train on, and the
     faults. `emulate run` plays it in Docker containers, or in virtual time without Docker. A run is
     a folder under runs/ with a log of everything that happened.
 
     \b
-    emulate doctor                            look for what this machine lacks
-    emulate check scenarios/quickstart.yaml   show what would be played, and whether it fits here
+    emulate doctor                            check whether this machine has everything
+    emulate check scenarios/quickstart.yaml   show the plan, and whether this host can carry it
     emulate run scenarios/quickstart.yaml     play it
     emulate report quickstart                 draw its latest run as a page with figures
     """

@@ -32,7 +32,10 @@ from .pages import runs_readable
     help="Put the tables into FOLDER/NAME.md afterwards, and the figure beside that page.",
 )
 def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> None:
-    """Play a study: each entry at each learning rate once, then at its best rate with all seeds.
+    """Play the study NAME, a paper's comparison, in virtual time on all cores.
+
+    Each variant that the study compares, for example an algorithm, is played once at each learning
+    rate, and then at its best rate with all seeds.
 
     NAME is adacomp, residual or pulls. Finished runs are not played again: the same command goes on
     where it stopped. `--docs` then puts the tables into the study's page.

@@ -1,7 +1,7 @@
-"""The folder that `docker-compose.yml` mounts: a small world, to be looked at by hand.
+"""The folder that `docker-compose.yml` mounts: a small run, to be looked at by hand.
 
-Nothing conducts such a world: no fault is played, and the server ends it by itself. The folder
-reads like a run's: `emulate logs build/compose`.
+The run has no conductor: no fault is played, and the server ends the run at a stop condition. The
+folder has the form of a run folder: `emulate logs build/compose` reads it.
 """
 
 import shutil
