@@ -16,7 +16,7 @@ from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 
 @dataclass(frozen=True)
 class OneBit:
-    """1-bit SGD: entries below zero become their mean in the column, the others theirs.
+    """1-bit SGD: in each column, entries below zero become their mean, all others their own mean.
 
     Seide et al. (2014), section 2. A column holds the weights that lead to one unit or filter: all
     entries with the same last index. A variable of one dimension is one column. Error feedback is

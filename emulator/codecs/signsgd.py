@@ -21,7 +21,7 @@ class SignSGD:
     """
 
     kind: Literal["signsgd"] = "signsgd"
-    no_feedback: ClassVar[str] = "what it sends has no scale: use ef-signsgd"
+    no_feedback: ClassVar[str] = "its signs have no scale: use ef-signsgd"
 
     def start(self, context: EncoderContext) -> Encoder:
         return StatelessEncoder(self, context.layout)

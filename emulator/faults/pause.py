@@ -8,7 +8,7 @@ from ..world.verbs import Action
 
 @dataclass(frozen=True)
 class Pause:
-    """Pause: the device's processes are frozen (SIGSTOP); connections survive a short pause."""
+    """Pause: the device's worker is frozen (SIGSTOP); connections survive a short pause."""
 
     kind: Literal["pause"] = "pause"
 

@@ -60,11 +60,11 @@ class Recurring(Scheduled):
     """A fault of a failure profile, which strikes each device of the profile again and again."""
 
     every: Law | None = None
-    """Up time of a device, a law: from the end of a failure to the beginning of the next."""
+    """Up time of a device, a law: from the end of this fault to its next beginning."""
     per_iteration: Fraction | None = None
     """Chance, in place of `every`, that an iteration ends in the fault; the device draws it."""
     lasts: Law | None = None
-    """Duration of each failure, a law; without `lasts` the first failure is for good."""
+    """Duration of the fault each time, a law; without `lasts` the first time is for good."""
 
     def __post_init__(self) -> None:
         if (self.every is None) == (self.per_iteration is None):

@@ -21,7 +21,7 @@ _NOTHING: Indices = np.empty(0, np.uint32)
 class PerParameter:
     """AdaComp's modulation: entry k is divided by max(1, σ_k).
 
-    Hardy et al. (2017). σ_k counts the steps since the worker's model that held parameter k.
+    Hardy et al. (2017). σ_k counts the steps since the worker's model whose gradients held entry k.
     """
 
     kind: Literal["per-parameter"] = "per-parameter"

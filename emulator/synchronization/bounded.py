@@ -18,8 +18,8 @@ from .base import A, check_patience
 class Bounded:
     """Stale synchronous parallel: a worker is at most `bound` gradients ahead of the slowest.
 
-    Ho et al. (2013). A worker that has sent nothing while another one waited for `patience` is
-    given up until it sends a gradient; then its clock goes on at the slowest worker's.
+    Ho et al. (2013). A worker that has sent nothing while another worker waited for `patience` is
+    given up until it sends a gradient; then its count continues from the slowest worker's.
     """
 
     bound: int = 3

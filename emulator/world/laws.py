@@ -37,7 +37,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Exponential:
-    """Exponential law with this mean. It has no memory: time passed does not shorten the rest."""
+    """Exponential law with this mean: the time that remains does not depend on the time passed."""
 
     exponential: Seconds
 
@@ -115,7 +115,7 @@ class Weibull:
 
 @dataclass(frozen=True)
 class LogNormal:
-    """Log-normal law, `[median, sigma]`, sigma of the logarithm: many repairs and sessions."""
+    """Log-normal law, `[median, sigma]`, with sigma of the logarithm; fits many repair times."""
 
     lognormal: tuple[Seconds, float]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..units import Fraction, Rate, Seconds
 
 FRAME = 1514 / 1448
-"""Ethernet bytes for each byte of a TCP stream (MSS 1448 with timestamps), as `tc` charges."""
+"""Ethernet bytes for each byte of a TCP stream (MSS 1448 with timestamps), as `tc` counts."""
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Side:
     """A direction of an access link. All times are one-way."""
 
     rate: Rate | None = None
-    """Rate of Ethernet frames, as `tc` charges; TCP delivers 1448/1514 of it. None: unshaped."""
+    """Rate of Ethernet frames, as `tc` counts; TCP delivers 1448/1514 of it. Default: unlimited."""
     delay: Seconds = Seconds(0)
     """Propagation delay."""
     jitter: Seconds = Seconds(0)
@@ -21,7 +21,7 @@ class Side:
     loss: Fraction = Fraction(0)
     """Share of packets that are lost."""
     setup: Seconds = Seconds(0)
-    """Time that each message takes before its first bit, and for which the link is busy."""
+    """Time before each message's first bit, in which the link is busy; in virtual time only."""
 
     def __post_init__(self) -> None:
         if self.jitter > self.delay:
