@@ -124,12 +124,11 @@ def _lanes(ax: Axes, outages: pd.DataFrame) -> None:
     low, high = ax.get_ylim()
     ax.set_ylim(low, low + (high - low) / room)
     for place, kind in enumerate(kinds):
-        top = 1 - place * _LANE
+        upper = 1 - place * _LANE
         own = outages[outages["what"] == kind]
         for at, until in own[["at", "until"]].itertuples(index=False):
-            ax.axvspan(
-                at, until, top - 0.8 * _LANE, top, facecolor=(fault_colour(kind), 0.35), linewidth=0
-            )
+            lower, colour = upper - 0.8 * _LANE, (fault_colour(kind), 0.35)
+            ax.axvspan(at, until, lower, upper, facecolor=colour, linewidth=0)
 
 
 def panels(ax: Axes, rows: int, columns: int = 1, gap: float = 0.08) -> list[list[Axes]]:

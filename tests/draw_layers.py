@@ -27,7 +27,7 @@ def picture() -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" font-family="sans-serif" font-size="13" fill="{INK}">',
-        "<title>Who imports whom: a dot says that the row's part imports the column's.</title>",
+        "<title>Imports of emulator/: a dot says that the row's part imports the column's.</title>",
         f'<rect width="{width}" height="{height}" fill="white"/>',
         f'<text x="{LEFT - 8}" y="{TOP - 10}" text-anchor="end" fill="{SOFT}">'
         "a part imports →</text>",

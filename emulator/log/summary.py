@@ -175,11 +175,11 @@ def _ended(sums: _Sums) -> tuple[str, str]:
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     """Return `paper_push_bytes`: by kind of layer, the compression as the codec's paper counts."""
     dense = {kind: 4 * parameters.get(kind, 0) * sums.updates for kind in sums.paper}
-    told = {
+    by_kind = {
         kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
         for kind, counted in sums.paper.items()
     }
-    return {"paper_push_bytes": told} if told else {}
+    return {"paper_push_bytes": by_kind} if by_kind else {}
 
 
 def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
