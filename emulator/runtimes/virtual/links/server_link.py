@@ -4,7 +4,7 @@ The shares are max-min fair (Bertsekas & Gallager, 1992, section 6.5.2): all flo
 share, except for flows to which their own link gives less; the rate that these leave is shared by
 the others.
 
-All flows of the same top rate get the same share at any moment, so they are kept as one class. A
+All flows with the same own rate get the same share at any moment, so they are kept as one class. A
 class knows how many bits each of its members has been served since the class was last empty, and a
 flow is done when that number has grown by the flow's size, no matter how often the share changed.
 So an event costs O(classes + log flows), not O(flows).
@@ -25,12 +25,12 @@ class Flow(Protocol):
 
 
 class _Class:
-    """The flows with the same top rate."""
+    """The flows with the same own rate."""
 
-    __slots__ = ("flows", "queue", "rate", "served", "since", "top")
+    __slots__ = ("flows", "own_rate", "queue", "rate", "served", "since")
 
-    def __init__(self, top: float) -> None:
-        self.top = top  # bits a second that each flow could have alone
+    def __init__(self, own_rate: float) -> None:
+        self.own_rate = own_rate  # bits a second that each flow could have alone
         self.rate = 0.0  # bits a second that each flow has
         self.served = 0.0  # bits served to each member, from when the class was last empty
         self.since = 0.0  # the time at which `served` was right
@@ -59,24 +59,24 @@ class ServerLink:
     def __init__(self, clock: Heap, rate: float) -> None:
         """`rate` is in bits of frames a second."""
         self._clock, self._rate = clock, rate
-        self._classes: dict[float, _Class] = {}  # by top rate; kept when empty
-        self._busy: list[_Class] = []  # the classes that have flows, in ascending order of top
+        self._classes: dict[float, _Class] = {}  # by own rate; kept when empty
+        self._busy: list[_Class] = []  # the classes that have flows, in ascending order of own rate
         self._flows = 0  # the number of flows in all classes
         self._joined = 0  # tickets given out
         self._planned = math.inf  # time of the earliest look that is planned
 
-    def join(self, flow: Flow, bits: float, top: float) -> None:
-        """Begin `flow` of `bits` bits; alone, the flow could have the rate `top` or math.inf."""
-        now, members = self._clock.now, self._classes.get(top)
+    def join(self, flow: Flow, bits: float, own_rate: float) -> None:
+        """Begin `flow` of `bits` bits. Alone it could have the rate `own_rate` or math.inf."""
+        now, members = self._clock.now, self._classes.get(own_rate)
         if members is None:
-            members = self._classes[top] = _Class(top)
+            members = self._classes[own_rate] = _Class(own_rate)
         if members.flows:
             members.advance(now)
         else:
             # counting from zero again keeps `served` small, and with it its rounding errors
             members.served, members.since = 0.0, now
             members.queue.clear()
-            self._busy = sorted([*self._busy, members], key=_top)
+            self._busy = sorted([*self._busy, members], key=_own_rate)
         end = members.served + bits
         members.flows[flow] = end
         self._flows += 1
@@ -84,16 +84,16 @@ class ServerLink:
         heapq.heappush(members.queue, (end, self._joined, flow))
         self._share()
 
-    def leave(self, flow: Flow, top: float) -> float:
+    def leave(self, flow: Flow, own_rate: float) -> float:
         """Take out `flow` before the end; return the bits left to send."""
-        left = self.left(flow, top)
-        self._take(self._classes[top], flow)
+        left = self.left(flow, own_rate)
+        self._take(self._classes[own_rate], flow)
         self._share()
         return left
 
-    def left(self, flow: Flow, top: float) -> float:
+    def left(self, flow: Flow, own_rate: float) -> float:
         """Return the bits of `flow` left to send."""
-        members = self._classes[top]
+        members = self._classes[own_rate]
         served = members.served + members.rate * (self._clock.now - members.since)
         return max(0.0, members.flows[flow] - served)
 
@@ -108,13 +108,13 @@ class ServerLink:
     def _share(self) -> None:
         """Set the rate of every class, and plan a look at the next end of a flow.
 
-        In ascending order of top, each class gets an equal share of the rate that is left, or its
-        top if that is less; so slower classes leave more to the classes after them.
+        In ascending order of own rate, each class gets an equal share of the rate that is left, or
+        its own rate if that is less; so slower classes leave more to the classes after them.
         """
         now, left, flows, first = self._clock.now, self._rate, self._flows, math.inf
         for members in self._busy:
             share = left / flows
-            rate = members.top if members.top < share else share
+            rate = members.own_rate if members.own_rate < share else share
             if rate != members.rate:
                 members.advance(now)
                 members.rate = rate
@@ -149,5 +149,5 @@ class ServerLink:
             flow.through()
 
 
-def _top(members: _Class) -> float:
-    return members.top
+def _own_rate(members: _Class) -> float:
+    return members.own_rate
