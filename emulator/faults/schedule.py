@@ -46,7 +46,7 @@ class Aimed(Scheduled):
     nodes: tuple[str, ...]
     """Devices to strike, by name; a group's name stands for all of its devices."""
     at: Seconds
-    """Time of the strike, counted from the moment at which every device has said hello."""
+    """Time of the strike, counted from the moment at which every node has said hello."""
     lasts: Seconds | None = None
     """Duration of the fault; without `lasts` the fault is for good."""
 

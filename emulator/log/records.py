@@ -195,8 +195,8 @@ class FaultRecord(LogRecord):
     fault: str
     """Kind of the fault, as `crash`."""
     begins: bool
-    """Whether the fault begins; otherwise it ends: the last one with the same `node` and `fault`
-    that began."""
+    """Whether the fault begins. Otherwise the record ends the fault that began last with the same
+    `node` and `fault`."""
     planned: Time
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
 

@@ -107,8 +107,8 @@ class StopSection(Section):
     accuracy: Fraction | None = None
     """Stop when the test accuracy reaches this share, for example `97%`."""
     time: Duration | None = None
-    """Stop after this time, for example `10min`. The time starts when every device has said
-    hello to the server."""
+    """Stop after this time, for example `10min`. The time starts when every device and the
+    evaluator have said hello to the server."""
 
     @model_validator(mode="after")
     def _some(self) -> "StopSection":
