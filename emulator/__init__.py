@@ -1,4 +1,4 @@
-"""Distributed training on emulated edge devices, behind shaped links that fail.
+"""Distributed training on emulated edge devices with shaped links and injected faults.
 
     from emulator import load, read_run, run
 

@@ -29,9 +29,10 @@ def agree(
 ) -> None:
     """Play the scenario in `file` in containers and in virtual time, and print their agreement.
 
-    Both run folders stay in `runs`. If a run fails, the process ends with the run's exit code. The
-    time of a step is measured before and after the containers' run, to see whether the host's speed
-    changed, and during the run, on the busy host: virtual time uses the measurement of the run.
+    Both run folders stay in `runs`. If a run fails, the process ends with the run's exit code.
+    Unless the scenario sets its computing times, the time of a step is measured before and after
+    the containers' run, to see whether the host's speed changed, and during the run, on the busy
+    host: virtual time uses the measurement during the run.
     """
     from ..runs.preflight import preflight
     from ..runtimes.docker.play_containers import require

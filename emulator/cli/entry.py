@@ -38,7 +38,7 @@ class Commands(click.Group):
 @click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
 def commands() -> None:
-    """Run distributed training on emulated edge devices, behind shaped links that fail.
+    """Run distributed training on emulated edge devices with shaped links and injected faults.
 
     A scenario (YAML) names the devices, their links, the model and data to train on, and the
     faults. `emulate run` plays it in Docker containers, or in virtual time without Docker. A run is

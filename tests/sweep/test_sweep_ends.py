@@ -85,7 +85,7 @@ def test_a_damaged_point_is_played_again_with_a_word(
     assert (aside / file_name).read_bytes() == damage(sound)
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(f"emulate: {first[0].folder} is damaged (")
-    assert line.endswith(f"): it is made again, and what it held is in {aside}")
+    assert line.endswith(f"): it is made again, and its old files are in {aside}")
 
 
 def test_points_of_earlier_versions_have_no_digests(
