@@ -29,8 +29,8 @@ def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
     """Print the log of RUN, a line for every record, or the output of DEVICE.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run. DEVICE is a
-    device's name, `server` or `evaluator`. While the run is being played, the log has the records
-    of the server only; the others are added at the end.
+    device's name, `server` or `evaluator`; runs in virtual time have no such output. While the run
+    is being played, the log has the records of the server only; the others are added at the end.
 
     \b
     emulate logs quickstart                   the log of the latest run
@@ -61,9 +61,8 @@ def _printed(path: Path, node: str) -> Look:
     log = path / "devices" / f"{node}.log"
     if not log.is_file():
         names = ", ".join(sorted(file.stem for file in log.parent.glob("*.log")))
-        raise EmulatorError(
-            f"{path.name} has no output of {node!r}, but of {names or 'no node yet'}"
-        )
+        there_is = f"but of {names}" if names else "nor of any node; virtual time writes none"
+        raise EmulatorError(f"{path.name} has no output of {node!r}, {there_is}")
     opened = log.open(encoding="utf-8", errors="replace")
     file = click.get_current_context().with_resource(opened)
     return lambda: (line.rstrip("\n") for line in file)

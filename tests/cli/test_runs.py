@@ -58,6 +58,11 @@ def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
     told = emulate("logs", "synthetic", "fibre-0")
     assert told.code == 1
     assert "has no output of 'fibre-0', but of fiber-0" in told.err
+    for log in runs.rglob("devices/*.log"):
+        log.unlink()
+    assert (
+        "has no output of 'fiber-0', nor of any node" in emulate("logs", "synthetic", "fiber-0").err
+    )
 
 
 @pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
