@@ -45,7 +45,7 @@ def commands() -> None:
     a folder under runs/ with a log of everything that happened.
 
     \b
-    emulate doctor                            check whether this machine has everything
+    emulate doctor                            check whether this machine can play runs
     emulate check scenarios/quickstart.yaml   show the plan, and whether this host can carry it
     emulate run scenarios/quickstart.yaml     play it
     emulate report quickstart                 draw its latest run as a page with figures
