@@ -11,7 +11,7 @@ from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, played
 
 CALM = SCENARIO.partition("faults:")[0]
-WORK = "virtual={learner: numpy, step: 20ms, boot: 400ms, tcp: false}"
+WORK = "virtual={learner: none, step: 20ms, boot: 400ms, tcp: false}"
 SHORT = "stop={time: 12s}"
 
 
