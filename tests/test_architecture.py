@@ -108,6 +108,28 @@ def test_the_analysis_imports_nothing_of_the_emulator() -> None:
         assert not any(name.split(".")[0] == "emulator" for name in imports(path)), path
 
 
+def test_the_analysis_imports_itself_by_relative_names_only() -> None:
+    """A wheel carries the package as `emulator.analysis`, where the name `analysis` leads nowhere."""
+    absolute = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (ROOT / "analysis").rglob("*.py")
+        for node in ast.walk(tree(path))
+        for name in _absolute(node)
+        if name.split(".")[0] == "analysis"
+    }
+    assert absolute == set()
+
+
+def _absolute(node: ast.AST) -> list[str]:
+    """Return the modules that `node` imports by their absolute names."""
+    match node:
+        case ast.Import(names=names):
+            return [name.name for name in names]
+        case ast.ImportFrom(module=str(module), level=0):
+            return [module]
+    return []
+
+
 def test_libraries_stay_in_their_place() -> None:
     astray = {
         f"{place} imports {library}"

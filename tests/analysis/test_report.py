@@ -249,6 +249,7 @@ def test_the_documented_figure_joins_the_report(
 ) -> None:
     text = (DOCS / "add-a-figure.md").read_text(encoding="utf-8")
     example = types.ModuleType("example")
+    example.__package__ = "analysis.figures"
     exec(re.findall(r"```python\n(.*?)```", text, re.S)[0], example.__dict__)
     run = read(Synthetic(devices=2, updates=150).write(tmp_path))
     table = example.table([run])
