@@ -109,7 +109,7 @@ def test_the_analysis_imports_nothing_of_the_emulator() -> None:
 
 
 def test_the_analysis_imports_itself_by_relative_names_only() -> None:
-    """A wheel carries the package as `emulator.analysis`, where the name `analysis` leads nowhere."""
+    """A wheel carries the package as `emulator.analysis`: there, `analysis` is no module."""
     absolute = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in (ROOT / "analysis").rglob("*.py")
