@@ -120,16 +120,16 @@ class Session:
     def _raise_unfinished(self, error: Exception) -> None:
         """Raise a HostError if `error`, raised while the run was concluded, is the disk's.
 
-        Otherwise return, so that `error` itself is raised.
+        Otherwise return, so that `error` itself is raised. The error of `playing` stays its cause.
         """
-        if not isinstance(error, OSError):
-            return
-        report: Exception = self._unwritable(error) or error
+        unwritable = self._unwritable(error) if isinstance(error, OSError) else None
+        report: Exception = unwritable or error
         if self._error and not isinstance(self._error, OSError):
             report.add_note(f"before that: {self._error}")
         if report is not error:
             raise report from self._error or error
-        error.__cause__ = self._error
+        if self._error and error is not self._error:
+            error.__cause__ = self._error
 
     def _unwritable(self, error: Exception) -> HostError | None:
         """Return a HostError if the folder was lost or its disk is full, which explains `error`."""

@@ -166,6 +166,13 @@ def test_a_disk_that_is_full_when_the_run_ends(session: Session, good: bool) -> 
     assert isinstance(raised.value.__cause__, OSError if good else DeploymentError)
 
 
+def test_a_damaged_log_does_not_hide_the_error_before_it(session: Session) -> None:
+    with pytest.raises(ValueError, match="not a record") as raised:
+        play(session, fail(DeploymentError("no such luck")), fail(ValueError("not a record")))
+    assert raised.value.__notes__ == ["before that: no such luck"]
+    assert isinstance(raised.value.__cause__, DeploymentError)
+
+
 def test_a_folder_that_is_removed_while_the_run_goes_on(session: Session) -> None:
     def world() -> None:
         shutil.rmtree(session.folder.path)
