@@ -101,8 +101,14 @@ class Supervisor:
             if now >= due:
                 self._sample()
                 due = now + SAMPLING
-            for at, order in [entry for entry in self.later if entry[0] <= now]:
-                self.later.remove((at, order))
+            self._end_due(now)
+
+    def _end_due(self, now: float) -> None:
+        """End the drawn faults whose ends are due by `now`, unless the part was asked to end."""
+        due = [order for at, order in self.later if at <= now]
+        self.later = [entry for entry in self.later if entry[0] > now]
+        for order in due:
+            if not self.closing:  # SIGTERM may come at any line
                 self.obey(order)
 
     def _until(self, sample: float) -> float:

@@ -21,6 +21,7 @@ from emulator.core.heartbeat import Heartbeat
 from emulator.core.plan import Plan, WorkerPlan
 from emulator.node import config
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from emulator.node.supervisor import Supervisor
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
 
@@ -480,3 +481,29 @@ os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 """
     container = make(part=draws)
     assert done(container.hear_all("lost"))[-3:] == ["tc sever", "sever", "lost"]
+
+
+def test_sigterm_between_two_ends_that_are_due_drops_the_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+    ends = [{"verb": "mend"}, {"verb": "resume"}]
+    supervisor.later = [(1.0, end) for end in ends]
+    obeyed = []
+
+    def obey(order: dict[str, Any]) -> None:
+        obeyed.append(order)
+        supervisor._close()
+
+    monkeypatch.setattr(supervisor, "obey", obey)
+    supervisor._end_due(2.0)
+    assert (obeyed, supervisor.later) == (ends[:1], [])
+
+
+def test_an_end_that_is_not_due_stays_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+    supervisor.later = [(3.0, {"verb": "mend"}), (1.0, {"verb": "resume"})]
+    obeyed: list[dict[str, Any]] = []
+    monkeypatch.setattr(supervisor, "obey", obeyed.append)
+    supervisor._end_due(2.0)
+    assert (obeyed, supervisor.later) == ([{"verb": "resume"}], [(3.0, {"verb": "mend"})])
