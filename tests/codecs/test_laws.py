@@ -181,12 +181,12 @@ def test_travels_as_plain_data(row: Row) -> None:
 # -- what is kept --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", rows(lambda row: row.keeps))
+@pytest.mark.parametrize("row", rows(lambda row: row.keeps or row.feedback))
 @given(seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 30))
 @settings(max_examples=15, deadline=None)
 def test_nothing_is_lost(row: Row, seed: int, steps: int) -> None:
     """What came in is what went out and what is left, to the rounding of float32."""
-    held: Any = row.codec.start(place(SMALL))
+    held: Any = encoder(row.codec, place(SMALL), error_feedback=row.feedback)
     came, went, most = np.zeros(SMALL.size), np.zeros(SMALL.size), 1.0
     for gradient in normal(seed, SMALL.size, steps):
         went += spread(row.codec.decode(held.encode(gradient), SMALL), SMALL.size)
@@ -207,10 +207,9 @@ def test_who_remembers_refuses_to_be_reminded(row: Row) -> None:
     assert encoder(row.codec, place(SMALL), error_feedback=False)
 
 
-def test_who_that_is() -> None:
-    assert {name.partition("-")[0] for name, row in ROWS.items() if not refusal(row.codec)} == {
-        *("threshold", "randomk", "qsgd", "terngrad")
-    }
+@pytest.mark.parametrize("row", rows())
+def test_the_row_says_whether_error_feedback_may_go_around_the_codec(row: Row) -> None:
+    assert row.feedback == (not refusal(row.codec))
 
 
 # -- what is drawn -------------------------------------------------------------------------------

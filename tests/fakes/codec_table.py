@@ -184,18 +184,22 @@ def adacomp_residual(codec: AdaCompResidual, shape: Layout) -> Naive:
 
 @dataclass(frozen=True)
 class Row:
-    """A codec; its paper's, unless it draws; and whether it keeps what it did not send."""
+    """A codec with its expected results, and its relation to a memory."""
 
     codec: Any
     naive: Callable[[Any, Layout], Naive] | None = None
+    """The paper's definition; None for a codec with random numbers or with rounded values."""
     keeps: bool = False
+    """Whether the codec's encoder has a `residual`: the sum of the entries not sent."""
+    feedback: bool = False
+    """Whether error feedback may go around the codec."""
 
 
 ROWS = {
-    "threshold": Row(Threshold(0.5), threshold),
-    "threshold-f16": Row(Threshold(0.5, "u32", "f16")),
+    "threshold": Row(Threshold(0.5), threshold, feedback=True),
+    "threshold-f16": Row(Threshold(0.5, "u32", "f16"), feedback=True),
     "randomk": Row(RandomK(Fraction.parse("20%"))),
-    "randomk-as-is": Row(RandomK(Fraction.parse("20%"), unbiased=False)),
+    "randomk-as-is": Row(RandomK(Fraction.parse("20%"), unbiased=False), feedback=True),
     "adacomp-residual": Row(AdaCompResidual(5, 8), adacomp_residual, keeps=True),
     "adacomp-residual-3": Row(AdaCompResidual(4, 7, 3.0, "u32"), adacomp_residual, keeps=True),
     "adacomp-residual-default": Row(AdaCompResidual(), adacomp_residual, keeps=True),
@@ -207,11 +211,11 @@ ROWS = {
     "onebit": Row(OneBit(), feeding_back(onebit), keeps=True),
     "ef-signsgd": Row(EFSignSGD(), feeding_back(ef_signsgd), keeps=True),
     "signsgd": Row(SignSGD(), signsgd),
-    "qsgd": Row(QSGD()),
-    "qsgd-4": Row(QSGD(levels=4, bucket=10)),
-    "qsgd-127": Row(QSGD(levels=127, bucket=7)),
-    "terngrad": Row(TernGrad()),
-    "terngrad-whole": Row(TernGrad(clip=0)),
+    "qsgd": Row(QSGD(), feedback=True),
+    "qsgd-4": Row(QSGD(levels=4, bucket=10), feedback=True),
+    "qsgd-127": Row(QSGD(levels=127, bucket=7), feedback=True),
+    "terngrad": Row(TernGrad(), feedback=True),
+    "terngrad-whole": Row(TernGrad(clip=0), feedback=True),
 }
 
 
