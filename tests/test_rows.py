@@ -28,36 +28,56 @@ def _plugins(rows: Iterable[Any]) -> list[Any]:
     return [row.values[0] for row in rows]
 
 
-FAMILIES = {  # name: package, its plugin classes, the plugins that its tests' tables hold
+FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tables, the tables
     "codecs": (
         codecs,
         get_args(codecs.AnyCodec),
         [*_plugins(STATELESS), *(row.codec for row in ROWS.values())],
+        "TABLE in tests/fakes/stateless_codecs.py or ROWS in tests/fakes/codec_table.py",
     ),
-    "modulation": (modulation, get_args(modulation.AnyModulation), _plugins(MODULATIONS)),
-    "optimizers": (optimizers, get_args(optimizers.AnyOptimizer), _plugins(WITH_SIGN)),
-    "pulls": (pulls, get_args(pulls.AnyPull), PULLS),
+    "modulation": (
+        modulation,
+        get_args(modulation.AnyModulation),
+        _plugins(MODULATIONS),
+        "TABLE in tests/modulation/test_modulation.py",
+    ),
+    "optimizers": (
+        optimizers,
+        get_args(optimizers.AnyOptimizer),
+        _plugins(WITH_SIGN),
+        "WITH_SIGN in tests/optimizers/test_optimizers.py",
+    ),
+    "pulls": (pulls, get_args(pulls.AnyPull), PULLS, "KINDS in tests/pulls/test_pulls.py"),
     "synchronization": (
         synchronization,
         get_args(synchronization.AnySynchronization),
         _plugins(SYNCHRONIZATIONS),
+        "TABLE in tests/synchronization/test_synchronization.py",
     ),
     "faults": (
         faults,
         tuple(faults.FAULTS.values()),
         [faults.FAULTS[kind]() for kind, *_ in VERBS_OF_KINDS],
+        "VERBS_OF_KINDS in tests/faults/test_faults.py",
     ),
 }
-FAMILY = pytest.mark.parametrize("package, classes, rows", FAMILIES.values(), ids=FAMILIES)
+FAMILY = pytest.mark.parametrize("package, classes, rows, table", FAMILIES.values(), ids=FAMILIES)
 
 
 @FAMILY
-def test_every_plugin_has_a_row(package: Any, classes: tuple[type, ...], rows: list[Any]) -> None:
-    assert {plugin.kind for plugin in rows} == {cls.kind for cls in classes}  # type: ignore[attr-defined]
+def test_every_plugin_has_a_row(
+    package: Any, classes: tuple[type, ...], rows: list[Any], table: str
+) -> None:
+    kinds = {cls.kind for cls in classes}  # type: ignore[attr-defined]
+    missing = kinds - {plugin.kind for plugin in rows}
+    assert not missing, f"add a row for {', '.join(sorted(missing))} to {table}"
+    assert {plugin.kind for plugin in rows} == kinds
 
 
 @FAMILY
-def test_every_plugin_is_listed(package: Any, classes: tuple[type, ...], rows: list[Any]) -> None:
+def test_every_plugin_is_listed(
+    package: Any, classes: tuple[type, ...], rows: list[Any], table: str
+) -> None:
     """A class with a `kind` that no union names would be tested, and never reached by a file."""
     defined = {
         value
