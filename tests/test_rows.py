@@ -91,25 +91,31 @@ def test_every_plugin_is_listed(
 
 def test_every_value_coding_has_its_law() -> None:
     rounded = {"int8"}  # tests/codecs: within half a step of a byte
-    assert EXACT.keys() | rounded == values.CODINGS.keys() == {*get_args(values.ValueCoding)}
+    table = "EXACT in tests/codecs/test_value_codings.py"
+    assert EXACT.keys() | rounded == values.CODINGS.keys(), f"each coding has a row in {table}"
+    assert values.CODINGS.keys() == {*get_args(values.ValueCoding)}
 
 
 def test_every_index_coding_is_listed() -> None:
     """The laws of index codings run over `CODINGS`."""
-    assert indices.CODINGS.keys() == {*get_args(indices.IndexCoding)}
+    names = {*get_args(indices.IndexCoding)}
+    assert indices.CODINGS.keys() == names, "each coding is in both CODINGS and IndexCoding"
 
 
 def test_every_model_has_its_sizes() -> None:
-    assert models.MODELS.keys() == SIZES.keys() == KINDS.keys()
+    tables = "SIZES and KINDS in tests/models/test_models.py"
+    assert models.MODELS.keys() == SIZES.keys() == KINDS.keys(), f"each model has a row in {tables}"
 
 
 def test_every_data_set_has_its_first_labels() -> None:
     sentences = {"sentences"}  # made here, from the grammar that tests/datasets/test_grammar.py has
-    assert DATASETS.keys() == FIRST.keys() | sentences
+    table = "FIRST in tests/datasets/test_datasets.py"
+    assert DATASETS.keys() == FIRST.keys() | sentences, f"each data set has a row in {table}"
 
 
 def test_every_figure_is_listed() -> None:
     """The tests of figures run over `FIGURES`."""
     names = {figure.name for figure in iter_modules(import_module("analysis.figures").__path__)}
     listed = {figure.__name__.rpartition(".")[2] for figure in analysis.FIGURES}
-    assert {name for name in names if not name.startswith("_")} == listed
+    drawn = {name for name in names if not name.startswith("_")}
+    assert drawn == listed, "each figure is named in FIGURES in analysis/__init__.py"

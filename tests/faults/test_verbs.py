@@ -4,10 +4,12 @@ import ast
 import inspect
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from emulator.faults import FAULTS
+from emulator.log.records import KINDS, FaultRecord, Record, kind
 from emulator.node.supervisor import Supervisor
 from emulator.runtimes.virtual.device_faults import DevicePowers
 from emulator.world import verbs
@@ -22,6 +24,14 @@ def test_powers_have_a_method_for_each_verb_and_for_nothing_else() -> None:
     methods = {name for name in vars(Powers) if not name.startswith("_")}
     assert methods == NAMES == set(verbs.ORDER)
     assert len(NAMES) == 2 * len(VERBS)
+
+
+def test_no_record_of_a_verb_takes_the_place_of_another_record() -> None:
+    """`KINDS` holds a Struct for each kind: of two Structs of one kind, only the latter is left."""
+    others = {kind(record) for record in get_args(Record) if record is not FaultRecord}
+    whats = [what for verb in VERBS for what in (verb.record, verb.undone_record)]
+    assert len(KINDS) == len(others) + len(whats)
+    assert KINDS.keys() == others | set(whats)
 
 
 @pytest.mark.parametrize("runtime", [Supervisor, DevicePowers])

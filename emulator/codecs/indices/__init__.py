@@ -1,6 +1,6 @@
 """Index codings: ways to write a set of parameters as bytes.
 
-To add a coding: write a file, name it here, and add a row to the tests' table.
+To add a coding: write a file, and name it here, last in `Auto`. The tests run over `CODINGS`.
 """
 
 from typing import Literal, TypeAlias
