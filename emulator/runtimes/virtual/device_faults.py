@@ -100,8 +100,9 @@ class DeviceFaults:
             powers = self._powers[device.name] = self._make(device)
         if not powers.faults.changes(action.verb):
             return
-        verbs.perform(powers, action.verb)
         what, fault, begins = verbs.record(action.verb), action.fault, action.begins
+        # first, as a device that goes on may draw its next fault at once, within `perform`
         self._log.write(
             made(what, self._now(), node=device.name, fault=fault, begins=begins, planned=planned)
         )
+        verbs.perform(powers, action.verb)

@@ -168,6 +168,21 @@ def test_pauses_in_a_profile_are_drawn_and_repeat_to_the_byte(tmp_path: Path) ->
         assert not within(times, outage.at + 0.1, outage.until)
 
 
+def test_a_fault_that_is_drawn_as_another_ends_stands_behind_that_end(tmp_path: Path) -> None:
+    """A model waits for a paused device; the iteration that it begins ends in the next pause."""
+    drawn = "{kind: pause, per_iteration: 100%, lasts: 50ms}"
+    text = CALM.replace("fios}", f"fios, failures: [{{name: often, faults: [{drawn}]}}]}}")
+    times = [round(1 + number / 10, 1) for number in range(20)]
+    aimed = [f"  - {{kind: pause, nodes: [fiber], at: {at}s, lasts: 51ms}}" for at in times]
+    text = "\n".join([text + "faults:", *aimed])
+    folder, *_ = played(tmp_path, WORK, "stop={time: 4s}", text=text)
+    for node in ("fiber-0", "fiber-1"):
+        records = [r for r in read(folder / "run.jsonl") if r.get("node") == node]
+        turns = [r["begins"] for r in records if "begins" in r]
+        assert len(turns) > 40
+        assert turns == [place % 2 == 0 for place in range(len(turns))]
+
+
 def test_a_run_of_which_all_devices_are_paused_for_good_ends(tmp_path: Path) -> None:
     text = CALM + "faults:\n  - {kind: pause, nodes: [adsl, fiber], at: 2s}\n"
     _, summary, _ = played(tmp_path, WORK, "stop={updates: 100000}", text=text)
