@@ -221,6 +221,8 @@ class Supervisor:
         )
         if self.faults.holds("pause"):
             self.pause()
+        if self.closing:  # SIGTERM may have come before there was a part to pass it on to
+            self._close()
 
     # -- input -----------------------------------------------------------------------------------
 

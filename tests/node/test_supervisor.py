@@ -5,6 +5,7 @@ Here it runs as a plain child of the test, told and heard over its real pipes.
 
 import json
 import os
+import selectors
 import shutil
 import signal
 import subprocess
@@ -19,14 +20,14 @@ import pytest
 
 from emulator.core.heartbeat import Heartbeat
 from emulator.core.plan import Plan, WorkerPlan
-from emulator.node import config
+from emulator.node import config, supervisor
 from emulator.node.config import Network, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from emulator.node.supervisor import Supervisor
 from emulator.shaping.command import Command
 from emulator.transport.secrets import Guests, Token
 
 HARNESS = """
-import subprocess, sys
+import os, signal, subprocess, sys
 from pathlib import Path
 from emulator.errors import DeploymentError
 from emulator.node import config, supervisor
@@ -46,7 +47,10 @@ def apply(commands):
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
     assert command[1:3] == ["-m", "emulator.node.role"]
-    return popen([sys.executable, str(folder / "part.py"), command[3]], **options)
+    started = popen([sys.executable, str(folder / "part.py"), command[3]], **options)
+    if (folder / "terminated").exists():
+        os.kill(os.getpid(), signal.SIGTERM)
+    return started
 
 supervisor.apply = apply
 supervisor.subprocess.Popen = part
@@ -282,6 +286,41 @@ def test_a_paused_part_is_told_to_end_as_any_other(
         container.process.terminate()
     code, heard = container.end()
     assert (code, "exit" in whats(heard), alive(pid)) == (0, False, False)
+
+
+@pytest.mark.parametrize("earlier", [(), ("pause",)])
+def test_a_part_that_boots_as_the_container_is_told_to_end_ends(
+    make: Make, earlier: tuple[str, ...]
+) -> None:
+    """The signal comes when the process lives, and the supervisor does not know it yet."""
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("kill", *earlier):
+        container.tell(verb, fault=verb)
+        container.hear(verb)
+    (container.folder / "terminated").touch()
+    container.tell("start", fault="crash")
+    code, heard = container.end()
+    assert (code, "exit" in whats(heard)) == (0, False)
+
+
+def test_a_container_told_to_end_as_drawn_faults_end_ends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    container = supervisor.Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+    container.selector = selectors.DefaultSelector()
+    ended: list[str] = []
+
+    def obey(order: dict[str, Any]) -> None:
+        ended.append(order["verb"])
+        container._close()
+
+    monkeypatch.setattr(container, "obey", obey)
+    monkeypatch.setattr(container, "_sample", lambda: None)
+    container.later = [(0.0, {"verb": "mend"}), (0.0, {"verb": "resume"})]
+    container._watch()
+    assert ended == ["mend"]
 
 
 def test_a_device_whose_part_dies_stays_for_the_rest_of_the_run(make: Make) -> None:
