@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from . import FIGURES, drawing, quantities
 from .runs import Run
@@ -41,7 +41,7 @@ def write(template: str, path: Path, **content: Any) -> Path:
 
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("analysis", "."),
+        loader=FileSystemLoader(Path(__file__).parent),  # a wheel gives the package another name
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

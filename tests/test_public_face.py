@@ -5,11 +5,15 @@ import subprocess
 import sys
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import emulator
+from emulator.cli.analysis_package import analysis
+from emulator.sweep.studies import STUDIES
 from tests.fakes.virtual_world import SCENARIO, digits
 
 ROOT = Path(__file__).parents[1]
@@ -46,9 +50,54 @@ def test_a_scenario_is_loaded_played_and_read(tmp_path: Path) -> None:
     assert steps[0] == "data"
 
 
+def foreign_analysis(tmp_path: Path) -> Path:
+    """Write another package called `analysis`, which cannot be imported; return its folder."""
+    package = tmp_path / "foreign" / "analysis"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("raise ImportError('another package was imported')")
+    return package.parent
+
+
+@pytest.fixture
+def without_analysis(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process that has not imported the analysis yet; what it imports is forgotten."""
+    names = ("analysis", "emulator.analysis")
+    for name in [name for name in sys.modules if name.startswith((*names, "analysis."))]:
+        monkeypatch.delitem(sys.modules, name)
+    yield
+    for name in [name for name in sys.modules if name.startswith(names)]:
+        del sys.modules[name]
+    vars(emulator).pop("analysis", None)
+
+
+@pytest.mark.usefixtures("without_analysis")
+@pytest.mark.parametrize("imported", [False, True])
+def test_the_analysis_is_ours_where_the_name_is_another_packages(
+    imported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(foreign_analysis(tmp_path))
+    if imported:
+        monkeypatch.setitem(sys.modules, "analysis", ModuleType("analysis"))
+    for name, file in (("", "__init__.py"), ("", "__init__.py"), ("errors", "errors.py")):
+        assert analysis(name).__file__ == str(ROOT / "analysis" / file)
+    assert analysis().RunError is analysis("errors").RunError
+
+
+def test_a_wheel_carries_the_scenarios_of_all_studies() -> None:
+    wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    carried = wheel["targets"]["wheel"]["force-include"]
+    for study in STUDIES.values():
+        place = Path("emulator", "sweep", "studies", study.scenario)
+        assert carried[f"scenarios/{study.scenario}"] == str(place)
+
+
 @pytest.mark.slow
 def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
-    """`analysis` is anybody's name in site-packages, so the wheel keeps ours within `emulator`."""
+    """`analysis` is anybody's name in site-packages, so the wheel keeps ours within `emulator`.
+
+    Another package of this name comes first; without it, a checkout that is installed for the tests
+    would lend its own.
+    """
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet"]
     wheel = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path)]
     subprocess.run([*wheel, str(ROOT)], check=True, capture_output=True)
@@ -59,9 +108,12 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     names = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
     assert names == {"emulator"}
     assert (site / "emulator" / "profiles" / "links").is_dir()
+    studies = {path.name for path in (site / "emulator" / "sweep" / "studies").glob("*.yaml")}
+    assert studies == {study.scenario for study in STUDIES.values()}
     made = "from tests.fakes.synthetic_run import main; main()"
     subprocess.run([sys.executable, "-c", made, str(tmp_path / "run")], check=True, cwd=ROOT)
-    code = f"import sys; sys.path.insert(0, {str(site)!r}); from emulator.cli import main; main()"
+    places = [str(foreign_analysis(tmp_path)), str(site)]
+    code = f"import sys; sys.path[:0] = {places}; from emulator.cli import main; main()"
     done = subprocess.run(
         [sys.executable, "-I", "-c", code, "report", str(tmp_path / "run")],
         capture_output=True,

@@ -1,15 +1,52 @@
-"""Finds the analysis: the folder `analysis/` of a checkout, or `emulator.analysis` of a wheel.
+"""Finds the analysis: `emulator.analysis` of a wheel, or the folder `analysis/` of a checkout.
 
 The analysis knows nothing of the emulator, so it has a folder of its own. In site-packages the
 name `analysis` belongs to everybody, so a wheel carries that folder within `emulator`.
 """
 
+import sys
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from pathlib import Path
 from typing import Any
+
+_OWN_NAME = "emulator.analysis"
+_CHECKOUT = Path(__file__).parents[2] / "analysis" / "__init__.py"
 
 
 def analysis(module: str = "") -> Any:
     """Import the analysis package, or its `module` such as `report`, and return the module."""
-    name = "emulator.analysis" if find_spec("emulator.analysis") else "analysis"
+    if find_spec(_OWN_NAME):
+        name = _OWN_NAME
+    elif _is_ours("analysis"):
+        name = "analysis"
+    else:  # this name is another package's here
+        name = _load_as(_OWN_NAME)
     return import_module(f"{name}.{module}" if module else name)
+
+
+def _is_ours(name: str) -> bool:
+    """Return whether an import of `name` brings the checkout's package, and no other one."""
+    try:
+        spec = find_spec(name)
+    except ValueError:  # a module in `sys.modules` without a spec
+        return False
+    origin = spec.origin if spec else None
+    return origin is not None and Path(origin).resolve() == _CHECKOUT.resolve()
+
+
+def _load_as(name: str) -> str:
+    """Load the checkout's package as the module `name`, and return `name`.
+
+    Works because the package imports its own modules by relative names only.
+    """
+    spec = spec_from_file_location(name, _CHECKOUT)
+    if spec is None or spec.loader is None:
+        raise ModuleNotFoundError(f"{_CHECKOUT} is no package", name=name)
+    package = sys.modules[name] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(package)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return name

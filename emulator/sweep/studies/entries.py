@@ -7,7 +7,8 @@ from pathlib import Path
 from ...scenario import load
 from .. import Point
 
-_SCENARIOS = Path(__file__).parents[3] / "scenarios"
+_CHECKOUT = Path(__file__).parents[3] / "scenarios"
+_WHEEL = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,9 @@ class Study:
 
     @property
     def file(self) -> Path:
-        return _SCENARIOS / self.scenario
+        """Path of the scenario; a wheel carries it beside this module."""
+        in_wheel = _WHEEL / self.scenario
+        return in_wheel if in_wheel.is_file() else _CHECKOUT / self.scenario
 
     def search(self) -> list[tuple[Entry, str, Point]]:
         """Return every entry with every rate and a point with the scenario's own seed."""
