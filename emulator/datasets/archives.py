@@ -27,7 +27,10 @@ def in_folder(folder: Path, names: Collection[str]) -> Files:
     if not folder.is_dir():
         raise Unavailable("there is no such folder")
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return _pick([(str(path), path.read_bytes) for path in paths], names)
+    try:
+        return _pick([(str(path), path.read_bytes) for path in paths], names)
+    except OSError as error:  # for example a file of another user
+        raise Unavailable(f"cannot be read: {error}") from error
 
 
 def in_tar(content: bytes, names: Collection[str]) -> Files:

@@ -37,6 +37,19 @@ def test_files_are_found_in_every_kind_of_archive(tmp_path: Path) -> None:
         in_folder(tmp_path, ["a", "d", "e"])
 
 
+def test_a_file_that_cannot_be_read_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a").touch()
+
+    def read(path: Path) -> bytes:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    with pytest.raises(Unavailable, match="cannot be read: .*Permission denied: '.*/a'"):
+        in_folder(tmp_path, ["a"])
+
+
 @pytest.fixture
 def commands(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Puts scripts in the place of the commands that sources run."""
