@@ -27,12 +27,28 @@ def never_or(words: Callable[[float], str]) -> Callable[[float], str]:
 def replace(page: Path, command: str, made: str) -> None:
     """Replace the text between the marks of `command` in `page` by `made`.
 
-    Raises RunError if the page has no such marks.
+    Raises RunError if the page cannot be read or written, or has no such marks.
     """
-    text = page.read_text(encoding="utf-8")
+    begin = BEGIN.format(command=command)
+    before, after = around(page, command)
+    try:
+        page.write_text(f"{before}{begin}\n\n{made.strip()}\n\n{END}{after}", encoding="utf-8")
+    except OSError as error:
+        raise RunError(f"{page}: cannot be written: {error.strerror}") from error
+
+
+def around(page: Path, command: str) -> tuple[str, str]:
+    """Return the text of `page` before and after the marks of `command`.
+
+    Raises RunError if the page cannot be read, or has no such marks.
+    """
+    try:
+        text = page.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RunError(f"{page}: cannot be read: {error}") from error
     begin = BEGIN.format(command=command)
     before, mark, rest = text.partition(begin)
     _, end, after = rest.partition(END)
     if not (mark and end):
         raise RunError(f"{page}: has no place for the tables: write {begin!r} and {END!r} there")
-    page.write_text(f"{before}{begin}\n\n{made.strip()}\n\n{END}{after}", encoding="utf-8")
+    return before, after

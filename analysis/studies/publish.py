@@ -4,7 +4,7 @@ from pathlib import Path
 
 from . import MODULES
 from .folder import open_study
-from .markdown import replace
+from .markdown import around, replace
 
 
 def publish(folder: Path, docs: Path) -> list[Path]:
@@ -15,10 +15,20 @@ def publish(folder: Path, docs: Path) -> list[Path]:
     """
     study = open_study(folder)
     module = MODULES[study.name]
-    page = docs / f"{study.name}.md"
-    replace(page, f"make table-{study.name}", module.tables(study))
+    page, command = _place(study.name, docs)
+    replace(page, command, module.tables(study))
     files = [page]
     if hasattr(module, "figure"):
         files.append(docs / f"{study.name}.png")
         module.figure(study, files[-1])
     return files
+
+
+def check(name: str, docs: Path) -> None:
+    """Raise RunError unless `docs/NAME.md` has a place for the tables of the study `name`."""
+    around(*_place(name, docs))
+
+
+def _place(name: str, docs: Path) -> tuple[Path, str]:
+    """Return the page of the study `name`, and the command that its marks give."""
+    return docs / f"{name}.md", f"make table-{name}"

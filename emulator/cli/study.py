@@ -52,6 +52,9 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     if name not in STUDIES:
         raise click.BadParameter(f"{name!r} is not {' or '.join(STUDIES)}", param_hint="'NAME'")
     chosen = STUDIES[name]
+    if docs:  # before hours of playing
+        with runs_readable():
+            analysis("studies.publish").check(name, docs)
     out = out or Path("runs/studies") / name
     terminal = console(stderr=True)
     try:

@@ -1,8 +1,6 @@
 """Studies: each entry at its own best learning rate, over all seeds; and the tables of that."""
 
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +19,7 @@ from emulator.sweep.studies import STUDIES, Entry, Study, play
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.plain_records import full
+from tests.fakes.typed_commands import Emulate
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(STUDIES)
@@ -150,11 +149,24 @@ def test_the_help_names_every_study() -> None:
     assert all(name in study_command.help for name in NAMES)
 
 
-def test_the_command_names_what_there_is(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "from emulator.cli import main; main()", "study", "nothing"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert done.returncode == 2
-    assert all(name in done.stderr for name in NAMES)
+def test_the_command_names_what_there_is(emulate: Emulate) -> None:
+    said = emulate("study", "nothing")
+    assert said.code == 2
+    assert all(name in said.err for name in NAMES)
+
+
+@pytest.mark.parametrize("page", [None, "a page without marks"])
+def test_a_page_without_a_place_for_the_tables_is_refused_before_hours_of_playing(
+    emulate: Emulate, tmp_path: Path, page: str | None
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    if page:
+        (docs / "pulls.md").write_text(page)
+    said = emulate("study", "pulls", "--docs", docs)
+    assert said.code == 1
+    assert f"{docs / 'pulls.md'}: " in said.err
+    assert not (tmp_path / "runs").exists()
 
 
 # -- tables ----------------------------------------------------------------------------------------
