@@ -25,6 +25,8 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> "Scenario":
 
     Raises ScenarioError; its message names every mistake with file, line and place.
     """
+    if isinstance(overrides, str):
+        raise TypeError(f"overrides is a text, not a list of texts: write [{overrides!r}]")
     from .scenario import load as read
 
     return read(path, overrides)
@@ -40,27 +42,35 @@ def run(
     """Play `scenario` in containers or in virtual time, and return the run's folder below `runs`.
 
     `progress` is called with each step of starting and ending. The folder's `summary.json` holds
-    the outcome; a run that failed on the way returns as well. Raises EmulatorError if the run
-    cannot start: data, an engine or the image is missing, or this host cannot carry the scenario.
-    Ctrl-C ends the run with the outcome `canceled`.
+    the outcome; a run that fails because no device is left returns as well. Raises EmulatorError if
+    the run cannot start, for example without data, engine or image, or if it breaks off.
+
+    Ctrl-C ends the run with the outcome `canceled`; before the run has a folder, KeyboardInterrupt
+    is raised. Only the main thread can call this function, as only that thread receives signals.
     """
     from .cli.run import player
-    from .runs.cancel import canceling
+    from .runs.cancel import Canceled, canceling
     from .runs.conductor import ProgressView
 
-    with canceling():
-        folder, _ = player(on)(scenario, Path(runs), ProgressView(progress))
+    play = player(on)
+    try:
+        with canceling():
+            folder, _ = play(scenario, Path(runs), ProgressView(progress))
+    except Canceled as canceled:  # a name that callers need not know
+        raise KeyboardInterrupt from canceled
     return Path(folder)
 
 
 def read_run(folder: str | Path) -> Any:
     """Return the `analysis.Run` of a run's folder: scenario, manifest, summary, frames of records.
 
-    Raises `analysis.RunError` if the folder holds no run, or a damaged file.
+    Raises EmulatorError if the folder holds no run, or a damaged file.
     """
     from .cli.analysis_package import analysis
+    from .cli.pages import runs_readable
 
-    return analysis().read(folder)
+    with runs_readable():
+        return analysis().read(folder)
 
 
 def __getattr__(name: str) -> Any:

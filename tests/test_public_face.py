@@ -1,6 +1,8 @@
 """The names that `import emulator` offers, and what a wheel puts into site-packages."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import tomllib
@@ -13,6 +15,7 @@ import pytest
 
 import emulator
 from emulator.cli.analysis_package import analysis
+from emulator.errors import EmulatorError
 from emulator.sweep.studies import STUDIES
 from tests.fakes.virtual_world import SCENARIO, digits
 
@@ -48,6 +51,40 @@ def test_a_scenario_is_loaded_played_and_read(tmp_path: Path) -> None:
     assert run.summary["outcome"] == "success"
     assert len(run.records("update")) == 20
     assert steps[0] == "data"
+
+
+@pytest.fixture
+def scenario(tmp_path: Path) -> emulator.Scenario:
+    file = tmp_path / "world.yaml"
+    file.write_text(SCENARIO)
+    return emulator.load(file)
+
+
+def test_a_runtime_without_a_name_of_ours_is_refused(scenario: emulator.Scenario) -> None:
+    with pytest.raises(ValueError, match="on='vitrual' is not 'docker' or 'virtual'"):
+        emulator.run(scenario, on="vitrual")  # type: ignore[arg-type]
+
+
+def test_overrides_are_a_list() -> None:
+    """A text is a sequence of texts too, one for each of its characters."""
+    with pytest.raises(TypeError, match=r"write \['seed=2'\]"):
+        emulator.load("world.yaml", "seed=2")
+
+
+def test_an_interruption_before_the_run_has_a_folder_is_an_ordinary_one(
+    scenario: emulator.Scenario, tmp_path: Path
+) -> None:
+    def interrupt(step: str) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with digits(), pytest.raises(KeyboardInterrupt):
+        emulator.run(scenario, on="virtual", runs=tmp_path / "runs", progress=interrupt)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_a_folder_without_a_run_is_refused_by_an_error_of_ours(tmp_path: Path) -> None:
+    with pytest.raises(EmulatorError, match="not a run's folder"):
+        emulator.read_run(tmp_path)
 
 
 def foreign_analysis(tmp_path: Path) -> Path:

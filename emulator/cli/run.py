@@ -86,7 +86,12 @@ def watched(
 
 
 def player(on: str) -> Any:
-    """Return the function that plays a scenario on the runtime `on`."""
+    """Return the function that plays a scenario on the runtime `on`.
+
+    Raises ValueError unless `on` is a key of `ON`.
+    """
+    if on not in ON:
+        raise ValueError(f"on={on!r} is not {' or '.join(map(repr, ON))}")
     if on == "virtual":
         from ..runtimes.virtual.play_virtual import play
     else:
