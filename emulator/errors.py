@@ -1,4 +1,4 @@
-"""Exceptions that the emulator raises on purpose.
+"""Exceptions that the emulator raises on purpose, and suggestions in their messages.
 
 * EmulatorError          the command line prints its message without a traceback
     + ScenarioError      the scenario file cannot be run as written: its author mends it
@@ -10,7 +10,7 @@
 Any other exception that escapes is a bug of the emulator and keeps its traceback.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 
@@ -50,3 +50,11 @@ class DeploymentError(EmulatorError):
 
 class WireError(EmulatorError):
     """A peer sent bytes that are malformed or contradict the protocol."""
+
+
+def suggestion(word: object, known: Iterable[str]) -> str:
+    """Return ` (did you mean 'topk'?)` with the known name nearest to `word`, or an empty text."""
+    from difflib import get_close_matches  # only here: every device loads this module
+
+    close = get_close_matches(str(word), list(known), n=1)
+    return f" (did you mean {close[0]!r}?)" if close else ""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ..did_you_mean import suggestion
+from ..errors import suggestion
 from ..models.task import Task
 
 SETS = ("train", "test")

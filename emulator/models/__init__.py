@@ -1,6 +1,6 @@
 """The model zoo: one file for each model, small enough to train on a phone."""
 
-from ..did_you_mean import suggestion
+from ..errors import suggestion
 from .base import Model
 from .char_lstm import CHAR_LSTM
 from .digits_mlp import DIGITS_MLP

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ..did_you_mean import suggestion
-from ..errors import EmulatorError, HostError
+from ..errors import EmulatorError, HostError, suggestion
 from ..machine import lock
 
 RUNS = Path("runs")

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...codecs import AnyCodec, refusal
 from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
-from ...did_you_mean import suggestion
+from ...errors import suggestion
 from ...models import MODELS
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds

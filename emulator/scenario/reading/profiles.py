@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...did_you_mean import suggestion
+from ...errors import suggestion
 from .document import Address, Document
 from .yaml_subset import read
 

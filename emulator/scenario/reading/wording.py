@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...did_you_mean import suggestion
+from ...errors import suggestion
 from .document import Address, Document
 
 _LONGEST = 60
