@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_read_is_no_file(
         raise PermissionError(13, "Permission denied", str(path))
 
     monkeypatch.setattr(Path, "read_bytes", read)
-    with pytest.raises(Unavailable, match="cannot be read: .*Permission denied: '.*/a'"):
+    with pytest.raises(Unavailable, match=r"cannot be read: .*Permission denied"):
         in_folder(tmp_path, ["a"])
 
 
