@@ -39,6 +39,11 @@ def test_importing_the_package_imports_no_library() -> None:
     assert {"numpy", "pydantic", "click", "pandas", "msgspec"} & loaded == set()
 
 
+def test_type_checkers_read_the_annotations() -> None:
+    """They skip a package without this marker (PEP 561)."""
+    assert (ROOT / "emulator" / "py.typed").is_file()
+
+
 def test_a_scenario_is_loaded_played_and_read(tmp_path: Path) -> None:
     file = tmp_path / "world.yaml"
     file.write_text(SCENARIO)
