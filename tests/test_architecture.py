@@ -23,6 +23,8 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 from tests.layers import (
     FILES,
     PACKAGE,
@@ -162,34 +164,91 @@ def test_no_two_modules_share_a_name() -> None:
 def test_no_two_public_classes_share_a_name() -> None:
     homes: dict[str, list[Path]] = {}
     for path in FILES:
-        for node in tree(path).body:
+        for node in _top_level(tree(path).body):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(path)
     assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Yield the statements of a module, with those in an `if`, but not within `else`."""
+    for node in body:
+        yield node
+        if isinstance(node, ast.If):
+            yield from _top_level(node.body)
 
 
 # -- habits --------------------------------------------------------------------------------------
 
 
 def test_every_random_generator_has_a_seed() -> None:
-    """A run cannot be repeated with an unseeded generator, nor with numpy's global one."""
-    assert [place for path in FILES for place in _unseeded(path)] == []
+    """A run cannot be repeated with an unseeded generator, nor with a library's global one.
+
+    Every seed is a name from `emulator.chance`, by a call or through a variable.
+    """
+    files = [path for path in FILES if part(path) != "chance"]
+    assert [place for path in files for place in _strange_generators(tree(path), path)] == []
 
 
-def _unseeded(path: Path) -> Iterator[str]:
-    """Yield the places of random generators at `path` that do not come from `emulator.chance`."""
-    for node in ast.walk(tree(path)) if re.search("andom|chance", path.read_text()) else ():
+@pytest.mark.parametrize(
+    "code",
+    [
+        "Random()",
+        "random.Random(f'{seed}/x')",
+        "stream(f'{seed}/x')",
+        "chance.stream(name=f'{seed}/x')",
+        "chance.stream(str(seed) + '/x')",
+        "chance.stream('{}/x'.format(seed))",
+        "name = f'{seed}/x'; Random(name)",
+        "np.random.default_rng(7)",
+        "from numpy.random import default_rng",
+        "from random import shuffle",
+        "import random",
+    ],
+)
+def test_that_a_generator_without_a_name_of_ours_is_seen(code: str) -> None:
+    assert list(_strange_generators(ast.parse(code), Path("made-up.py")))
+
+
+def _strange_generators(module: ast.Module, path: Path) -> Iterator[str]:
+    """Yield the places in `module`, read from `path`, with a generator that is not ours."""
+    spelt = {
+        target.id
+        for node in ast.walk(module)
+        if isinstance(node, ast.Assign)
+        if isinstance(node.value, ast.JoinedStr | ast.BinOp | ast.Constant)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+    for node in ast.walk(module):
         place = f"{path}:{getattr(node, 'lineno', 0)}"
         match node:
-            case ast.Attribute() if ast.unparse(node.value) == "np.random":
-                if node.attr != "Generator" and part(path) != "chance":
-                    yield f"{place}: np.random.{node.attr}"
-            case ast.Call(args=[]) if ast.unparse(node.func) in ("Random", "random.Random"):
-                yield f"{place}: without a seed"
-            case ast.Call(args=[ast.Constant() | ast.JoinedStr(), *_]):
-                made = ast.unparse(node.func) in ("Random", "random.Random", "chance.stream")
-                if made and part(path) != "chance":
-                    yield f"{place}: a name that is not in emulator.chance"
+            case ast.Attribute(attr=name) if ast.unparse(node.value) == "np.random":
+                if name != "Generator":
+                    yield f"{place}: np.random.{name}"
+            case ast.Import(names=names) if {"random", "numpy.random"} & {n.name for n in names}:
+                yield f"{place}: a whole library of generators"
+            case ast.ImportFrom(module="random" | "numpy.random", names=names):
+                if {name.name for name in names} - {"Random", "Generator"}:
+                    yield f"{place}: a global generator"
+            case ast.Call(args=args, keywords=words) if _makes_a_generator(node):
+                seeds = [*args, *(word.value for word in words)]
+                if not seeds or not all(_may_be_ours(seed, spelt) for seed in seeds):
+                    yield f"{place}: a name that is not from emulator.chance"
+
+
+def _makes_a_generator(call: ast.Call) -> bool:
+    return ast.unparse(call.func) in ("Random", "random.Random", "stream", "chance.stream")
+
+
+def _may_be_ours(seed: ast.expr, spelt: set[str]) -> bool:
+    """Return whether `seed` is from `emulator.chance`, or a variable that is not in `spelt`."""
+    match seed:
+        case ast.Call(func=ast.Attribute(value=ast.Name("chance"))):
+            return True
+        case ast.Name(name):
+            return name not in spelt
+    return isinstance(seed, ast.Attribute)
 
 
 def test_consoles_print_names_and_values_as_they_are() -> None:
