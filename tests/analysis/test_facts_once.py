@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import analysis
-from analysis import read
+from analysis import drawing, read
 from analysis.faults import outages
 from analysis.report import report
 from tests.fakes.synthetic_run import Synthetic
@@ -52,6 +52,14 @@ class Profile:
             self.frames[name] += 1
 
 
+@pytest.fixture
+def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures are drawn, and not turned into files: that part takes seconds and reads no run."""
+    monkeypatch.setattr(drawing, "_save", lambda *anything: Path())
+    monkeypatch.setattr(drawing, "_inline", lambda *anything: "<svg></svg>")
+
+
+@pytest.mark.usefixtures("unsaved")
 def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
     with Profile() as profile:
         report(folder)

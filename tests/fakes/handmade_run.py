@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import yaml
 
-from analysis import Run, read
 from emulator.world.verbs import begins, row_of_record
+
+if TYPE_CHECKING:
+    from analysis import Run
 
 
 def written(
@@ -16,8 +19,10 @@ def written(
     scenario: dict | None = None,
     summary: dict | None = None,
     manifest: dict | None = None,
-) -> Run:
+) -> "Run":
     """A run of these records and nothing else."""
+    from analysis import read  # half a second, which processes that only write runs do not spend
+
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in (("run.jsonl", records), ("timeline.jsonl", timeline or [])):
         (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -74,7 +79,7 @@ VIRTUAL = {
 """What virtual time says of itself in its manifest: no image, no engine, no kernel."""
 
 
-def virtual(folder: Path, *, tcp: str = "modelled", devices: int = 2, **assumed: object) -> Run:
+def virtual(folder: Path, *, tcp: str = "modelled", devices: int = 2, **assumed: object) -> "Run":
     """A run in virtual time: each device pulls and pushes once, and all frames are counted.
 
     A pull is of 144,800 bytes, so 100 full frames; a push of 14,480, so 10. `assumed` is what the
