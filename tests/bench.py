@@ -36,24 +36,24 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="how long each run lasts")
     asked = parser.parse_args()
     try:
-        found = measure(asked.part, asked.seconds)
+        result = measure(asked.part, asked.seconds)
     except EmulatorError as error:
         sys.exit(f"bench: {error}")
-    print(json.dumps(found, indent=2) if asked.json else table.page(found))
+    print(json.dumps(result, indent=2) if asked.json else table.page(result))
 
 
 def measure(part: str | None, seconds: float) -> dict[str, Any]:
     cores = len(os.sched_getaffinity(0))
-    found: dict[str, Any] = {
+    result: dict[str, Any] = {
         "host": {"processor": _processor(), "cores": cores, "kernel": platform.release()}
     }
     if part in (None, "containers"):
-        found |= _containers(seconds)
+        result |= _containers(seconds)
     if part in (None, "coding"):
-        found |= _coding()
+        result |= _coding()
     if part in (None, "virtual"):
-        found["virtual"] = _virtual()
-    return found
+        result["virtual"] = _virtual()
+    return result
 
 
 def _containers(seconds: float) -> dict[str, Any]:
@@ -73,13 +73,13 @@ def _containers(seconds: float) -> dict[str, Any]:
 
 def _coding() -> dict[str, Any]:
     layout, large = models.find(gradient.MODEL).layout, coding.flat(LARGE)
-    found = {}
+    result = {}
     for shape, repeats in [(layout, 100), (coding.flat(MEDIUM), 30), (large, 3)]:
         say(f"every codec, {shape.size:,} parameters")
-        found[shape.size] = coding.measure(shape, repeats)
+        result[shape.size] = coding.measure(shape, repeats)
     say("gradients of a model that has trained, and patches")
     return {
-        "coding": found,
+        "coding": result,
         "trained": trained.measure(100),
         "patches": {
             layout.size: patches.measure(layout, 0.01, 100),

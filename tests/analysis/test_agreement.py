@@ -22,7 +22,7 @@ def run(folder: Path, runtime: str, *, end: float, stale: list[int], scores: lis
     records = [
         {"at": 0.0, "what": "pull", "node": "evaluator", "version": 0, "bytes": 1000},
         *({"at": 0.0, "what": "pull", "node": "a", "version": 0, "bytes": 1000} for _ in stale),
-        *(update(1.0, staleness=one) for one in stale),
+        *(update(1.0, staleness=item) for item in stale),
         act(2.0, "kill", "a", "crash", 2.0),
         *scores,
         {"at": end, "what": "stop", "reason": "updates"},
@@ -39,14 +39,14 @@ def docker(tmp_path: Path) -> Run:
 @pytest.fixture
 def virtual(tmp_path: Path) -> Run:
     late = [(0.0, 0, 0.1), (1.0, 90, 0.4), (1.2, 110, 0.5), (2.5, 200, 0.9), (4.0, 300, 0.94)]
-    scores = [evaluation(*one) for one in late]
+    scores = [evaluation(*item) for item in late]
     return run(tmp_path / "v", "virtual", end=25.0, stale=[2] * 9 + [4], scores=scores)
 
 
 def test_every_number(docker: Run, virtual: Run) -> None:
     table = agreement(docker, virtual)
     assert tuple(table.columns) == COLUMNS
-    found = {name: told for name, *told in table.itertuples(index=False)}
+    actual = {name: result for name, *result in table.itertuples(index=False)}
     nan = math.nan
     wanted = {
         "updates_per_second": [0.5, 0.4, -0.2, "relative"],
@@ -68,10 +68,10 @@ def test_every_number(docker: Run, virtual: Run) -> None:
         "time_to_95": [3.0, nan, nan, "relative"],
         "time_to_97": [nan, nan, nan, "relative"],
     }
-    assert list(found) == list(wanted)
-    for name, told in wanted.items():
-        assert found[name][:3] == pytest.approx(told[:3], nan_ok=True), name
-        assert found[name][3] == told[3], name
+    assert list(actual) == list(wanted)
+    for name, result in wanted.items():
+        assert actual[name][:3] == pytest.approx(result[:3], nan_ok=True), name
+        assert actual[name][3] == result[3], name
 
 
 def test_a_run_agrees_with_itself(docker: Run) -> None:

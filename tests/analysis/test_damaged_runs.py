@@ -56,10 +56,10 @@ def test_a_run_with_a_damaged_summary_is_left_out_of_the_list(
 ) -> None:
     path = damaged / "summary.json"
     path.write_bytes(DAMAGE[damage](path.read_bytes()))
-    told = emulate("list", "--json")
-    assert told.code == 0
-    assert [row["id"] for row in told.json] == ["abc121"]
-    (line,) = told.err.splitlines()
+    result = emulate("list", "--json")
+    assert result.code == 0
+    assert [row["id"] for row in result.json] == ["abc121"]
+    (line,) = result.err.splitlines()
     assert line.startswith(f"emulate: left out: runs/synthetic/{damaged.name}/summary.json: ")
 
 
@@ -101,8 +101,8 @@ def test_a_mistyped_value_is_named_with_its_place(
     path = damaged / file
     written: Any = {".json": json.dumps, ".yaml": yaml.safe_dump}[path.suffix]
     path.write_text(written({**yaml.safe_load(path.read_text()), key: value}))
-    told = emulate("compare", "abc122")
-    assert_clear(told, f"{file}: {key}")
+    result = emulate("compare", "abc122")
+    assert_clear(result, f"{file}: {key}")
     assert emulate("list").code == 0
 
 
@@ -128,9 +128,9 @@ def test_a_mistyped_record_is_named_with_its_line(
     place = next(place for place, record in enumerate(records) if record["what"] == what)
     records[place][key] = value
     path.write_text("".join(json.dumps(record) + "\n" for record in records))
-    told = emulate("report", "abc122")
-    assert told.code == 1
-    assert_clear(told, f"run.jsonl:{place + 1}: {key}: ")
+    result = emulate("report", "abc122")
+    assert result.code == 1
+    assert_clear(result, f"run.jsonl:{place + 1}: {key}: ")
     assert_clear(emulate("logs", "abc122"), "abc122")
 
 
@@ -138,7 +138,7 @@ def test_the_logs_of_a_run_that_was_killed_are_damaged(emulate: Emulate, damaged
     (damaged / "server").mkdir()
     (damaged / "run.jsonl").rename(damaged / "server" / "run.jsonl")
     (damaged / "server" / "run.jsonl").write_bytes(b"\xff\xfe\n")
-    told = emulate("report", "abc122")
-    assert told.code == 1
-    assert_clear(told, "abc122: a log of its nodes is damaged")
+    result = emulate("report", "abc122")
+    assert result.code == 1
+    assert_clear(result, "abc122: a log of its nodes is damaged")
     assert (damaged / "server" / "run.jsonl").is_file()

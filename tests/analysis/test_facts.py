@@ -76,8 +76,8 @@ def test_a_missing_summary_is_noted_and_the_records_stand_in(tmp_path: Path) -> 
     assert partial.outcome == "unfinished"
     assert any("summary.json is missing" in note for note in partial.notes)
     assert pushes.ratio(partial) == pytest.approx(pushes.ratio(whole), rel=1e-3)
-    told, guessed = compare([whole]), compare([partial])
-    assert guessed["updates"].iloc[0] == told["updates"].iloc[0] == 50
+    result, guessed = compare([whole]), compare([partial])
+    assert guessed["updates"].iloc[0] == result["updates"].iloc[0] == 50
 
 
 # -- traffic, faults, devices ----------------------------------------------------------------------
@@ -262,7 +262,7 @@ def test_devices_come_from_the_scenario_with_their_links(tmp_path: Path) -> None
         ],
     }
     run = written(tmp_path, [], scenario=scenario)
-    assert [one.name for one in devices(run)] == ["farm-0", "farm-1", "near"]
+    assert [item.name for item in devices(run)] == ["farm-0", "farm-1", "near"]
     farm, near = devices(run)[0], devices(run)[2]
     assert (farm.rate("tx"), farm.rate("rx"), farm.link) == (0.5, None, "500kbit 5ms up")
     assert (near.link, near.profile) == ("unshaped", "phone: 9% of a core")
@@ -270,7 +270,7 @@ def test_devices_come_from_the_scenario_with_their_links(tmp_path: Path) -> None
 
 def test_without_a_scenario_devices_are_those_that_the_records_name(tmp_path: Path) -> None:
     records = [update(1.0, "d-10"), update(1.0, "d-9"), traffic_record(1.0, "server", 1, 1)]
-    assert [one.name for one in devices(written(tmp_path, records))] == ["d-9", "d-10"]
+    assert [item.name for item in devices(written(tmp_path, records))] == ["d-9", "d-10"]
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,8 @@ def _measured_once(folder: Path) -> Run:
 def _point(base: Path, size: int, seed: int) -> Run:
     """A sweep's point, whose name is as long as such names are."""
     varied = {"codec": "dense", "modulation": "constant", "batch_size": size}
-    told = [f"training.{key}={value}" for key, value in varied.items()]
-    label = ",".join([*told, f"seed={seed}"])
+    result = [f"training.{key}={value}" for key, value in varied.items()]
+    label = ",".join([*result, f"seed={seed}"])
     folder = base / "points" / label
     Synthetic(devices=2, updates=20, seed=seed, faults=[]).write(folder)
     (folder / "point.json").write_text(json.dumps({"label": label}))
@@ -180,7 +180,7 @@ def test_server_traffic_has_the_records_rates_and_the_faults_as_bands(run: Run) 
 
 def test_device_traffic_holds_devices_only_in_their_order(run: Run) -> None:
     table = device_traffic.table([run])
-    assert list(dict.fromkeys(table["node"])) == [one.name for one in devices(run)]
+    assert list(dict.fromkeys(table["node"])) == [item.name for item in devices(run)]
     assert table.query("node == 'adsl-0' and what == 'tx'")["requested"].unique().tolist() == [1.0]
 
 

@@ -47,8 +47,8 @@ def test_a_report_is_one_file_that_fetches_nothing(folder: Path) -> None:
         assert address.startswith("#") or (folder / address).exists(), address
     assert html.count("<svg") == len(FIGURES) == len(list((folder / "figures").glob("*.png")))
     text = text_of(path)
-    for told in ("success", "adacomp", "α = 0.1", "batch 10", "seed 7", "75.8", "+0.", "2 / 2"):
-        assert told in text, told
+    for result in ("success", "adacomp", "α = 0.1", "batch 10", "seed 7", "75.8", "+0.", "2 / 2"):
+        assert result in text, result
     assert "Before you trust" not in text
 
 
@@ -168,9 +168,9 @@ def test_the_report_tells_what_the_targets_took(tmp_path: Path) -> None:
     never = {"accuracy": 0.985, "updates": None, "time": None, "bytes": None}
     record = {"at": 20.0, "what": "evaluation", "updates": 400, "accuracy": 0.7}
     run = written(tmp_path, [record], summary={"outcome": "success", "targets": [cost, never]})
-    told = dict(sections.facts(run))
-    assert told["70 % reached"] == "after 400 updates, 20 s, 2 kB pushed"
-    assert told["98.5 % reached"] == "never"
+    result = dict(sections.facts(run))
+    assert result["70 % reached"] == "after 400 updates, 20 s, 2 kB pushed"
+    assert result["98.5 % reached"] == "never"
 
 
 @pytest.mark.usefixtures("two_figures")
@@ -182,7 +182,7 @@ def test_a_comparison_is_one_page(tmp_path: Path) -> None:
     html = path.read_text(encoding="utf-8")
     assert not FETCHES.search(html)
     assert html.count("<svg") == 2
-    assert {one.name for one in path.parent.glob("*.png")} == {
+    assert {item.name for item in path.parent.glob("*.png")} == {
         *("accuracy_updates.png", "device_traffic.png")
     }
 
@@ -219,8 +219,8 @@ def test_points_of_a_sweep_are_called_by_the_values_that_set_them_apart(
 
 
 def test_the_report_names_the_keys_that_were_not_kept(tmp_path: Path) -> None:
-    told = {"not_kept": [{"keys": ["server.link.up.setup"], "why": "sent at once"}]}
-    facts = sections.facts(Run(tmp_path, manifest=told))
+    result = {"not_kept": [{"keys": ["server.link.up.setup"], "why": "sent at once"}]}
+    facts = sections.facts(Run(tmp_path, manifest=result))
     assert ("keys not kept", "server.link.up.setup: sent at once") in facts
 
 

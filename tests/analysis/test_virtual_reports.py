@@ -62,8 +62,8 @@ def test_rows_that_virtual_time_does_not_play_are_left_out(tmp_path: Path) -> No
     ],
 )
 def test_the_protocol_says_what_was_assumed(tmp_path: Path, assumed: dict, words: str) -> None:
-    told = sentence(virtual(tmp_path, **assumed))
-    assert "Played in virtual time: " in told and words in told
+    result = sentence(virtual(tmp_path, **assumed))
+    assert "Played in virtual time: " in result and words in result
 
 
 def test_containers_assume_nothing(tmp_path: Path) -> None:

@@ -41,11 +41,11 @@ def measure(processes: int, devices: int, rounds: int) -> dict[str, float]:
     ]
     for worker in workers:
         worker.start()
-    found = [took.get() for _ in workers]
+    result = [took.get() for _ in workers]
     for worker in workers:
         worker.join()
     each = 1e3 / (BLOCK * rounds * processes**2)
-    return {what: each * sum(one[what] for one in found) for what in ("gradient", "update")}
+    return {what: each * sum(item[what] for item in result) for what in ("gradient", "update")}
 
 
 def _work(ready: Any, took: Any, devices: int, rounds: int) -> None:

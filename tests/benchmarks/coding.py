@@ -99,9 +99,9 @@ def _top(gradient: Vector, layout: Layout, repeats: int) -> Times:
 def _argpartition(gradient: Vector, layout: Layout) -> Any:
     """The same as top-k with NumPy alone, on the whole vector, written alike."""
     most = gradient.size // 100
-    found = np.argpartition(np.abs(gradient), gradient.size - most)[-most:]
-    found.sort()
-    return Sparse().encode(found.astype(np.uint32), gradient[found], layout)
+    result = np.argpartition(np.abs(gradient), gradient.size - most)[-most:]
+    result.sort()
+    return Sparse().encode(result.astype(np.uint32), gradient[result], layout)
 
 
 def _tensorflow(gradient: Vector, repeats: int) -> Times:

@@ -116,11 +116,11 @@ def training(updates: int) -> dict[str, float]:
     """
     cores = len(os.sched_getaffinity(0))
     before = _apart("gradients", cores)
-    found = _apart("trained", updates)
+    result = _apart("trained", updates)
     after = _apart("gradients", cores)
     rate = (before["a_second"] + after["a_second"]) / 2
     seconds = {"gradient_seconds": cores / rate, "bound_seconds": 1.5 * updates / rate}
-    return {**found, **seconds, **_apart("least", cores, found["devices"])}
+    return {**result, **seconds, **_apart("least", cores, result["devices"])}
 
 
 def gradients(processes: int) -> dict[str, float]:
@@ -171,8 +171,8 @@ def _apart(what: str, *arguments: Any) -> dict[str, float]:
         stdout=subprocess.PIPE,
         check=True,
     )
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
 
 
 def _play(text: str, watch: Watch, *overrides: str) -> None:

@@ -73,9 +73,9 @@ def measure(layout: Layout, keep: float, repeats: int) -> dict[str, float]:
     turns = {kind: Turns(layout, keep, kind) for kind in kinds}
     took: dict[str, list[float]] = {kind: [] for kind in kinds}
     for number in range(_WARM + repeats):
-        for kind, one in turns.items():
+        for kind, item in turns.items():
             began = time.perf_counter()
-            one.take()
+            item.take()
             if number >= _WARM:
                 took[kind].append(time.perf_counter() - began)
     return {kind: 1e3 * min(times) for kind, times in took.items()}

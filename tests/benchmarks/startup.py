@@ -54,8 +54,8 @@ class Watch:
         if isinstance(record, StartRecord):
             self.engine = engine() - self.engine
             marks = {"label": [f"{labels.SCENARIO}=startup", f"{labels.ROLE}=device"]}
-            ids = [one["Id"] for one in self.client.api.containers(filters=marks)]
-            pids = [self.client.api.inspect_container(one)["State"]["Pid"] for one in ids]
+            ids = [item["Id"] for item in self.client.api.containers(filters=marks)]
+            pids = [self.client.api.inspect_container(item)["State"]["Pid"] for item in ids]
             self.boots = [used(pid) for pid in pids]
             self.shims = [shim(pid) for pid in pids]
 
@@ -78,7 +78,7 @@ def shim(pid: int) -> float:
 
 
 def engine() -> float:
-    pids = [int(one.name) for one in PROC.iterdir() if one.name.isdigit()]
+    pids = [int(item.name) for item in PROC.iterdir() if item.name.isdigit()]
     names = {pid: (PROC / str(pid) / "comm") for pid in pids}
     ours = [p for p, name in names.items() if said(name) in ("dockerd", "containerd")]
     return sum(sum(ticks(pid, 11, 15)) for pid in ours)

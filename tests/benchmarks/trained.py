@@ -27,19 +27,19 @@ WRITTEN = (("gap", "f32"), ("golomb", "f16"), ("golomb", "int8"), ("matrix", "te
 def measure(repeats: int) -> dict[str, Any]:
     """Bits an index and milliseconds of each coding, and how many times smaller updates are."""
     layout = models.find(MODEL).layout
-    found = gradients()
+    result = gradients()
     codec = TopK(KEEP)
-    sets = [codec.decode(codec.encode(gradient, layout), layout).indices for gradient in found]
-    chosen = [one for one in sets if one is not None]
+    sets = [codec.decode(codec.encode(gradient, layout), layout).indices for gradient in result]
+    chosen = [item for item in sets if item is not None]
     entries = chosen[0].size
     updates = {}
     for indices, values in WRITTEN:
         coded = TopK(KEEP, indices=indices, values=values)  # type: ignore[arg-type]
-        sent = mean(sum(map(len, coded.encode(gradient, layout))) for gradient in found)
+        sent = mean(sum(map(len, coded.encode(gradient, layout))) for gradient in result)
         updates[f"{indices}, {values}"] = 4 * layout.size / sent
     rows = {}
     for name, coding in CODINGS.items():
-        frames = [coding.encode(one, layout) for one in chosen]
+        frames = [coding.encode(item, layout) for item in chosen]
         rows[name] = {
             "bits": mean(8 * len(frame) / entries for frame in frames),
             **best(
@@ -58,11 +58,11 @@ def gradients() -> list[Vector]:
     """Of one learner, which descends on mini-batches that it draws."""
     learner, theta = GraphLearner(exported(MODEL)), models.find(MODEL).initial(1)
     examples, draws = datasets.load(DATASET).train, stream("benchmarks/trained")
-    found = []
+    result = []
     for number in range(max(LOOKED_AT) + 1):
         batch = examples.batch(draws.choice(len(examples), BATCH, replace=False))
         gradient, _ = learner.gradient(theta, *batch)
         if number in LOOKED_AT:
-            found.append(gradient)
+            result.append(gradient)
         theta = theta - RATE * gradient
-    return found
+    return result

@@ -86,12 +86,12 @@ class Meter:
     def _find(self) -> dict[str, list[int]]:
         """Process ids: each supervisor is its container's first process, its part the child."""
         run = (RUNS / self.scenario / "latest").resolve().name.rpartition("-")[2]
-        found: dict[str, list[int]] = {name: [] for name in GROUPS.values()}
+        result: dict[str, list[int]] = {name: [] for name in GROUPS.values()}
         for container in connect().containers.list(filters={"label": f"{RUN}={run}"}):
             supervisor = container.attrs["State"]["Pid"]
-            found["supervisors"].append(supervisor)
-            found[GROUPS[container.labels[ROLE]]] += books.children(supervisor)
-        return found
+            result["supervisors"].append(supervisor)
+            result[GROUPS[container.labels[ROLE]]] += books.children(supervisor)
+        return result
 
     def _weigh(self) -> dict[str, int]:
         heavy: dict[str, int] = {}

@@ -54,8 +54,8 @@ def test_a_process_tells_its_cpu_time_where_no_clock_does() -> None:
     with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
         assert busy.stdout
         busy.stdout.read(1)
-        told, found = cpu_clock.asked(busy), cpu_clock.cpu_time(busy.pid)
-        assert 0.05 < told <= found < told + 0.05
+        result, actual = cpu_clock.asked(busy), cpu_clock.cpu_time(busy.pid)
+        assert 0.05 < result <= actual < result + 0.05
 
 
 def test_a_process_that_is_gone_tells_no_time() -> None:
@@ -133,15 +133,15 @@ def test_a_worker_is_measured(
     monkeypatch.setattr(measuring, "WORKERS", 1)
     monkeypatch.setattr(step_meter, "REST", 0.0)
     monkeypatch.setattr(worker_bench.tempfile, "tempdir", str(tmp_path))
-    told: list[str] = []
-    found = measuring.measure("digits-mlp", 32, codec, told.append, error_feedback=feedback)
-    assert (found.host, found.model, found.batch_size) == ("here", "digits-mlp", 32)
-    assert found.codec == described(codec, feedback)
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d", found.date)
-    assert 5e-5 < found.step.lognormal[0] < 0.05 < found.boot.fixed < 20
-    assert 1e-3 <= found.step.lognormal[1] < 2
-    assert 2e-5 < found.serve.fixed < 0.05
-    assert told == ["graphs", "calibrating digits-mlp, batch 32: a few seconds"]
+    result: list[str] = []
+    actual = measuring.measure("digits-mlp", 32, codec, result.append, error_feedback=feedback)
+    assert (actual.host, actual.model, actual.batch_size) == ("here", "digits-mlp", 32)
+    assert actual.codec == described(codec, feedback)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", actual.date)
+    assert 5e-5 < actual.step.lognormal[0] < 0.05 < actual.boot.fixed < 20
+    assert 1e-3 <= actual.step.lognormal[1] < 2
+    assert 2e-5 < actual.serve.fixed < 0.05
+    assert result == ["graphs", "calibrating digits-mlp, batch 32: a few seconds"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -153,10 +153,10 @@ def test_a_worker_is_measured_while_other_things_happen(
     monkeypatch.setattr(worker_bench.tempfile, "tempdir", str(tmp_path))
     with measuring.alongside("digits-mlp", 32, CODEC) as meter:
         wait_for(lambda: len(meter.steps) >= step_meter.FEW)
-    found = meter.refined(FOUND)
-    assert 5e-5 < found.step.lognormal[0] < 0.05
-    assert 2e-5 < found.serve.fixed < 0.05
-    assert found.boot == FOUND.boot
+    result = meter.refined(FOUND)
+    assert 5e-5 < result.step.lognormal[0] < 0.05
+    assert 2e-5 < result.serve.fixed < 0.05
+    assert result.boot == FOUND.boot
     assert list(tmp_path.iterdir()) == []
 
 
@@ -234,10 +234,10 @@ def alive(process: str) -> bool:
 
 def wait_for(what: Callable[[], Any]) -> Any:
     until = time.monotonic() + 20
-    while not (found := what()):
+    while not (result := what()):
         assert time.monotonic() < until
         time.sleep(0.05)
-    return found
+    return result
 
 
 def test_an_unknown_model() -> None:

@@ -10,8 +10,8 @@ from tests.fakes.typed_commands import Emulate, scenario
 
 
 def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = emulate("check", scenario(tmp_path))
-    assert (told.code, told.err) == (0, "")
+    result = emulate("check", scenario(tmp_path))
+    assert (result.code, result.err) == (0, "")
     for words in (
         "digits-mlp on digits",
         "algorithm: adacomp",
@@ -23,7 +23,7 @@ def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path, data: N
         "for good",
         "this host can carry it",
     ):
-        assert words in told.out, words
+        assert words in result.out, words
 
 
 def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:
@@ -35,24 +35,24 @@ def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, d
             "up: {rate: 1mbit}}, failures: [{name: '[b]ug', faults: [{kind: crash, every: 1h}]}]}",
         ),
     )
-    told = emulate("check", file)
-    assert told.code == 0
-    assert "[red]n :pizza:" in told.out
-    assert "[b]ug" in told.out
+    result = emulate("check", file)
+    assert result.code == 0
+    assert "[red]n :pizza:" in result.out
+    assert "[b]ug" in result.out
 
 
 def test_a_good_file_for_scripts(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = emulate("check", "--json", scenario(tmp_path), "--set", "devices[0].count=4")
-    assert told.code == 0
-    assert [device["name"] for device in told.json["devices"]] == [
+    result = emulate("check", "--json", scenario(tmp_path), "--set", "devices[0].count=4")
+    assert result.code == 0
+    assert [device["name"] for device in result.json["devices"]] == [
         *(f"near-{number}" for number in range(4)),
         "far",
     ]
-    assert told.json["faults"] == [{"at": 60.0, "until": None, "node": "far", "fault": "crash"}]
-    assert told.json["demand"]["ports"] == 7
-    assert told.json["refusals"] == {"docker": [], "virtual": []}
-    assert told.json["shortfalls"] == []
-    assert told.json["host"].keys() == {"name", "cores", "memory", "available"}
+    assert result.json["faults"] == [{"at": 60.0, "until": None, "node": "far", "fault": "crash"}]
+    assert result.json["demand"]["ports"] == 7
+    assert result.json["refusals"] == {"docker": [], "virtual": []}
+    assert result.json["shortfalls"] == []
+    assert result.json["host"].keys() == {"name", "cores", "memory", "available"}
 
 
 def test_every_mistake_with_its_place(emulate: Emulate, tmp_path: Path) -> None:
@@ -62,9 +62,9 @@ def test_every_mistake_with_its_place(emulate: Emulate, tmp_path: Path) -> None:
         ("nodes: [far]", "nodes: [fra]"),
         ("model: digits-mlp", "model: digits-mpl"),
     )
-    told = emulate("check", file)
-    assert (told.code, told.out) == (2, "")
-    lines = told.err.splitlines()
+    result = emulate("check", file)
+    assert (result.code, result.out) == (2, "")
+    lines = result.err.splitlines()
     assert len(lines) == 3
     assert lines[0].startswith(f"{file}:3: training.model: ")
     assert lines[1].startswith(f"{file}:7: devices[1].link.up.rate: '10Mbps': write 10mbit")
@@ -76,9 +76,9 @@ def test_every_mistake_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
     file = scenario(
         tmp_path, ("rate: 1mbit", "rate: 10Mbps"), ("model: digits-mlp", "model: digits-mpl")
     )
-    told = emulate("check", "--json", file)
-    assert (told.code, told.err) == (2, "")
-    model, rate = told.json["mistakes"]
+    result = emulate("check", "--json", file)
+    assert (result.code, result.err) == (2, "")
+    model, rate = result.json["mistakes"]
     assert model["message"].startswith("'digits-mpl' is not ")
     assert rate == {
         "file": str(file),
@@ -91,9 +91,9 @@ def test_every_mistake_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_none_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
-    told = emulate("check", "--json", tmp_path / "nowhere.yaml")
-    assert (told.code, told.err) == (2, "")
-    (mistake,) = told.json["mistakes"]
+    result = emulate("check", "--json", tmp_path / "nowhere.yaml")
+    assert (result.code, result.err) == (2, "")
+    (mistake,) = result.json["mistakes"]
     assert (mistake["line"], mistake["place"]) == (None, "")
     assert "No such file" in mistake["message"]
 
@@ -102,18 +102,18 @@ def test_a_mistake_in_no_line_for_scripts(emulate: Emulate, tmp_path: Path) -> N
     """A profile that makes a device fail beyond all measure is found once its faults are drawn."""
     failures = "{name: f, faults: [{kind: crash, every: {exponential: 1ms}, lasts: 1ms}]}"
     file = scenario(tmp_path, ("profile: phone", f"profile: phone, failures: [{failures}]"))
-    told = emulate("check", "--json", file)
-    assert (told.code, told.err) == (2, "")
-    (mistake,) = told.json["mistakes"]
+    result = emulate("check", "--json", file)
+    assert (result.code, result.err) == (2, "")
+    (mistake,) = result.json["mistakes"]
     assert mistake["file"] is None
     assert mistake["message"] == emulate("check", file).err.strip()
 
 
 def test_a_host_that_is_too_small(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
-    assert told.code == 1
-    assert "error memory: one device may take 9000GiB" in told.out
-    assert "this host can carry it" not in told.out
+    result = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
+    assert result.code == 1
+    assert "error memory: one device may take 9000GiB" in result.out
+    assert "this host can carry it" not in result.out
 
 
 def test_a_long_table_says_that_it_is_cut(emulate: Emulate, tmp_path: Path) -> None:
@@ -134,18 +134,18 @@ def test_quantities_are_numbers_in_base_units_for_scripts(
     failures = "failures: [{name: bug, faults: [{kind: crash, per_iteration: 2%}]}]"
     file = scenario(tmp_path, ("link: {up: {rate: 1mbit}}", f"{link}, {failures}"))
     split = ("--set", "training.split={kind: dirichlet, alpha: 0.3}")
-    found = emulate("check", "--json", file, *split).json
-    near, far = found["devices"][0], found["devices"][-1]
+    result = emulate("check", "--json", file, *split).json
+    near, far = result["devices"][0], result["devices"][-1]
     assert (near["profile"], near["cpu"], near["memory"]) == ("phone", 0.25, 256 << 20)
     still = {"rate": None, "delay": 0, "jitter": 0, "loss": 0, "setup": 0}
     rated = {"rate": 1e6, "delay": 0.025, "jitter": 0.003, "loss": 0.001, "setup": 0}
     assert (far["up"], far["down"]) == (rated, still)
     assert (far["profile"], far["cpu"], far["failures"]) == (None, None, ["bug"])
-    assert found["server"] == {"up": still, "down": still}
-    assert found["hazards"] == [{"node": "far", "fault": "crash", "per_iteration": 0.02}]
-    assert found["algorithm"] == "adacomp"
-    assert found["training"]["split"] == {"kind": "dirichlet", "alpha": 0.3}
-    assert found["training"]["codec"]["keep"] == 0.01
+    assert result["server"] == {"up": still, "down": still}
+    assert result["hazards"] == [{"node": "far", "fault": "crash", "per_iteration": 0.02}]
+    assert result["algorithm"] == "adacomp"
+    assert result["training"]["split"] == {"kind": "dirichlet", "alpha": 0.3}
+    assert result["training"]["codec"]["keep"] == 0.01
 
 
 @pytest.mark.parametrize(
@@ -171,10 +171,10 @@ def test_the_parameters_of_each_choice_are_shown(
 
 
 def test_data_that_is_missing(emulate: Emulate, tmp_path: Path) -> None:
-    told = emulate("check", scenario(tmp_path))
-    assert told.code == 1
-    assert "error digits is not here: run `make data`" in told.out
-    assert "this host can carry it" not in told.out
+    result = emulate("check", scenario(tmp_path))
+    assert result.code == 1
+    assert "error digits is not here: run `make data`" in result.out
+    assert "this host can carry it" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -191,10 +191,10 @@ def test_what_containers_refuse(
     emulate: Emulate, tmp_path: Path, data: None, override: str, code: int, why: str
 ) -> None:
     for command in ("check", "run"):
-        told = emulate(command, scenario(tmp_path), "--set", override)
-        assert told.code == code
-        assert why in told.out + told.err
-        assert "this host can carry it" not in told.out
+        result = emulate(command, scenario(tmp_path), "--set", override)
+        assert result.code == code
+        assert why in result.out + result.err
+        assert "this host can carry it" not in result.out
 
 
 @pytest.mark.parametrize(
@@ -221,11 +221,11 @@ def test_what_containers_refuse(
 def test_what_virtual_time_refuses(
     emulate: Emulate, tmp_path: Path, data: None, overrides: tuple[str, ...], why: str
 ) -> None:
-    words = [word for one in overrides for word in ("--set", one)]
+    words = [word for item in overrides for word in ("--set", item)]
     for command in ("check", "run"):
-        told = emulate(command, scenario(tmp_path), "--on", "virtual", *words)
-        assert told.code == 2
-        assert why in told.out + told.err
+        result = emulate(command, scenario(tmp_path), "--on", "virtual", *words)
+        assert result.code == 2
+        assert why in result.out + result.err
         assert not (tmp_path / "cache").exists(), "nothing is calibrated before"
     assert (
         why in emulate("check", scenario(tmp_path), "--json", *words).json["refusals"]["virtual"][0]
@@ -249,10 +249,10 @@ def test_what_the_other_runtime_refuses_is_a_note(
     emulate: Emulate, tmp_path: Path, data: None
 ) -> None:
     words = ("--set", "virtual.learner=none", "--set", "stop.accuracy=90%")
-    told = emulate("check", scenario(tmp_path), *words)
-    assert told.code == 0
-    assert "note refused in virtual time: stop.accuracy: with virtual.learner none" in told.out
-    assert "this host can carry it" in told.out
+    result = emulate("check", scenario(tmp_path), *words)
+    assert result.code == 0
+    assert "note refused in virtual time: stop.accuracy: with virtual.learner none" in result.out
+    assert "this host can carry it" in result.out
 
 
 # -- what a runtime does not keep ------------------------------------------------------------------
@@ -260,10 +260,10 @@ def test_what_the_other_runtime_refuses_is_a_note(
 
 def test_what_a_runtime_does_not_keep_is_said(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
-    told = emulate("check", file)
-    assert "note not kept in containers: devices[1].link.up.setup: containers send" in told.out
-    assert "1mbit 20ms set-up" in told.out
-    (found,) = emulate("check", "--json", file).json["not_kept"]["docker"]
-    assert found["keys"] == ["devices[1].link.up.setup"]
+    result = emulate("check", file)
+    assert "note not kept in containers: devices[1].link.up.setup: containers send" in result.out
+    assert "1mbit 20ms set-up" in result.out
+    (actual,) = emulate("check", "--json", file).json["not_kept"]["docker"]
+    assert actual["keys"] == ["devices[1].link.up.setup"]
     started = emulate("run", file)  # which no engine answers
     assert started.out.startswith("not kept in containers: devices[1].link.up.setup: containers")

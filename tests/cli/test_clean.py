@@ -21,11 +21,11 @@ class Engine:
     def __init__(self, *owners: dict[str, str], state: str = "running") -> None:
         self.api = self
         self.containers_ = [
-            {"Id": f"{one['emulate.run']}-{number}", "Labels": one, "State": state, "Names": []}
-            for one in owners
+            {"Id": f"{item['emulate.run']}-{number}", "Labels": item, "State": state, "Names": []}
+            for item in owners
             for number in range(2)
         ]
-        self.networks_ = [{"Id": one["emulate.run"], "Labels": one} for one in owners]
+        self.networks_ = [{"Id": item["emulate.run"], "Labels": item} for item in owners]
         self.removed: list[str] = []
         self.attached: dict[str, str] = {}
         """Networks to which somebody else's container is attached."""
@@ -41,17 +41,17 @@ class Engine:
 
     def _of(self, things: list[Any], filters: dict[str, str]) -> list[Any]:
         run = filters["label"].partition("=")[2]
-        return [one for one in things if run in ("", one["Labels"]["emulate.run"])]
+        return [item for item in things if run in ("", item["Labels"]["emulate.run"])]
 
     def remove_container(self, name: str, **options: object) -> None:
-        self.containers_ = [one for one in self.containers_ if one["Id"] != name]
+        self.containers_ = [item for item in self.containers_ if item["Id"] != name]
 
     def remove_network(self, name: str) -> None:
         if name in self.attached:
             refused = Response()
             refused.status_code = 403
             raise APIError("error while removing network", response=refused)
-        self.networks_ = [one for one in self.networks_ if one["Id"] != name]
+        self.networks_ = [item for item in self.networks_ if item["Id"] != name]
         self.removed.append(name)
 
     def inspect_network(self, name: str) -> Any:
@@ -104,13 +104,13 @@ ALL = ["dead01", "here01", "moved1", "begin1", "other1"]
 def test_living_runs_are_spared(
     emulate: Emulate, engine: Engine, tmp_path: Path, words: tuple[str, ...], removed: list[str]
 ) -> None:
-    told = emulate("clean", "--json", *words)
-    assert told.code == 0
+    result = emulate("clean", "--json", *words)
+    assert result.code == 0
     assert engine.removed == removed
-    assert told.json["containers"] == 2 * len(removed)
-    assert told.json["networks"] == len(removed)
+    assert result.json["containers"] == 2 * len(removed)
+    assert result.json["networks"] == len(removed)
     named = [run for run in ALL if words[-1:] in ((), (run,))]
-    assert told.json["spared"] == [run for run in named if run not in removed]
+    assert result.json["spared"] == [run for run in named if run not in removed]
     assert (tmp_path / "dead01.lock").exists() == ("dead01" not in removed)
 
 
@@ -145,13 +145,13 @@ def test_where_nothing_runs_and_nothing_is_known(
 def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
     from emulator.runtimes.docker.owners import remove_dead
 
-    told: list[str] = []
+    result: list[str] = []
     engine.containers_ = []  # without any that runs nothing but its lock protects a run
-    remove_dead(engine, told.append)
-    assert told == ["removing what dead runs have left: dead01"]
+    remove_dead(engine, result.append)
+    assert result == ["removing what dead runs have left: dead01"]
     assert engine.removed == ["dead01"]
-    remove_dead(engine, told.append)
-    assert len(told) == 1
+    remove_dead(engine, result.append)
+    assert len(result) == 1
 
 
 def test_a_run_that_ended_with_something_left_is_dead(tmp_path: Path) -> None:
@@ -184,11 +184,11 @@ def test_a_network_that_somebody_else_uses_stays_and_the_rest_goes(
     emulate: Emulate, engine: Engine, tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     engine.attached = {"dead01": "stranger"}
-    told = emulate("clean", "--force", *words)
-    assert told.code == 1
+    result = emulate("clean", "--force", *words)
+    assert result.code == 1
     assert engine.removed == ALL[1:]
     why = "these containers of somebody else's are attached: stranger: remove them, then `emulate"
-    assert why in (told.json["left"][0] if words else told.err)
+    assert why in (result.json["left"][0] if words else result.err)
     assert (tmp_path / "dead01.lock").exists()
     engine.attached = {}
     assert emulate("clean", *words).code == 0

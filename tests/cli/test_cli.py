@@ -14,25 +14,25 @@ NAMES = sorted(commands.commands)
 
 
 def test_the_commands_at_a_glance(emulate: Emulate) -> None:
-    told = emulate("--help")
-    assert told.code == 0
-    listed = told.out.partition("Commands:\n")[2].splitlines()
+    result = emulate("--help")
+    assert result.code == 0
+    listed = result.out.partition("Commands:\n")[2].splitlines()
     shown = [name for name in NAMES if not commands.commands[name].hidden]
     assert sorted(line.split()[0] for line in listed) == shown
     assert set(NAMES) - set(shown) == {"node"}
     assert not any("..." in line for line in listed)
     assert all(len(line) <= 80 and line.endswith((".", "?")) for line in listed)
-    assert emulate("-h").out == told.out
+    assert emulate("-h").out == result.out
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_command_teaches_its_use(emulate: Emulate, name: str) -> None:
-    told = emulate(name, "--help")
-    assert told.code == 0
-    for option in re.findall(r"^  (-.*)$", told.out, re.MULTILINE):
+    result = emulate(name, "--help")
+    assert result.code == 0
+    for option in re.findall(r"^  (-.*)$", result.out, re.MULTILINE):
         assert re.search(r"\S  +\S", option) or option.endswith(("ID", "FOLDER")), option
     if name not in ("node", "doctor"):
-        assert re.search(rf"^  emulate {name}\b", told.out, re.MULTILINE), "no example"
+        assert re.search(rf"^  emulate {name}\b", result.out, re.MULTILINE), "no example"
 
 
 def test_the_entry_point(tmp_path: Path) -> None:
@@ -43,15 +43,15 @@ def test_the_entry_point(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])
 def test_a_slip_of_the_fingers(emulate: Emulate, words: tuple[str, ...]) -> None:
-    told = emulate(*words)
-    assert told.code == 2
-    assert "Usage: emulate" in told.err
+    result = emulate(*words)
+    assert result.code == 2
+    assert "Usage: emulate" in result.err
 
 
 def test_a_node_is_nothing_for_the_host(emulate: Emulate) -> None:
-    told = emulate("node")
-    assert told.code == 1
-    assert told.err.startswith("emulate: there is no /etc/emulate/node.json")
+    result = emulate("node")
+    assert result.code == 1
+    assert result.err.startswith("emulate: there is no /etc/emulate/node.json")
 
 
 @pytest.mark.parametrize("words", [("--batch-size", 10**10), ("pair.yaml",)])
@@ -59,6 +59,8 @@ def test_a_batch_beyond_all_data_is_not_measured(
     emulate: Emulate, tmp_path: Path, words: tuple[object, ...]
 ) -> None:
     scenario(tmp_path, ("algorithm: adacomp", "algorithm: adacomp, batch_size: 10000000000"))
-    told = emulate("calibrate", *words)
-    assert told.code == 2
-    assert "a batch of 10,000,000,000 examples is too large: at most 60,000 are allowed" in told.err
+    result = emulate("calibrate", *words)
+    assert result.code == 2
+    assert (
+        "a batch of 10,000,000,000 examples is too large: at most 60,000 are allowed" in result.err
+    )

@@ -25,14 +25,14 @@ def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few_figures")
 def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
-    told = emulate("report", "abc121")
-    assert told.code == 0
-    page = Path(told.out.split()[1])
+    result = emulate("report", "abc121")
+    assert result.code == 0
+    page = Path(result.out.split()[1])
     assert page == Path("runs/synthetic/20250101T120000Z-abc121/report.html")
     assert page.stat().st_size > 10_000
-    told = emulate("compare", "abc121", "abc122")
-    assert told.code == 0
-    assert "adacomp" in told.out.splitlines()[0] and "asgd" in told.out.splitlines()[0]
+    result = emulate("compare", "abc121", "abc122")
+    assert result.code == 0
+    assert "adacomp" in result.out.splitlines()[0] and "asgd" in result.out.splitlines()[0]
     rows = emulate("compare", "abc121", "abc122", "--json").json
     assert [row["algorithm"] for row in rows] == ["adacomp", "asgd"]
 
@@ -48,9 +48,9 @@ def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
 def test_what_cannot_be_compared(
     emulate: Emulate, runs: Path, words: tuple[str, ...], said: str
 ) -> None:
-    told = emulate("compare", *words)
-    assert told.code == 2
-    assert said in told.err
+    result = emulate("compare", *words)
+    assert result.code == 2
+    assert said in result.err
 
 
 @pytest.fixture
@@ -96,19 +96,19 @@ def test_a_scenario_is_played_on_both_runtimes(
     emulate: Emulate, both_runtimes: dict[str, Any]
 ) -> None:
     words = ("compare", "--runtimes", scenario(Path.cwd()), "--set", "seed=5")
-    told = emulate(*words)
-    assert told.code == 0
+    result = emulate(*words)
+    assert result.code == 0
     assert both_runtimes["seeds"] == [("docker", 5), ("virtual", 5)]
     assert both_runtimes["virtual"].step.lognormal[0] == pytest.approx(0.03)  # as it was meanwhile
-    assert "one training step took 20.00 ms of CPU before it and 40.00 ms after it" in told.err
-    assert "pair in virtual time\n" in told.out and "pair in containers\n" in told.out
-    assert re.search(r"\nbytes per push +([\d,]+) +\1 +none\n", told.out), told.out
-    assert "docker       runs/pair/1-docker\n" in told.out
-    found = emulate(*words, "--json", "--out", "drawn").json
-    assert found["virtual"].endswith("runs/pair/1-virtual")
-    assert {row["difference"] for row in found["agreement"]} <= {0.0, None}
-    assert (found["step_before_s"], found["step_after_s"]) == (0.02, 0.04)
-    assert found["step_meanwhile_s"] == pytest.approx(0.03)
+    assert "one training step took 20.00 ms of CPU before it and 40.00 ms after it" in result.err
+    assert "pair in virtual time\n" in result.out and "pair in containers\n" in result.out
+    assert re.search(r"\nbytes per push +([\d,]+) +\1 +none\n", result.out), result.out
+    assert "docker       runs/pair/1-docker\n" in result.out
+    actual = emulate(*words, "--json", "--out", "drawn").json
+    assert actual["virtual"].endswith("runs/pair/1-virtual")
+    assert {row["difference"] for row in actual["agreement"]} <= {0.0, None}
+    assert (actual["step_before_s"], actual["step_after_s"]) == (0.02, 0.04)
+    assert actual["step_meanwhile_s"] == pytest.approx(0.03)
     assert "Agreement" in Path("drawn/compare.html").read_text(encoding="utf-8")
 
 
@@ -118,8 +118,8 @@ def test_virtual_time_reckons_with_the_host_as_the_containers_had_it(
 ) -> None:
     ticks = [0.01 * reading for reading in range(20)]
     both_runtimes.update(read=ticks, served=[tick / 4 for tick in ticks])
-    told = emulate("compare", "--runtimes", scenario(Path.cwd()), "--json")
-    assert told.json["step_meanwhile_s"] == 0.01
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()), "--json")
+    assert result.json["step_meanwhile_s"] == 0.01
     assert both_runtimes["virtual"].step.lognormal[0] == 0.01
     assert both_runtimes["virtual"].serve.fixed == 0.0025
     assert both_runtimes["virtual"].boot.fixed == 0.5
@@ -134,8 +134,8 @@ def test_what_is_missing_is_said_before_anything_is_played(
         raise HostError("no engine")
 
     monkeypatch.setattr(play_containers, "require", require)
-    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
-    assert (told.code, told.err) == (1, "emulate: no engine\n")
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert (result.code, result.err) == (1, "emulate: no engine\n")
     assert both_runtimes["seeds"] == []
 
 
@@ -143,8 +143,8 @@ def test_what_virtual_time_would_refuse_is_said_before_anything_is_played(
     emulate: Emulate, both_runtimes: dict[str, Any]
 ) -> None:
     given = ("--set", "virtual.learner=none", "--set", "stop.accuracy=90%")
-    told = emulate("compare", "--runtimes", scenario(Path.cwd()), *given)
-    assert (told.code, told.err) == (
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()), *given)
+    assert (result.code, result.err) == (
         2,
         "stop.accuracy: with virtual.learner none nobody learns: leave it out\n",
     )
@@ -156,9 +156,9 @@ def test_a_run_that_came_to_nothing_is_not_compared(
     emulate: Emulate, both_runtimes: dict[str, Any], outcome: str, code: int
 ) -> None:
     both_runtimes["outcome"] = {"docker": outcome}
-    told = emulate("compare", "--runtimes", scenario(Path.cwd()))
-    assert told.code == code
-    assert f"{outcome}: nothing to compare: runs/pair/1-docker" in told.err
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()))
+    assert result.code == code
+    assert f"{outcome}: nothing to compare: runs/pair/1-docker" in result.err
     assert [on for on, _ in both_runtimes["seeds"]] == ["docker"]
 
 
@@ -166,24 +166,24 @@ def test_laws_that_a_scenario_gives_are_not_measured(
     emulate: Emulate, both_runtimes: dict[str, Any]
 ) -> None:
     given = "virtual={step: 5ms, boot: 1s}"
-    told = emulate("compare", "--runtimes", scenario(Path.cwd()), "--set", given, "--json")
-    assert "step_before_s" not in told.json
+    result = emulate("compare", "--runtimes", scenario(Path.cwd()), "--set", given, "--json")
+    assert "step_before_s" not in result.json
     assert both_runtimes["virtual"].step.fixed == 0.005
 
 
 def test_a_folder_that_holds_no_run_any_more(emulate: Emulate, runs: Path) -> None:
     for name in ("run.jsonl", "summary.json"):
         (runs / "synthetic" / "latest" / name).unlink()
-    told = emulate("report", "synthetic")
-    assert told.code == 1
-    assert told.err.startswith("emulate: ")
-    assert "Traceback" not in told.err
+    result = emulate("report", "synthetic")
+    assert result.code == 1
+    assert result.err.startswith("emulate: ")
+    assert "Traceback" not in result.err
 
 
 @pytest.mark.usefixtures("few_figures")
 def test_a_comparison_that_cannot_be_drawn_says_where(emulate: Emulate, runs: Path) -> None:
     Path("file").touch()
-    told = emulate("compare", "abc121", "abc122", "--out", "file/drawn")
-    assert told.code == 1
-    assert told.err.startswith("emulate: cannot draw the comparison in file/drawn: ")
-    assert len(told.err.splitlines()) == 1
+    result = emulate("compare", "abc121", "abc122", "--out", "file/drawn")
+    assert result.code == 1
+    assert result.err.startswith("emulate: cannot draw the comparison in file/drawn: ")
+    assert len(result.err.splitlines()) == 1

@@ -41,8 +41,8 @@ def test_a_run_goes_on_when_its_pipe_is_closed(tmp_path: Path) -> None:
         assert process.stdout and process.stderr
         process.stdout.readline()
         process.stdout.close()  # as head does
-        told = process.stderr.read().decode()
-        assert (process.wait(60), told) == (0, "")
+        result = process.stderr.read().decode()
+        assert (process.wait(60), result) == (0, "")
     assert summary(tmp_path)["outcome"] == "success"
 
 

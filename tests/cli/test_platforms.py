@@ -121,5 +121,5 @@ def test_a_step_is_measured_without_linux(tmp_path: Path) -> None:
     place = Elsewhere(tmp_path, LINUX)
     done = place.emulate("calibrate", "--model", "digits-mlp", "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert 1e-4 < found["step"]["lognormal"][0] < 0.1 < found["boot"]["fixed"] < 20
+    result = json.loads(done.stdout)
+    assert 1e-4 < result["step"]["lognormal"][0] < 0.1 < result["boot"]["fixed"] < 20

@@ -18,11 +18,11 @@ from tests.fakes.typed_commands import Emulate, Said, scenario
 
 
 def refused(emulate: Emulate, file: Path, *words: object) -> Said:
-    told = emulate("run", file, *words)
-    assert told.code != 0
-    assert "Traceback" not in told.err
+    result = emulate("run", file, *words)
+    assert result.code != 0
+    assert "Traceback" not in result.err
     assert not (Path.cwd() / "runs").exists()
-    return told
+    return result
 
 
 @pytest.mark.parametrize(
@@ -38,49 +38,53 @@ def refused(emulate: Emulate, file: Path, *words: object) -> Said:
 def test_a_file_that_is_wrong(
     emulate: Emulate, tmp_path: Path, change: tuple[str, str], words: str
 ) -> None:
-    told = refused(emulate, scenario(tmp_path, change))
-    assert told.code == 2
-    assert words in told.err
+    result = refused(emulate, scenario(tmp_path, change))
+    assert result.code == 2
+    assert words in result.err
 
 
 @pytest.mark.parametrize("name", ["nowhere.yaml", "."])
 def test_a_file_that_is_not_there(emulate: Emulate, tmp_path: Path, name: str) -> None:
-    told = refused(emulate, tmp_path / name)
-    assert told.code == 2
-    assert "cannot be read" in told.err
+    result = refused(emulate, tmp_path / name)
+    assert result.code == 2
+    assert "cannot be read" in result.err
 
 
 def test_missing_data(emulate: Emulate, tmp_path: Path) -> None:
-    told = refused(emulate, scenario(tmp_path))
-    assert told.code == 1
-    assert told.err.startswith("emulate: digits is not here: run `make data`")
+    result = refused(emulate, scenario(tmp_path))
+    assert result.code == 1
+    assert result.err.startswith("emulate: digits is not here: run `make data`")
 
 
 def test_damaged_data(emulate: Emulate, tmp_path: Path) -> None:
     about = datasets.DATASETS["digits"]
     save("digits", {part: np.zeros(about.shape(part), np.uint8) for part in about.parts})
-    told = refused(emulate, scenario(tmp_path))
-    assert told.code == 1
-    assert re.search(r"digits/train-images.npy is damaged: .*run `make data`", told.err)
+    result = refused(emulate, scenario(tmp_path))
+    assert result.code == 1
+    assert re.search(r"digits/train-images.npy is damaged: .*run `make data`", result.err)
 
 
 def test_too_little_data(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = refused(emulate, scenario(tmp_path), "--set", "devices[0].count=30")
-    assert told.code == 2
-    assert re.match(r"training.split: iid leaves near-0 \(6\), .* without a batch of 10", told.err)
+    result = refused(emulate, scenario(tmp_path), "--set", "devices[0].count=30")
+    assert result.code == 2
+    assert re.match(
+        r"training.split: iid leaves near-0 \(6\), .* without a batch of 10", result.err
+    )
 
 
 def test_more_memory_than_there_is(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = refused(emulate, scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
-    assert told.code == 1
-    assert told.err.startswith("emulate: memory: one device may take 9000GiB, more than the ")
+    result = refused(emulate, scenario(tmp_path, ("profile: phone", "profile: {memory: 9000GiB}")))
+    assert result.code == 1
+    assert result.err.startswith("emulate: memory: one device may take 9000GiB, more than the ")
 
 
 def test_no_engine(emulate: Emulate, tmp_path: Path, data: None) -> None:
-    told = refused(emulate, scenario(tmp_path))
-    assert told.code == 1
-    assert told.err.startswith("emulate: no Docker engine answers at unix:///nonexistent/docker.s")
-    assert "images/engine" in told.err
+    result = refused(emulate, scenario(tmp_path))
+    assert result.code == 1
+    assert result.err.startswith(
+        "emulate: no Docker engine answers at unix:///nonexistent/docker.s"
+    )
+    assert "images/engine" in result.err
 
 
 def test_nowhere_to_write(
@@ -99,18 +103,18 @@ def test_nowhere_to_write(
     monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
     monkeypatch.setattr(play_containers, "exported", lambda model: tmp_path)
     (tmp_path / "file").touch()
-    told = refused(emulate, scenario(tmp_path), "--runs", "file/runs")
-    assert told.code == 1
-    assert told.err.startswith("emulate: cannot write the run folder file/runs/pair/")
+    result = refused(emulate, scenario(tmp_path), "--runs", "file/runs")
+    assert result.code == 1
+    assert result.err.startswith("emulate: cannot write the run folder file/runs/pair/")
     assert (tmp_path / "file").read_bytes() == b""
 
 
 @pytest.mark.parametrize("words", [("clean",), ("doctor",), ("doctor", "--json")])
 def test_without_an_engine_others_say_so_too(emulate: Emulate, words: tuple[str, ...]) -> None:
-    told = emulate(*words)
-    assert told.code == 1
-    assert "no Docker engine answers" in told.out + told.err
-    assert "Traceback" not in told.err
+    result = emulate(*words)
+    assert result.code == 1
+    assert "no Docker engine answers" in result.out + result.err
+    assert "Traceback" not in result.err
 
 
 def played(
@@ -132,20 +136,20 @@ def played(
 def test_the_exit_code_is_the_outcome(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch, outcome: str, code: int
 ) -> None:
-    told = played(emulate, monkeypatch, "--no-report", outcome=outcome, stop=outcome)
-    assert told.code == code
-    assert f"outcome      {outcome}\n" in told.out
-    assert "run          runs/pair/1-abc123\n" in told.out
+    result = played(emulate, monkeypatch, "--no-report", outcome=outcome, stop=outcome)
+    assert result.code == code
+    assert f"outcome      {outcome}\n" in result.out
+    assert "run          runs/pair/1-abc123\n" in result.out
 
 
 def test_faults_that_were_not_due_are_on_the_timeline_all_the_same(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     faults = {"faults_planned": 0, "faults_realised": 0}
-    told = played(emulate, monkeypatch, "--no-report", **faults)
+    result = played(emulate, monkeypatch, "--no-report", **faults)
     planned = next(Path("runs").glob("*/*/timeline.jsonl")).read_text()
     assert planned.count('"kill"') + planned.count('"sever"') == 1
-    assert "faults       0 (0 due by the end, 1 on the timeline)\n" in told.out
+    assert "faults       0 (0 due by the end, 1 on the timeline)\n" in result.out
 
 
 def test_what_it_took_to_reach_the_targets_is_told(
@@ -155,26 +159,26 @@ def test_what_it_took_to_reach_the_targets_is_told(
         {"accuracy": 0.5, "updates": 400, "time": 12.34, "bytes": 1_200_000},
         {"accuracy": 0.985, "updates": None, "time": None, "bytes": None},
     ]
-    told = played(emulate, monkeypatch, "--no-report", targets=targets)
-    assert "to 50 %      400 updates, 12.3 s, 1.2 MB pushed\n" in told.out
-    assert "98.5" not in told.out
+    result = played(emulate, monkeypatch, "--no-report", targets=targets)
+    assert "to 50 %      400 updates, 12.3 s, 1.2 MB pushed\n" in result.out
+    assert "98.5" not in result.out
 
 
 def test_a_device_that_ended_unasked_is_named_and_the_host_not_blamed(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gone = {"at": 3.21, "node": "far", "reason": "killed by its own memory limit of 128MiB"}
-    told = played(emulate, monkeypatch, "--no-report", exits=[gone])
-    assert "WARNING      far ended unasked at 3.2 s: killed by its own memory limit" in told.out
-    assert "the host did not keep up" not in told.out
+    result = played(emulate, monkeypatch, "--no-report", exits=[gone])
+    assert "WARNING      far ended unasked at 3.2 s: killed by its own memory limit" in result.out
+    assert "the host did not keep up" not in result.out
 
 
 def test_what_is_left_in_the_engine_is_a_warning(
     emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = played(emulate, monkeypatch, "--no-report", left=["network emulate-1-wan stays"])
-    assert told.code == 0
-    assert "WARNING      network emulate-1-wan stays" in told.out
+    result = played(emulate, monkeypatch, "--no-report", left=["network emulate-1-wan stays"])
+    assert result.code == 0
+    assert "WARNING      network emulate-1-wan stays" in result.out
 
 
 def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,21 +186,21 @@ def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.M
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("analysis.report.report", full)
-    told = played(emulate, monkeypatch)
-    assert told.err.startswith("emulate: cannot draw the report of ")
-    assert "No space left on device" in told.err and "Traceback" not in told.err
+    result = played(emulate, monkeypatch)
+    assert result.err.startswith("emulate: cannot draw the report of ")
+    assert "No space left on device" in result.err and "Traceback" not in result.err
 
 
 def test_a_doubtful_run_says_so(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     doubts = {"reasons": ["a fault came 0.60 s after its time"]}
-    told = played(emulate, monkeypatch, "--no-report", fidelity=doubts)
-    assert "WARNING      the host did not keep up: a fault came 0.60 s" in told.out
+    result = played(emulate, monkeypatch, "--no-report", fidelity=doubts)
+    assert "WARNING      the host did not keep up: a fault came 0.60 s" in result.out
 
 
 def test_a_run_for_scripts(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = played(emulate, monkeypatch, "--json", "--no-report")
-    assert told.json["updates"] == 30
-    assert Path(told.json["run"]).is_dir()
+    result = played(emulate, monkeypatch, "--json", "--no-report")
+    assert result.json["updates"] == 30
+    assert Path(result.json["run"]).is_dir()
 
 
 def test_an_error_brings_its_notes(
@@ -210,9 +214,9 @@ def test_an_error_brings_its_notes(
         raise error
 
     monkeypatch.setattr(play_containers, "play", fail)
-    told = emulate("run", scenario(tmp_path))
-    assert told.code == 1
-    assert told.err == (
+    result = emulate("run", scenario(tmp_path))
+    assert result.code == 1
+    assert result.err == (
         "emulate: out of luck\nemulate: what is known of the run is in runs/pair/1\n"
     )
 
@@ -234,6 +238,6 @@ def test_a_signal_before_there_is_a_folder(
             cleaned.append(True)
 
     monkeypatch.setattr(play_containers, "play", probing)
-    told = emulate("run", scenario(tmp_path))
-    assert (told.code, told.err) == (130, "emulate: interrupted\n")
+    result = emulate("run", scenario(tmp_path))
+    assert (result.code, result.err) == (130, "emulate: interrupted\n")
     assert cleaned == [True]

@@ -128,8 +128,8 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_few_calls_lead_to_a_container_and_the_timeline_is_compiled_once(
     emulate: Emulate, tmp_path: Path, data: None, engine: Engine, compiled: list[str]
 ) -> None:
-    told = emulate("run", scenario(tmp_path))
-    assert "all have been started" in told.err
+    result = emulate("run", scenario(tmp_path))
+    assert "all have been started" in result.err
     assert engine.paths.keys() == {"server", "near-0", "near-1", "near-2", "far", "evaluator"}
     assert engine.paths["server"] == [
         "run.run",
@@ -150,8 +150,8 @@ def test_the_timeline_of_a_virtual_run_is_compiled_once(
     emulate: Emulate, tmp_path: Path, compiled: list[str]
 ) -> None:
     laws = "virtual={learner: none, step: 10ms, boot: 10ms}"
-    told = emulate(
+    result = emulate(
         *("run", scenario(tmp_path), "--on", "virtual", "--set", laws, "--no-report"),
     )
-    assert told.code == 0, told.err
+    assert result.code == 0, result.err
     assert compiled == ["pair"]

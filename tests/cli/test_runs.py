@@ -28,20 +28,20 @@ def test_the_runs_in_a_table(emulate: Emulate, runs: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "scenario.yaml").touch()
     (folder / "summary.json").write_text("{")
-    told = emulate("list")
-    assert told.err.startswith(
+    result = emulate("list")
+    assert result.err.startswith(
         "emulate: left out: runs/other/20250104T000000Z-ffffff/summary.json: "
     )
-    rows = [line.split() for line in told.out.splitlines()]
+    rows = [line.split() for line in result.out.splitlines()]
     assert [(row[0], row[4]) for row in rows[1:]] == [
         ("abc121", "success"),
         ("abc122", "success"),
         ("abc123", "unfinished"),
     ]
     assert rows[1][1:4] == ["synthetic", "2025-01-01", "12:00"]
-    assert "…" not in told.out
+    assert "…" not in result.out
     listed = emulate("list", "--json").json
-    assert [one["outcome"] for one in listed] == [row[4] for row in rows[1:]]
+    assert [item["outcome"] for item in listed] == [row[4] for row in rows[1:]]
     assert listed[0]["run"] == "synthetic/20250101T120000Z-abc121"
     assert listed[0]["updates"] == 400
 
@@ -55,9 +55,9 @@ def test_what_happened(emulate: Emulate, runs: Path) -> None:
 
 def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
     assert emulate("logs", "synthetic", "fiber-0").out == "hello\nworld\n"
-    told = emulate("logs", "synthetic", "fibre-0")
-    assert told.code == 1
-    assert "has no output of 'fibre-0', but of fiber-0" in told.err
+    result = emulate("logs", "synthetic", "fibre-0")
+    assert result.code == 1
+    assert "has no output of 'fibre-0', but of fiber-0" in result.err
     for log in runs.rglob("devices/*.log"):
         log.unlink()
     assert (
@@ -67,21 +67,21 @@ def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
 
 @pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
 def test_a_run_that_is_not_there(emulate: Emulate, runs: Path, command: str) -> None:
-    told = emulate(command, "synthetik")
-    assert told.code == 1
-    assert told.err.startswith(
+    result = emulate(command, "synthetik")
+    assert result.code == 1
+    assert result.err.startswith(
         "emulate: no run 'synthetik' in runs/ (did you mean 'synthetic'?): give a run's folder"
     )
 
 
 @pytest.mark.parametrize("command", ["logs", "stop", "report", "compare"])
 def test_a_name_that_no_file_can_have(emulate: Emulate, runs: Path, command: str) -> None:
-    told = emulate(command, "x" * 300)
-    assert told.code == 1
-    assert told.err.startswith(f"emulate: no run '{'x' * 300}' in runs/: ")
-    told = emulate(command, "synthetik", "--runs", "x" * 300)
-    assert told.code == 1
-    assert told.err.startswith(f"emulate: no run 'synthetik' in {'x' * 300}/: ")
+    result = emulate(command, "x" * 300)
+    assert result.code == 1
+    assert result.err.startswith(f"emulate: no run '{'x' * 300}' in runs/: ")
+    result = emulate(command, "synthetik", "--runs", "x" * 300)
+    assert result.code == 1
+    assert result.err.startswith(f"emulate: no run 'synthetik' in {'x' * 300}/: ")
 
 
 def test_a_folder_that_may_not_be_looked_into_is_no_run(
@@ -99,9 +99,9 @@ def test_a_folder_that_may_not_be_looked_into_is_no_run(
 
 
 def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> None:
-    told = emulate("stop", "synthetic")
-    assert told.code == 1
-    assert "is not running (`emulate clean`" in told.err
+    result = emulate("stop", "synthetic")
+    assert result.code == 1
+    assert "is not running (`emulate clean`" in result.err
 
 
 @contextmanager
@@ -145,13 +145,13 @@ def test_a_run_that_is_being_played(emulate: Emulate, runs: Path) -> None:
     with conducting(folder, STOPS) as conductor:
         assert emulate("list", "--json").json[-1]["outcome"] == "running"
         assert "after 400 updates" in emulate("logs", "synthetic").out
-        told = emulate("report", "synthetic")
-        assert told.code == 1
-        assert "is still running: `emulate logs -f synthetic` follows it" in told.err
-        told = emulate("stop", "synthetic")
+        result = emulate("report", "synthetic")
+        assert result.code == 1
+        assert "is still running: `emulate logs -f synthetic` follows it" in result.err
+        result = emulate("stop", "synthetic")
         assert conductor.wait(10) == 0
-    assert told.code == 0
-    assert told.out.endswith("outcome      stopped\n")
+    assert result.code == 0
+    assert result.out.endswith("outcome      stopped\n")
 
 
 def test_a_stranger_is_not_stopped(emulate: Emulate, runs: Path) -> None:
@@ -159,11 +159,11 @@ def test_a_stranger_is_not_stopped(emulate: Emulate, runs: Path) -> None:
     idle = ["sh", "-c", "read end", "emulate"]
     with subprocess.Popen(idle, stdin=subprocess.PIPE) as stranger:
         (runs / "synthetic" / "latest" / "conductor.pid").write_text(str(stranger.pid))
-        told = emulate("stop", "synthetic")
+        result = emulate("stop", "synthetic")
         assert stranger.poll() is None
         stranger.kill()
-    assert told.code == 1
-    assert "is not running (`emulate clean`" in told.err
+    assert result.code == 1
+    assert "is not running (`emulate clean`" in result.err
 
 
 def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
@@ -175,8 +175,8 @@ def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     (folder / "server" / "run.jsonl").write_text("".join(whole[:50]))
     (folder / "whole").write_text("".join(whole))
     with conducting(folder, ENDS):
-        told = emulate("logs", "-f", "synthetic")
-    assert told.out == emulate("logs", "synthetic").out
+        result = emulate("logs", "-f", "synthetic")
+    assert result.out == emulate("logs", "synthetic").out
 
 
 def write_log(path: Path, records: list[PlainRecord]) -> None:
@@ -210,5 +210,5 @@ def test_scores_that_come_late_are_followed_too(
     module = import_module("emulator.cli.logs")  # its name in the package is the command's
     monkeypatch.setattr(module, "conductor", playing)
     monkeypatch.setattr(module, "PAUSE", 0.0)
-    told = [line.split()[0] for line in emulate("logs", "-f", "synthetic").out.splitlines()]
-    assert told == ["1.50", "0.00", "1.00", "3.00"]
+    result = [line.split()[0] for line in emulate("logs", "-f", "synthetic").out.splitlines()]
+    assert result == ["1.50", "0.00", "1.00", "3.00"]

@@ -45,14 +45,14 @@ def test_a_line_the_paper_and_what_it_stands_for() -> None:
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_expansion_means_the_same_as_the_name(name: str) -> None:
-    told: dict[str, Any] = json.loads(said("--json"))[name]
+    result: dict[str, Any] = json.loads(said("--json"))[name]
     text = yaml.safe_load(SCENARIO)
-    text["training"] |= told["training"]
+    text["training"] |= result["training"]
     spelled_out = loads(yaml.safe_dump(text))
     assert spelled_out == loads(SCENARIO, (f"training.algorithm={name}",))
     assert spelled_out.training.described == name
     shown = "\n".join(said(name).splitlines()[1:])
-    assert yaml.safe_load(shown) == told["training"]
+    assert yaml.safe_load(shown) == result["training"]
 
 
 def test_an_unknown_name() -> None:

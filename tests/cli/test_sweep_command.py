@@ -36,10 +36,10 @@ def test_the_command(
     played: Callable[[], list[str]],
 ) -> None:
     words = (sweep_file, "--over", "training.learning_rate=0.1,10", "--seeds", 2, "--cores", 2)
-    told = typed(emulate, monkeypatch, *words)
-    assert told.code == 0, told.err
+    result = typed(emulate, monkeypatch, *words)
+    assert result.code == 0, result.err
     (out,) = Path("runs/sweeps").iterdir()
-    lines = told.out.splitlines()
+    lines = result.out.splitlines()
     assert lines[0] == f"4 points into {out} ..."
     title = lines.index(next(line for line in lines if line.startswith("median of 2 seeds")))
     assert lines[title + 1].split("  ")[0] == "training.learning_rate"
@@ -84,16 +84,16 @@ def test_the_table_shows_values_as_they_are_written(capsys: pytest.CaptureFixtur
         for value in ("[flaky-home]", "[overheating-pi]")
     ]
     _print([Finished(row[axis], Path(), row) for row in rows], [axis])
-    told = capsys.readouterr().out
-    assert axis in told
-    assert "[flaky-home]" in told
-    assert "[overheating-pi]" in told
+    result = capsys.readouterr().out
+    assert axis in result
+    assert "[flaky-home]" in result
+    assert "[overheating-pi]" in result
 
 
 def test_mistakes_are_told_before_anything_is_made(emulate: Emulate, sweep_file: Path) -> None:
-    told = emulate("sweep", sweep_file, "--over", "training.learning_rate=0.1,-1")
-    assert told.code == 2
-    assert told.err.startswith("--over training.learning_rate=-1: training.learning_rate: ")
+    result = emulate("sweep", sweep_file, "--over", "training.learning_rate=0.1,-1")
+    assert result.code == 2
+    assert result.err.startswith("--over training.learning_rate=-1: training.learning_rate: ")
     assert not Path("runs").exists()
 
 
@@ -115,9 +115,9 @@ def test_ctrl_c_says_how_to_go_on(
 
     monkeypatch.setattr(sys.modules["emulator.cli.sweep"], "_view", lambda to_stderr: Impatient())
     words = (sweep_file, "--over", f"training.learning_rate={HANGS:g}", "--out", "here")
-    told = typed(emulate, monkeypatch, *words)
-    assert told.code == 130
-    assert told.err == (
+    result = typed(emulate, monkeypatch, *words)
+    assert result.code == 130
+    assert result.err == (
         "emulate: interrupted: finished points are in here; the same command plays the others\n"
     )
     assert sorted(path.name for path in Path("here").iterdir()) == [
@@ -133,6 +133,6 @@ def test_it_is_listed_after_run() -> None:
 
 
 def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, sweep_file: Path) -> None:
-    told = emulate("sweep", sweep_file, "--seeds", 10**20)
-    assert told.code == 2
-    assert "is not in the range 1<=x<=10000" in told.err
+    result = emulate("sweep", sweep_file, "--seeds", 10**20)
+    assert result.code == 2
+    assert "is not in the range 1<=x<=10000" in result.err

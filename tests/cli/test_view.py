@@ -36,33 +36,33 @@ def act(at: float, what: str, node: str, planned: float) -> Record:
 
 
 def test_it_counts_what_is_pushed() -> None:
-    one = progress()
+    item = progress()
     for number in range(1, 11):
-        one.take(update(number / 10, number))
-    one.take(full({"at": 1.0, "what": "evaluation", "updates": 10, "accuracy": 0.5}))
-    one.take(full({"at": 1.0, "what": "refused", "node": "a", "reason": "lies"}))
-    one.beat(1.0)
-    assert (one.updates, one.pushed, one.accuracy, one.refused) == (10, 10_000, 0.5, 1)
+        item.take(update(number / 10, number))
+    item.take(full({"at": 1.0, "what": "evaluation", "updates": 10, "accuracy": 0.5}))
+    item.take(full({"at": 1.0, "what": "refused", "node": "a", "reason": "lies"}))
+    item.beat(1.0)
+    assert (item.updates, item.pushed, item.accuracy, item.refused) == (10, 10_000, 0.5, 1)
 
 
 def test_its_accuracy_is_that_of_the_newest_model() -> None:
-    one = progress()
-    one.take(full({"at": 9.0, "what": "evaluation", "updates": 900, "accuracy": 0.9}))
-    one.take(
+    item = progress()
+    item.take(full({"at": 9.0, "what": "evaluation", "updates": 900, "accuracy": 0.9}))
+    item.take(
         full({"at": 4.0, "what": "evaluation", "updates": 400, "accuracy": 0.5, "scored": 9.5})
     )
-    assert one.accuracy == 0.9
+    assert item.accuracy == 0.9
 
 
 def test_it_knows_its_speed_of_late() -> None:
-    one = progress()
-    assert one.speed == 0
+    item = progress()
+    assert item.speed == 0
     for number in range(1, 101):
-        one.take(update(number / 10, number))
-    one.beat(10.0)
-    assert one.speed == pytest.approx(10, rel=0.05)
-    one.beat(20.0)
-    assert one.speed == 0
+        item.take(update(number / 10, number))
+    item.beat(10.0)
+    assert item.speed == pytest.approx(10, rel=0.05)
+    item.beat(20.0)
+    assert item.speed == 0
 
 
 @pytest.mark.parametrize(
@@ -72,23 +72,23 @@ def test_it_knows_its_speed_of_late() -> None:
 def test_it_knows_how_much_is_done(
     goal: int | None, limit: float | None, share: float | None
 ) -> None:
-    one = Progress(("a", "b"), TIMELINE, goal, limit)
-    one.take(update(30.0, 40))
-    one.beat(30.0)
-    assert one.share == share
+    item = Progress(("a", "b"), TIMELINE, goal, limit)
+    item.take(update(30.0, 40))
+    item.beat(30.0)
+    assert item.share == share
 
 
 def test_what_it_keeps_does_not_grow() -> None:
-    one = progress()
+    item = progress()
     for number in range(10_000):
-        one.take(update(number, number))
-        one.beat(number)
-    assert one.speed == 1.0
-    assert len(one._beats) < 10
+        item.take(update(number, number))
+        item.beat(number)
+    assert item.speed == 1.0
+    assert len(item._beats) < 10
 
 
 def test_it_knows_who_is_up() -> None:
-    one, seen = progress(), []
+    item, seen = progress(), []
     for what, node in [
         ("kill", "a"),
         ("sever", "a"),
@@ -99,16 +99,16 @@ def test_it_knows_who_is_up() -> None:
         ("exit", "b"),
     ]:
         ended = full({"at": 1.0, "what": what, "node": node})
-        one.take(ended if what == "exit" else act(1.0, what, node, 1.0))
-        seen.append(one.up)
+        item.take(ended if what == "exit" else act(1.0, what, node, 1.0))
+        seen.append(item.up)
     assert seen == [1, 1, 0, 0, 1, 2, 1]
 
 
 def test_it_knows_what_comes_next() -> None:
-    one, seen = progress(), []
+    item, seen = progress(), []
     for now in (0.0, 15.0, 25.0):
-        one.beat(now)
-        seen.append(one.next_fault)
+        item.beat(now)
+        seen.append(item.next_fault)
     assert seen == ["kill a at 15 s", "start a at 25 s", "none"]
 
 

@@ -22,8 +22,8 @@ def worker(codec: AdaCompResidual, shape: Layout) -> Any:
 
 def sent(codec: AdaCompResidual, held: Any, shape: Layout, gradient: list[float]) -> list[float]:
     frames = held.encode(np.array(gradient, F))
-    told: list[float] = spread(codec.decode(frames, shape), shape.size).tolist()
-    return told
+    result: list[float] = spread(codec.decode(frames, shape), shape.size).tolist()
+    return result
 
 
 def test_three_steps_by_hand() -> None:
@@ -55,8 +55,8 @@ def test_the_frames_by_hand() -> None:
 
 def test_the_last_bin_may_be_short() -> None:
     codec, shape = AdaCompResidual(conv=3), layout(("conv", (5,)))
-    told = sent(codec, worker(codec, shape), shape, [0.5, 1, 0.25, -2, 0])
-    assert told == [1.5, 1.5, 0, -1.5, 0]  # the mean of 1 and 2, of which both count alike
+    result = sent(codec, worker(codec, shape), shape, [0.5, 1, 0.25, -2, 0])
+    assert result == [1.5, 1.5, 0, -1.5, 0]  # the mean of 1 and 2, of which both count alike
 
 
 def test_a_larger_factor_sends_more() -> None:

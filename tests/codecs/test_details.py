@@ -79,11 +79,11 @@ def test_dryden_by_hand() -> None:
 def test_strom_by_hand() -> None:
     codec, shape = Strom(1.0), layout(("dense", (4,)))
     held: Any = codec.start(place(shape))
-    told = [
+    result = [
         spread(codec.decode(held.encode(np.array([0.75, 1, -2.5, 0], F)), shape), 4).tolist()
         for _ in range(3)
     ]
-    assert told == [[0, 0, -1, 0], [1, 1, -1, 0], [1, 1, -1, 0]]
+    assert result == [[0, 0, -1, 0], [1, 1, -1, 0], [1, 1, -1, 0]]
     assert held.residual.tolist() == [0.25, 1, -4.5, 0]
 
 

@@ -41,12 +41,12 @@ def test_error_feedback_loses_nothing(codec: Codec, seed: int, steps: int) -> No
 
 def test_error_feedback_sends_in_the_end_what_top_k_alone_never_would() -> None:
     shape, gradient = layout(3), np.array([5, -3, 2], np.float32)
-    one = TopK(Fraction.parse("34%"))
-    held = encoder(one, place(shape), error_feedback=True)
-    lost = encoder(one, place(shape), error_feedback=False)
-    updates = [spread(one.decode(held.encode(gradient), shape), 3).tolist() for _ in range(3)]
+    item = TopK(Fraction.parse("34%"))
+    held = encoder(item, place(shape), error_feedback=True)
+    lost = encoder(item, place(shape), error_feedback=False)
+    updates = [spread(item.decode(held.encode(gradient), shape), 3).tolist() for _ in range(3)]
     assert updates == [[5, 0, 0], [0, -6, 0], [10, 0, 0]]
-    updates = [spread(one.decode(lost.encode(gradient), shape), 3).tolist() for _ in range(3)]
+    updates = [spread(item.decode(lost.encode(gradient), shape), 3).tolist() for _ in range(3)]
     assert updates == [[5, 0, 0]] * 3
 
 

@@ -65,7 +65,7 @@ def test_updates_fit_into_a_message(row: Row) -> None:
     sent = wire.pack(Update("home-0", 0, 1.0, 0.1, frames))
     came = wire.unpack([bytes(frame) for frame in sent])
     assert isinstance(came, Update)
-    assert [bytes(one) for one in came.frames] == [bytes(one) for one in frames]
+    assert [bytes(item) for item in came.frames] == [bytes(item) for item in frames]
 
 
 @pytest.mark.parametrize("row", rows(lambda row: row.naive is not None))
@@ -97,9 +97,9 @@ def test_every_byte_is_accounted_for(row: Row, data: st.DataObject, shape: Layou
     views = [memoryview(bytes(frame)) for frame in frames]
     assert row.codec.count(views) == count
     again = row.codec.decode(views, shape)
-    for one in (again, decode_once(frames, row.codec, shape)):
-        assert spread(one, shape.size).tobytes() == spread(said, shape.size).tobytes()
-        assert len(one.values) == len(said.values)
+    for item in (again, decode_once(frames, row.codec, shape)):
+        assert spread(item, shape.size).tobytes() == spread(said, shape.size).tobytes()
+        assert len(item.values) == len(said.values)
 
 
 @pytest.mark.parametrize("row", rows())

@@ -31,19 +31,19 @@ def both(emulate):
         """`timed`: it matters how fast the host was."""
         for _ in range(times):
             done = emulate("compare", "--runtimes", file, "--json", *options, timeout=500)
-            told = json.loads(done.stdout)
-            docker, virtual = read(told["docker"]), read(told["virtual"])
-            drift = told["step_after_s"] / told["step_before_s"] - 1
+            result = json.loads(done.stdout)
+            docker, virtual = read(result["docker"]), read(result["virtual"])
+            drift = result["step_after_s"] / result["step_before_s"] - 1
             load = docker.summary["fidelity"]["host_busy_mean"] or 0.0
-            found = f"a step's time changed by {drift:+.0%}, and it was {load:.0%} busy"
-            print(found)
+            actual = f"a step's time changed by {drift:+.0%}, and it was {load:.0%} busy"
+            print(actual)
             steady = docker.summary["fidelity"]["kept_up"] and abs(drift) < STEADY and load < SPARE
             if steady or not timed:
                 break
         else:
-            pytest.skip(f"needs a host that holds its speed and has a core to spare: {found}")
-        print(json.dumps(told["agreement"], indent=1))
-        return {row["quantity"]: row["difference"] for row in told["agreement"]}, docker, virtual
+            pytest.skip(f"needs a host that holds its speed and has a core to spare: {actual}")
+        print(json.dumps(result["agreement"], indent=1))
+        return {row["quantity"]: row["difference"] for row in result["agreement"]}, docker, virtual
 
     return play
 

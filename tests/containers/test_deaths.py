@@ -21,8 +21,8 @@ WORLD = TINY.replace("updates: 300, time: 60s", "time: 6s").replace(
 
 def containers(client, tmp_path, node):
     """The container of the node in this test's run, once it is there."""
-    found = client.containers.list(filters={"label": "emulate.folder"}, ignore_removed=True)
-    ours = [c for c in found if c.labels["emulate.folder"].startswith(str(tmp_path))]
+    result = client.containers.list(filters={"label": "emulate.folder"}, ignore_removed=True)
+    ours = [c for c in result if c.labels["emulate.folder"].startswith(str(tmp_path))]
     return [container for container in ours if container.name.endswith(f"-{node}")]
 
 
@@ -42,14 +42,14 @@ def test_devices_that_are_shot_or_unplugged_are_told_of(start, client, tmp_path)
     shot.kill()
     (name,) = unplugged.attrs["NetworkSettings"]["Networks"]
     client.networks.get(name).disconnect(unplugged)
-    told = process.stdout.read()
+    result = process.stdout.read()
     run = latest(tmp_path)
     reasons = {end["node"]: end["reason"] for end in run.said("exit")}
     assert reasons["shot"] == "somebody ended its container through Docker (signal 9)"
     assert "exit code 1: the network interface eth0 is gone" in reasons["unplugged"]
     assert {end["node"] for end in run.summary["exits"]} == reasons.keys() == {"shot", "unplugged"}
     assert run.summary["outcome"] == "success" and run.summary["fidelity"]["kept_up"]
-    assert "WARNING      shot ended unasked" in told
+    assert "WARNING      shot ended unasked" in result
     assert {record["node"] for record in run.said("update") if record["at"] > 4} == {"left"}
 
 
@@ -118,10 +118,10 @@ def test_a_stranger_on_the_network_is_a_warning(start, emulate, client, tmp_path
         detach=True,
     )
     try:
-        told = process.stdout.read()
+        result = process.stdout.read()
         assert process.wait() == 0
-        assert f"WARNING      network emulate-{run}-wan stays" in told
-        assert f"attached: stranger-{run}" in told
+        assert f"WARNING      network emulate-{run}-wan stays" in result
+        assert f"attached: stranger-{run}" in result
         assert len(ours()) == 1
         assert emulate("clean", "--run", run, check=False).returncode == 1
         stranger.reload()

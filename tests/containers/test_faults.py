@@ -43,11 +43,11 @@ def test_a_run_without_a_device_left_ends(emulate, tmp_path):
     faults = "faults:\n  - {kind: crash, nodes: [left], at: 2s}\n"
     text = world(stop="updates: 1000000", right=right, rest=faults)
     (tmp_path / "tiny.yaml").write_text(text)
-    told = emulate("run", "tiny.yaml", "--no-report", "--json", check=False, timeout=60)
-    summary = json.loads(told.stdout)
+    result = emulate("run", "tiny.yaml", "--no-report", "--json", check=False, timeout=60)
+    summary = json.loads(result.stdout)
     detail = "every device is down or cut off for good"
-    assert (told.returncode, summary["outcome"], summary["detail"]) == (1, "failed", detail)
-    assert f"stop: failed ({detail})" in told.stderr
+    assert (result.returncode, summary["outcome"], summary["detail"]) == (1, "failed", detail)
+    assert f"stop: failed ({detail})" in result.stderr
     log = (tmp_path / "runs" / "tiny" / "latest" / "run.jsonl").read_text().splitlines()
     struck = [r["at"] for r in map(json.loads, log) if r["what"] in ("kill", "sever")]
     assert len(struck) == 2 and 0.9 < summary["duration_s"] - max(struck) < 2.5

@@ -104,20 +104,20 @@ def test_a_signal_while_the_kernel_is_probed(tmp_path, ours, client, number):
             cleaned = subprocess.run(clean, capture_output=True, text=True)
             process.send_signal(number)
             process.send_signal(signal.SIGCONT)
-            told = process.communicate(timeout=20)[1]
+            result = process.communicate(timeout=20)[1]
         finally:
             process.kill()
     assert f"is just starting (process {process.pid})" in cleaned.stdout
-    assert (process.returncode, told) == (130, "emulate: interrupted\n")
+    assert (process.returncode, result) == (130, "emulate: interrupted\n")
     assert not client.api.containers(all=True, filters={"label": f"emulate.run={run}"})
     assert not (tmp_path / "runs").exists()
 
 
 def probes(client, conductor):
     """The runs' ids of the probes that this process conducts."""
-    found = client.api.containers(all=True, filters={"label": "emulate.role=probe"})
-    labels = [probe["Labels"] for probe in found]
-    locks = {one["emulate.run"]: Path(one.get("emulate.lock", "")) for one in labels}
+    result = client.api.containers(all=True, filters={"label": "emulate.role=probe"})
+    labels = [probe["Labels"] for probe in result]
+    locks = {item["emulate.run"]: Path(item.get("emulate.lock", "")) for item in labels}
     return [run for run, lock in locks.items() if holder(lock) == conductor]
 
 

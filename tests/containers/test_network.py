@@ -91,4 +91,4 @@ def addresses():
     """This host's own, but for the loopback's, and those of networks that may go any moment."""
     said = subprocess.run(["ip", "-j", "-4", "addr"], capture_output=True, check=True).stdout
     links = [link for link in json.loads(said) if not link["ifname"].startswith(("lo", "br-"))]
-    return {one["local"] for link in links for one in link["addr_info"]}
+    return {item["local"] for link in links for item in link["addr_info"]}

@@ -147,7 +147,7 @@ def test_softsync_is_the_papers(splits: int) -> None:
         if arrivals:
             divisors = model.apply(arrivals)
             assert divisors == [max(1, tau) for _, tau in gathered]
-            change = [RATE / max(1, tau) * one for one, tau in gathered]
+            change = [RATE / max(1, tau) * item for item, tau in gathered]
             theta -= np.mean(change, 0)
             step, gathered = step + 1, []
             model.forget(min(version for version, _ in pulled))
@@ -168,7 +168,7 @@ def test_what_a_step_touches_it_touches_once() -> None:
         back = int(dice.integers(0, len(versions)))
         asked = sparse(set(range(0, 40, 3)))
         divisors = np.broadcast_to(modulator.divisor(asked, versions[back]), len(asked.values))
-        expected = [max(1, sum(k in one for one in touched[back:])) for k in range(0, 40, 3)]
+        expected = [max(1, sum(k in item for item in touched[back:])) for k in range(0, 40, 3)]
         assert divisors.tolist() == expected
 
 

@@ -45,10 +45,12 @@ def test_a_score_is_booked_at_its_version() -> None:
     pushed(world, 5)
     world.score(0, 130.0)
     assert measured(world, 133.5) == 2
-    one = sum(world.said("update")[0][kind] for kind in ("values", "indices", "headers", "framing"))
+    item = sum(
+        world.said("update")[0][kind] for kind in ("values", "indices", "headers", "framing")
+    )
     first, second = world.said("evaluation")
     assert (first["at"], first["push_bytes"], first["scored"]) == (0.0, 0, 25.0)
-    assert (second["at"], second["push_bytes"], second["scored"]) == (6.0, 2 * one, 28.5)
+    assert (second["at"], second["push_bytes"], second["scored"]) == (6.0, 2 * item, 28.5)
     assert (second["version"], second["updates"]) == (2, 2)
 
 

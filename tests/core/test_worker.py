@@ -31,11 +31,11 @@ def coroutine(incarnation=0, encoder=ENCODERS["dense"]):
 
 def begun(incarnation=0, encoder=ENCODERS["dense"]):
     """A worker that has said hello and been told to begin; its first pull is returned too."""
-    told = coroutine(incarnation, encoder)
-    assert isinstance(next(told).message, Hello)
-    assert told.send(None) == Await(PATIENCE)
-    assert told.send(Begin(12.5)) == Begun(12.5)
-    return told, told.send(None).message
+    result = coroutine(incarnation, encoder)
+    assert isinstance(next(result).message, Hello)
+    assert result.send(None) == Await(PATIENCE)
+    assert result.send(Begin(12.5)) == Begun(12.5)
+    return result, result.send(None).message
 
 
 def model(ticket, version=3, value=1.0):
@@ -43,62 +43,62 @@ def model(ticket, version=3, value=1.0):
 
 
 def test_one_round():
-    told, pull = begun()
+    result, pull = begun()
     assert isinstance(pull, Pull) and pull.node == "farm-1"
-    assert told.send(None) == Await(PATIENCE)
-    command = told.send(model(pull.ticket))
+    assert result.send(None) == Await(PATIENCE)
+    command = result.send(model(pull.ticket))
     assert isinstance(command, Compute) and (command.reply.theta == 1).all()
-    push = told.send(Computed(np.arange(4, dtype=np.float32), 0.5, 0.01)).message
+    push = result.send(Computed(np.arange(4, dtype=np.float32), 0.5, 0.01)).message
     assert isinstance(push, Update)
     assert (push.node, push.version, push.loss, push.compute) == ("farm-1", 3, 0.5, 0.01)
-    assert told.send(None).message.ticket == pull.ticket + 1
+    assert result.send(None).message.ticket == pull.ticket + 1
 
 
 def test_hello_is_said_again_when_nobody_answers():
-    told = coroutine()
-    next(told)
-    assert told.send(None) == Await(PATIENCE)
-    assert isinstance(told.send(None).message, Hello)
+    result = coroutine()
+    next(result)
+    assert result.send(None) == Await(PATIENCE)
+    assert isinstance(result.send(None).message, Hello)
 
 
 def test_what_was_meant_for_an_earlier_incarnation_does_not_begin_the_story():
-    told = coroutine(1)
-    next(told)
-    assert told.send(None) == Await(PATIENCE)
-    assert told.send(model(7)) == Await(PATIENCE)
-    assert told.send(Begin(1.0)) == Begun(1.0)
+    result = coroutine(1)
+    next(result)
+    assert result.send(None) == Await(PATIENCE)
+    assert result.send(model(7)) == Await(PATIENCE)
+    assert result.send(Begin(1.0)) == Begun(1.0)
 
 
 def test_late_answers_are_skipped():
-    told, first = begun()
-    assert told.send(None) == Await(PATIENCE)
-    second = told.send(None).message  # timed out: asks again
+    result, first = begun()
+    assert result.send(None) == Await(PATIENCE)
+    second = result.send(None).message  # timed out: asks again
     assert second.ticket != first.ticket
-    assert told.send(None) == Await(PATIENCE)
-    assert told.send(model(first.ticket)) == Await(PATIENCE)
-    assert isinstance(told.send(model(second.ticket)), Compute)
+    assert result.send(None) == Await(PATIENCE)
+    assert result.send(model(first.ticket)) == Await(PATIENCE)
+    assert isinstance(result.send(model(second.ticket)), Compute)
 
 
 def test_tickets_survive_a_restart():
     _, before = begun(incarnation=0)
-    told, after = begun(incarnation=1)
+    result, after = begun(incarnation=1)
     assert after.ticket != before.ticket
-    assert told.send(None) == Await(PATIENCE)
-    assert told.send(model(before.ticket)) == Await(PATIENCE)
+    assert result.send(None) == Await(PATIENCE)
+    assert result.send(model(before.ticket)) == Await(PATIENCE)
 
 
 def test_a_model_of_another_size_is_no_answer():
-    told, pull = begun()
-    told.send(None)
-    assert told.send(ModelReply(pull.ticket, 3, np.ones(5, np.float32))) == Await(PATIENCE)
-    assert isinstance(told.send(model(pull.ticket)), Compute)
+    result, pull = begun()
+    result.send(None)
+    assert result.send(ModelReply(pull.ticket, 3, np.ones(5, np.float32))) == Await(PATIENCE)
+    assert isinstance(result.send(model(pull.ticket)), Compute)
 
 
 def test_a_hundred_thousand_mutated_messages_do_no_harm():
     """Whatever a server says, the worker goes on, and computes on models of its size only."""
     dice = random.Random(3)
-    told, pull = begun()
-    command = told.send(None)
+    result, pull = begun()
+    command = result.send(None)
     computed = refused = 0
     for _ in range(100_000):
         honest = dice.choice([model(pull.ticket), Begin(1.0), Pull("farm-1", 3), model(0)])
@@ -110,54 +110,54 @@ def test_a_hundred_thousand_mutated_messages_do_no_harm():
         if isinstance(message, Bye):
             continue  # that one it would obey
         assert command == Await(PATIENCE)
-        command = told.send(message)
+        command = result.send(message)
         if isinstance(command, Compute):
             computed += 1
             assert command.reply.theta.shape == (4,)
-            told.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
-            pull = told.send(None).message
-            command = told.send(None)
+            result.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
+            pull = result.send(None).message
+            command = result.send(None)
     assert computed > 1000 and refused > 1000
 
 
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_gradient_that_is_not_finite_is_not_pushed(bad, encoder):
-    told, pull = begun(encoder=encoder)
-    told.send(None)
-    told.send(model(pull.ticket))
+    result, pull = begun(encoder=encoder)
+    result.send(None)
+    result.send(model(pull.ticket))
     gradient = np.array([0, bad, 0, 0], np.float32)
-    said = told.send(Computed(gradient, 0.5, 0.01)).message
+    said = result.send(Computed(gradient, 0.5, 0.01)).message
     assert isinstance(said, Diverged) and said.version == 3
-    assert isinstance(told.send(None).message, Pull)
+    assert isinstance(result.send(None).message, Pull)
 
 
 @pytest.mark.parametrize("steps", [1, 3])
 def test_bye_ends_the_story_wherever_it_waits(steps):
-    told = coroutine()
+    result = coroutine()
     for _ in range(steps):
-        command = told.send(None)
+        command = result.send(None)
     while not isinstance(command, Await):
-        command = told.send(None)
+        command = result.send(None)
     with pytest.raises(StopIteration):
-        told.send(Bye())
+        result.send(Bye())
 
 
 def test_the_evaluator_measures_what_the_server_keeps_for_it():
-    told = evaluator("evaluator", 0, 4, PATIENCE)
-    next(told)
-    told.send(None)
-    told.send(Begin(0.0))
-    first = told.send(None).message
+    result = evaluator("evaluator", 0, 4, PATIENCE)
+    next(result)
+    result.send(None)
+    result.send(Begin(0.0))
+    first = result.send(None).message
     assert first.after == 0
-    told.send(None)
-    assert isinstance(told.send(model(first.ticket, version=0)), Evaluate)
-    score = told.send((0.1, 2.3)).message
+    result.send(None)
+    assert isinstance(result.send(model(first.ticket, version=0)), Evaluate)
+    score = result.send((0.1, 2.3)).message
     assert isinstance(score, Score)
     assert (score.version, score.accuracy, score.loss) == (0, 0.1, 2.3)
-    second = told.send(None).message
+    second = result.send(None).message
     assert second.after == 1
-    told.send(None)
-    told.send(model(second.ticket, version=431))
-    told.send((0.5, 1.0))
-    assert told.send(None).message.after == 432
+    result.send(None)
+    result.send(model(second.ticket, version=431))
+    result.send((0.5, 1.0))
+    assert result.send(None).message.after == 432

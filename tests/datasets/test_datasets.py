@@ -186,8 +186,8 @@ def test_texts_follow_one_another_and_their_labels_run_ahead() -> None:
     assert arrays["train-texts"].shape == arrays["train-labels"].shape == (4, 50)
     assert arrays["test-texts"].shape == (2, 50)
     for what, at in (("texts", 0), ("labels", 1)):
-        told = "".join(ALPHABET[code] for code in arrays[f"train-{what}"].ravel())
-        assert told == train[at : 200 + at]
+        result = "".join(ALPHABET[code] for code in arrays[f"train-{what}"].ravel())
+        assert result == train[at : 200 + at]
 
 
 def test_a_strange_character_is_refused() -> None:

@@ -151,9 +151,9 @@ def test_a_large_alpha_gives_each_device_the_mixture_of_the_data() -> None:
 def test_mixtures_lie_as_far_apart_as_their_law_says(alpha: float) -> None:
     """The variance of a share: p(1 - p) / (alpha + 1), and that of drawing so many examples."""
     p, spread = 0.1, 1 / (alpha + 1)
-    found = _shares(alpha, EVEN, 2000, seed=3)
-    assert found.mean(axis=0) == pytest.approx([p] * 10)
-    assert found.var(axis=0).mean() == pytest.approx(
+    result = _shares(alpha, EVEN, 2000, seed=3)
+    assert result.mean(axis=0) == pytest.approx([p] * 10)
+    assert result.var(axis=0).mean() == pytest.approx(
         p * (1 - p) * (spread + (1 - spread) / 30), rel=0.05
     )
 

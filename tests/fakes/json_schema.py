@@ -47,7 +47,7 @@ def _mapping(part: dict[str, Any], value: Any) -> bool:
     return (
         all(key in value for key in part.get("required", ()))
         and (part.get("additionalProperties", True) or set(value) <= set(known))
-        and all(accepts(known[key], one) for key, one in value.items() if key in known)
+        and all(accepts(known[key], item) for key, item in value.items() if key in known)
     )
 
 
@@ -58,11 +58,11 @@ def _sequence(part: dict[str, Any], value: Any) -> bool:
     return (
         part.get("minItems", 0) <= len(value) <= part.get("maxItems", math.inf)
         and all(map(accepts, first, value))
-        and all(accepts(part.get("items", {}), one) for one in value[len(first) :])
+        and all(accepts(part.get("items", {}), item) for item in value[len(first) :])
     )
 
 
 def _unions(part: dict[str, Any], value: Any) -> bool:
-    matching = [accepts(one, value) for one in part.get("oneOf", ())]
-    some = [accepts(one, value) for one in part.get("anyOf", ())]
+    matching = [accepts(item, value) for item in part.get("oneOf", ())]
+    some = [accepts(item, value) for item in part.get("anyOf", ())]
     return ("oneOf" not in part or sum(matching) == 1) and ("anyOf" not in part or any(some))

@@ -26,8 +26,8 @@ FOUND = Calibration(
 
 def stored() -> list[Calibration]:
     """Return every calibration in the cache, of any host; damaged files are passed over."""
-    found = []
+    result = []
     for file in sorted(cache("calibration").glob("*.json")):
         with suppress(OSError, ValueError):
-            found.append(record._read(file))
-    return found
+            result.append(record._read(file))
+    return result

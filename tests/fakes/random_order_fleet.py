@@ -151,8 +151,8 @@ class Fleet:
             theta, device.work = device.work, None
             assert theta is not None
             batches = [(which,) for which in draw(self.batches[node], self.local)]
-            found = descend(self.data[node].gradient, theta, batches, self.local.rate)
-            self._live(node, Computed(*found, 0.01))
+            result = descend(self.data[node].gradient, theta, batches, self.local.rate)
+            self._live(node, Computed(*result, 0.01))
 
     def _possible(self, node: str) -> Sequence[str]:
         device = self.devices[node]

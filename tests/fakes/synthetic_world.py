@@ -181,7 +181,7 @@ class World:
                 overlap = min(until, second + 1) - max(begin, second)
                 gained[second + 1] += size * max(0.0, overlap) / (until - begin)
         total = 0.0
-        return [total := total + one for one in gained]
+        return [total := total + item for item in gained]
 
     def summary(self, records: list[dict]) -> dict:
         updates = [record for record in records if record["what"] == "update"]

@@ -106,8 +106,8 @@ def recurring(**fields: object) -> Recurring:
 
 def test_every_counts_from_the_end_of_one_failure_to_the_beginning_of_the_next() -> None:
     fault = recurring(every=Fixed(Seconds(10)), lasts=Fixed(Seconds(3)))
-    found = list(fault.intervals(Random("x"), 40))
-    assert found == [Interval(10, 13), Interval(23, 26), Interval(36, 39)]
+    result = list(fault.intervals(Random("x"), 40))
+    assert result == [Interval(10, 13), Interval(23, 26), Interval(36, 39)]
 
 
 def test_a_failure_that_does_not_last_is_for_good() -> None:

@@ -54,11 +54,11 @@ def test_the_gradient_is_that_of_the_loss(hidden: tuple[int, ...], seed: int, si
     exact, step = theta.astype(np.float64), 1e-6
     assert loss == pytest.approx(loss64(model, exact, x, y), rel=1e-5, abs=1e-6)
     assert gradient.dtype == np.float32 and gradient.shape == theta.shape
-    for one in range(theta.size):
+    for item in range(theta.size):
         aside = np.zeros(theta.size)
-        aside[one] = step
+        aside[item] = step
         slope = loss64(model, exact + aside, x, y) - loss64(model, exact - aside, x, y)
-        assert gradient[one] == pytest.approx(slope / (2 * step), rel=1e-3, abs=1e-4)
+        assert gradient[item] == pytest.approx(slope / (2 * step), rel=1e-3, abs=1e-4)
 
 
 @PERCEPTRONS
@@ -67,8 +67,8 @@ def test_an_evaluation_counts_what_is_right_and_adds_up_losses(name: str) -> Non
     theta, (x, y) = model.initial(3), batch(model, 50)
     correct, loss = NumpyEvaluator(model.layout).evaluate(theta, x, y)
     assert loss / 50 == pytest.approx(loss64(model, theta.astype(np.float64), x, y), rel=1e-5)
-    one = NumpyEvaluator(model.layout)
-    parts = [one.evaluate(theta, x[i : i + 1], y[i : i + 1]) for i in range(50)]
+    item = NumpyEvaluator(model.layout)
+    parts = [item.evaluate(theta, x[i : i + 1], y[i : i + 1]) for i in range(50)]
     assert correct == sum(right for right, _ in parts)
     assert type(correct) is int and type(loss) is float
 

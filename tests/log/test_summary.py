@@ -129,8 +129,8 @@ def test_a_run_in_which_nothing_happened() -> None:
 )
 def test_how_a_run_came_out(reason: str, outcome: str) -> None:
     end = {"at": 3.0, "what": "stop", "reason": reason, "detail": "why"}
-    found = summary([update(1.0, 1), end])
-    assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, "why")
+    result = summary([update(1.0, 1), end])
+    assert (result["outcome"], result["stop"], result["detail"]) == (outcome, reason, "why")
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_how_a_run_came_out(reason: str, outcome: str) -> None:
 )
 def test_a_run_without_an_update_is_no_success(reason: str, outcome: str, detail: str) -> None:
     end = {"at": 3.0, "what": "stop", "reason": reason}
-    found = summary([end])
-    assert (found["outcome"], found["stop"], found["detail"]) == (outcome, reason, detail)
+    result = summary([end])
+    assert (result["outcome"], result["stop"], result["detail"]) == (outcome, reason, detail)
 
 
 EXIT: PlainRecord = {"at": 1.0, "what": "exit", "node": "a", "code": -9, "reason": "why"}
@@ -193,13 +193,13 @@ def test_a_run_that_is_not(records: list[PlainRecord], other: dict[str, Any]) ->
 
 
 def test_what_the_codecs_paper_would_have_counted() -> None:
-    told = [
+    result = [
         {**record, "paper": {"conv": 10.0, "bias": 0}}
         for record in RECORDS
         if record["what"] == "update"
     ]
-    found = summary(told, parameters={"conv": 100, "bias": 7, "dense": 1})["paper_push_bytes"]
-    assert found == {
+    actual = summary(result, parameters={"conv": 100, "bias": 7, "dense": 1})["paper_push_bytes"]
+    assert actual == {
         "conv": {"bytes": 20.0, "ratio": 40.0},
         "bias": {"bytes": 0, "ratio": None},
     }

@@ -41,8 +41,8 @@ def test_counts_layers_from_the_input_each_with_its_bias(name: str) -> None:
     assert [layer[0].layer for layer in layers] == list(range(len(layers)))
     for layer, kind in zip(layers, KINDS[name], strict=True):
         *weights, bias = layer
-        assert {one.kind for one in weights} == {kind} and bias.kind == "bias"
-        assert {one.shape[-1] for one in weights} == {*bias.shape}
+        assert {item.kind for item in weights} == {kind} and bias.kind == "bias"
+        assert {item.shape[-1] for item in weights} == {*bias.shape}
     assert len({v.name for v in variables}) == len(variables)
 
 

@@ -265,8 +265,8 @@ def test_what_is_joined_for_want_of_memory_is_still_exact() -> None:
             for asked in {past.oldest, (past.oldest + now) // 2, now}:
                 expected = np.bincount(np.concatenate([[0], *updates[asked:]]), minlength=SIZE)
                 expected[0] -= 1
-                found = past.since(asked, ascending(*range(SIZE)))
-                assert np.array_equal(np.broadcast_to(found, SIZE), expected)
+                result = past.since(asked, ascending(*range(SIZE)))
+                assert np.array_equal(np.broadcast_to(result, SIZE), expected)
         each = past._segments[-1].nbytes
         assert now - past.oldest > 1.5 * 2 * 6000 / each  # two updates fit into a segment
 

@@ -125,8 +125,8 @@ def _put_modules(root: Path) -> None:
         name = name.replace("-", "_")
         if name not in files or name in order:
             return  # built in, or seen to
-        found = re.search(rb"\0depends=([^\0]*)\0", files[name].read_bytes())
-        for other in found[1].decode().split(",") if found else []:
+        result = re.search(rb"\0depends=([^\0]*)\0", files[name].read_bytes())
+        for other in result[1].decode().split(",") if result else []:
             need(other)
         order.append(name)
         shutil.copy2(files[name], root)

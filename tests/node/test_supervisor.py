@@ -146,8 +146,8 @@ def make(tmp_path: Path) -> Iterator[Make]:
         return made[-1]
 
     yield container
-    for one in made:
-        one.close()
+    for item in made:
+        item.close()
 
 
 def whats(reports: list[dict[str, Any]]) -> list[str]:

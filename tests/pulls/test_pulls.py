@@ -150,9 +150,9 @@ def test_merged_or_by_table_the_changes_are_the_same(behind: int) -> None:
     for _ in range(behind):
         noted.append(draws.choice(5000, 100, replace=False))
         changes.note([sparse(noted[-1])], False)
-    found = changes.since(0)
-    assert found is not None
-    assert found.tolist() == sorted({int(one) for some in noted for one in some})
+    result = changes.since(0)
+    assert result is not None
+    assert result.tolist() == sorted({int(item) for some in noted for item in some})
 
 
 @pytest.mark.parametrize(

@@ -37,11 +37,11 @@ def test_a_new_folder_is_the_latest(tmp_path: Path) -> None:
 
 
 def test_what_holds_secrets_is_for_nobody_else_and_goes(tmp_path: Path) -> None:
-    one = folder.create("flaky", tmp_path)
-    assert one.work.stat().st_mode & 0o777 == 0o700
-    one.discard_work()
-    one.discard_work()
-    assert not one.work.exists()
+    item = folder.create("flaky", tmp_path)
+    assert item.work.stat().st_mode & 0o777 == 0o700
+    item.discard_work()
+    item.discard_work()
+    assert not item.work.exists()
 
 
 @pytest.mark.parametrize("runs", ["file", "file/below"])
@@ -151,11 +151,11 @@ def test_a_number_that_is_no_conductors(tmp_path: Path, pid: str) -> None:
 
 
 def test_taken_and_left(tmp_path: Path) -> None:
-    one = folder.create("flaky", tmp_path)
-    with one.taken():
-        assert folder.conductor(one.path) == os.getpid()
-    assert folder.conductor(one.path) is None
-    assert not (one.path / "conductor.pid").exists()
+    item = folder.create("flaky", tmp_path)
+    with item.taken():
+        assert folder.conductor(item.path) == os.getpid()
+    assert folder.conductor(item.path) is None
+    assert not (item.path / "conductor.pid").exists()
 
 
 def test_where_no_lock_can_be_written(tmp_path: Path) -> None:

@@ -232,8 +232,8 @@ def test_a_summary_is_made_of_records_that_pass_by_once(session: Session) -> Non
     session.conclude(records())
     summary = session.summary
     assert summary == content(session.folder, "summary.json")
-    told = ("scenario", "algorithm", "seed", "runtime", "devices", "outcome", "faults_planned")
-    assert [summary[key] for key in told] == ["pair", "adacomp", 7, "virtual", 2, "success", 1]
+    result = ("scenario", "algorithm", "seed", "runtime", "devices", "outcome", "faults_planned")
+    assert [summary[key] for key in result] == ["pair", "adacomp", 7, "virtual", 2, "success", 1]
     assert summary["fidelity"]["kept_up"]
 
 

@@ -50,11 +50,13 @@ def test_a_name_and_its_parts(
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_a_name_is_for_one(name: str) -> None:
-    one = ALGORITHMS[name]
-    parts = (one.codec, one.modulation, one.synchronization, one.error_feedback)
-    assert name_of(*parts, one.optimizer) == name
-    assert one.about and one.paper
-    assert encoder(one.codec, EncoderContext(LAYOUT, np.random.default_rng(0)), one.error_feedback)
+    item = ALGORITHMS[name]
+    parts = (item.codec, item.modulation, item.synchronization, item.error_feedback)
+    assert name_of(*parts, item.optimizer) == name
+    assert item.about and item.paper
+    assert encoder(
+        item.codec, EncoderContext(LAYOUT, np.random.default_rng(0)), item.error_feedback
+    )
 
 
 def test_an_optimizer_is_part_of_a_name_only_where_the_paper_has_one() -> None:

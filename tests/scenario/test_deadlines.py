@@ -29,9 +29,9 @@ devices:
 
 
 def warnings(*overrides: str, step: float = 0.03) -> list[str]:
-    found = late_groups(loads(PIS, overrides), StepTime(step, "virtual.step"))
-    assert not any(one.fatal for one in found)
-    return [one.text for one in found]
+    result = late_groups(loads(PIS, overrides), StepTime(step, "virtual.step"))
+    assert not any(item.fatal for item in result)
+    return [item.text for item in result]
 
 
 def test_an_epoch_that_outlasts_a_round_is_told() -> None:
@@ -77,7 +77,7 @@ def test_check_takes_the_step_from_the_scenario_or_the_calibration(
     def told(*overrides: str) -> str:
         said = emulate("check", "--json", file, *overrides)
         assert said.code == 0
-        return " ".join(one["text"] for one in said.json["shortfalls"])
+        return " ".join(item["text"] for item in said.json["shortfalls"])
 
     assert "longer than patience 5min" in told()
     unknown = ("--set", "virtual={}")

@@ -39,8 +39,8 @@ def test_the_documented_failure_profile_can_be_used(tmp_path: Path) -> None:
 def mappings(node: Any) -> Iterator[dict[str, Any]]:
     if isinstance(node, dict):
         yield node
-    for one in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
-        yield from mappings(one)
+    for item in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from mappings(item)
 
 
 def test_every_key_and_name_is_documented() -> None:

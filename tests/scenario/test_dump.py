@@ -34,8 +34,8 @@ def test_every_scenario_here_loads_and_survives_the_way_to_a_run_folder(
 
 def test_a_dump_spells_out_names_and_units() -> None:
     written = yaml.safe_load(dump(load(FLAKY)))
-    one = {"kind": "topk", "keep": "1%", "indices": "gap", "values": "f32"}
-    assert one.items() <= written["training"]["codec"].items()
+    item = {"kind": "topk", "keep": "1%", "indices": "gap", "values": "f32"}
+    assert item.items() <= written["training"]["codec"].items()
     assert "algorithm" not in written["training"]
     assert written["stop"] == {"updates": 3000, "accuracy": "97%", "time": "10min"}
     assert written["devices"][0]["profile"] == {"name": "laptop", "cpu": "40%", "memory": "512MiB"}

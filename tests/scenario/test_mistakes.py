@@ -226,8 +226,8 @@ from tests.fakes.small_scenario import SMALL, mistakes
     ],
 )
 def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, message: str) -> None:
-    found = mistakes((old, new))
-    assert any(message in line for line in found), found
+    result = mistakes((old, new))
+    assert any(message in line for line in result), result
 
 
 @pytest.mark.parametrize(
@@ -259,9 +259,9 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
     ],
 )
 def test_a_fault_that_cannot_be_aimed_is_refused(fault: str, message: str) -> None:
-    found = mistakes(("stop:", f"faults: [{fault}]\nstop:"))
-    assert len(found) == 1
-    assert message in found[0]
+    result = mistakes(("stop:", f"faults: [{fault}]\nstop:"))
+    assert len(result) == 1
+    assert message in result[0]
 
 
 @pytest.mark.parametrize(
@@ -287,14 +287,14 @@ def test_a_fault_that_cannot_be_aimed_is_refused(fault: str, message: str) -> No
 )
 def test_a_failure_profile_that_cannot_be_drawn_is_refused(fault: str, message: str) -> None:
     failures = f"failures: [{{name: mine, faults: [{fault}]}}]"
-    found = mistakes(("count: 2", failures))
-    assert len(found) == 1
-    assert found[0].startswith("scenario:9: devices[1].failures[0].faults[0]")
-    assert message in found[0]
+    result = mistakes(("count: 2", failures))
+    assert len(result) == 1
+    assert result[0].startswith("scenario:9: devices[1].failures[0].faults[0]")
+    assert message in result[0]
 
 
 def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
-    found = mistakes(
+    result = mistakes(
         ("name: small", "name: small\nsede: 3"),
         ("digits-mlp", "digits-mpl"),
         ("asgd", "asgd\n  codec: dense"),
@@ -303,7 +303,7 @@ def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
         ("stop:", "faults: [{kind: crash, nodes: [nobody], at: 1s}]\nstop:"),
         overrides=("devices[9].name=x",),
     )
-    places = [line.split(": ")[:2] for line in found]
+    places = [line.split(": ")[:2] for line in result]
     assert places == [
         ["scenario:2", "sede"],
         ["scenario:5", "training.model"],

@@ -28,7 +28,7 @@ def test_a_preset_has_its_known_rates_and_half_its_rtt_each_way(preset: str) -> 
 
 def test_the_shipped_profiles_can_all_be_used() -> None:
     library = Library(SCENARIOS)
-    assert set(library.names("links")) == {one.split()[0] for one in PRESETS.split(",")}
+    assert set(library.names("links")) == {item.split()[0] for item in PRESETS.split(",")}
     devices, failures = library.names("devices"), library.names("failures")
     assert {"laptop", "raspberry-pi-3", "raspberry-pi-4", "jetson-nano", "phone"} <= set(devices)
     assert "flaky-home" in failures
@@ -60,8 +60,8 @@ def test_a_profile_is_a_file_of_ones_own_by_name_or_path(tmp_path: Path) -> None
             "sub/even.yaml": "faults: [{kind: partition, every: 1min, lasts: 1s}]",
         },
     )
-    one, pair, _ = load(own).nodes
-    assert one.link == Link(up=Side(rate=Rate(1e6)))  # before the shipped one of that name
+    item, pair, _ = load(own).nodes
+    assert item.link == Link(up=Side(rate=Rate(1e6)))  # before the shipped one of that name
     assert (pair.profile, pair.cpu, pair.memory) == ("board", 1.5, 1 << 30)
     assert [profile.name for profile in pair.failures] == ["odd", "even"]
 

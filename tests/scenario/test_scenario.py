@@ -55,8 +55,8 @@ def test_what_is_not_said_has_the_documented_default() -> None:
     assert scenario.evaluate.every == 200
     assert (scenario.server.link, scenario.server.checkpoint) == (Link(), None)
     assert (scenario.server.encrypt, scenario.faults) == (False, ())
-    one, *pair = scenario.nodes
-    assert (one.name, one.cpu, one.link, one.failures) == ("one", None, Link(), ())
+    item, *pair = scenario.nodes
+    assert (item.name, item.cpu, item.link, item.failures) == ("one", None, Link(), ())
     assert [device.name for device in pair] == ["pair-0", "pair-1"]
 
 

@@ -33,24 +33,24 @@ def test_nobody_begins_before_the_slowest_device() -> None:
 
 
 def test_a_device_that_may_not_begin_in_time_is_warned_of() -> None:
-    (found,) = slow_starts(fleet("{name: home}", "{name: far, profile: {cpu: 1%}}"), GATHERING)
-    assert not found.fatal
-    assert str(found) == (
+    (result,) = slow_starts(fleet("{name: home}", "{name: far, profile: {cpu: 1%}}"), GATHERING)
+    assert not result.fatal
+    assert str(result) == (
         "cpu: far: with 1% of a core a device takes about 90 s to say hello, and the run fails if "
         "it has not within 120 s: give it 2% or more, or play the scenario in virtual time"
     )
-    (found,) = slow_starts(fleet("{name: far, count: 3, profile: {cpu: 1.2%}}"), GATHERING)
-    assert "cpu: far-0 and 2 more: with 1.2% of a core a device takes about 75 s" in str(found)
+    (result,) = slow_starts(fleet("{name: far, count: 3, profile: {cpu: 1.2%}}"), GATHERING)
+    assert "cpu: far-0 and 2 more: with 1.2% of a core a device takes about 75 s" in str(result)
     assert slow_starts(fleet("{name: far, profile: {cpu: 2%}}"), GATHERING) == []
     assert slow_starts(fleet("{name: home, count: 1000}"), GATHERING) == []
 
 
 def test_check_tells_how_long_it_takes(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(tmp_path, ("profile: phone", "profile: {cpu: 1%}"))
-    told = emulate("check", file).out
-    assert "6 containers, 1.3 s of a core each" in told
-    assert "at least 90 s until all devices say hello" in told
-    assert "near-0 and 2 more: with 1% of a core" in told
+    result = emulate("check", file).out
+    assert "6 containers, 1.3 s of a core each" in result
+    assert "at least 90 s until all devices say hello" in result
+    assert "near-0 and 2 more: with 1% of a core" in result
     assert emulate("check", "--json", file).json["startup"] == pytest.approx(90.0)
     virtual = emulate("check", file, "--on", "virtual").out
     assert "1.3 s of a core each" not in virtual

@@ -126,12 +126,12 @@ def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[st
     except ScenarioError as error:
         assert "too small" in str(error) or "more than 10,000 failures" in str(error)
         return
-    assert [one.at for one in timed] == sorted(one.at for one in timed)
+    assert [item.at for item in timed] == sorted(item.at for item in timed)
     held: set[tuple[str, str]] = set()
-    for one in timed:
-        node, kind = key = (one.action.node, one.action.fault)
+    for item in timed:
+        node, kind = key = (item.action.node, item.action.fault)
         fault = FAULTS[kind]()
-        assert one.action == (fault.end(node) if key in held else fault.begin(node))
+        assert item.action == (fault.end(node) if key in held else fault.begin(node))
         held ^= {key}
 
 
@@ -145,8 +145,8 @@ def test_a_device_that_fails_beyond_all_measure_is_refused() -> None:
 def test_per_iteration_faults_are_the_devices_to_draw() -> None:
     scenario = small(("count: 2", "count: 2, failures: [overheating-pi]"))
     assert timeline(scenario) == []
-    one, pair, _ = scenario.nodes
-    assert one.hazards == ()
+    item, pair, _ = scenario.nodes
+    assert item.hazards == ()
     (hazard,) = pair.hazards
     assert hazard == {"kind": "crash", "per_iteration": 0.001, "lasts": {"uniform": [10.0, 30.0]}}
     assert json.loads(json.dumps(hazard)) == hazard

@@ -31,11 +31,11 @@ def _sections(annotation: Any) -> Iterator[type]:
 
 def _keys(section: type) -> Iterator[str]:
     if issubclass(section, BaseModel):
-        annotations = {name: one.annotation for name, one in section.model_fields.items()}
+        annotations = {name: item.annotation for name, item in section.model_fields.items()}
     else:
         assert is_dataclass(section)
         types = {"Side": Side}
-        annotations = {one.name: types.get(str(one.type), one.type) for one in fields(section)}
+        annotations = {item.name: types.get(str(item.type), item.type) for item in fields(section)}
     for name, annotation in annotations.items():
         yield f"{section.__name__}.{name}"
         for inside in _sections(annotation):
@@ -48,9 +48,9 @@ def test_every_key_of_the_schema_has_its_place() -> None:
 
 
 def test_a_set_up_time_is_not_kept_in_containers() -> None:
-    (found,) = unkept(small(SETUP), "docker")
-    assert found.keys == ("devices[0].link.up.setup",)
-    assert str(found).startswith("devices[0].link.up.setup: containers send a message as soon as")
+    (result,) = unkept(small(SETUP), "docker")
+    assert result.keys == ("devices[0].link.up.setup",)
+    assert str(result).startswith("devices[0].link.up.setup: containers send a message as soon as")
     assert unkept(small(SETUP), "virtual") == []
 
 
@@ -70,8 +70,8 @@ def test_nothing_is_said_of_what_is_not_set() -> None:
 )
 def test_each_key_is_told_by_its_place(override: str, on: str, keys: tuple[str, ...]) -> None:
     scenario = small(overrides=(override,))
-    (found,) = unkept(scenario, on)
-    assert found.keys == keys
+    (result,) = unkept(scenario, on)
+    assert result.keys == keys
     (other,) = {"docker", "virtual"} - {on}
     assert unkept(scenario, other) == []
 
@@ -79,8 +79,8 @@ def test_each_key_is_told_by_its_place(override: str, on: str, keys: tuple[str, 
 def test_loss_is_kept_where_tcp_is_modelled() -> None:
     lossy = "devices[0].link={up: {loss: 1%}}"
     assert unkept(small(overrides=(lossy,)), "virtual") == []
-    (found,) = unkept(small(overrides=(lossy, "virtual.tcp=false")), "virtual")
-    assert found.keys == ("devices[0].link.up.loss",)
+    (result,) = unkept(small(overrides=(lossy, "virtual.tcp=false")), "virtual")
+    assert result.keys == ("devices[0].link.up.loss",)
 
 
 def test_where_nobody_learns_it_matters_not_how() -> None:
@@ -93,15 +93,15 @@ def test_where_nobody_learns_it_matters_not_how() -> None:
         *("training.optimizer=adam", "evaluate.every=5", "server.checkpoint={every: 1s}"),
     )
     assert unkept(small(overrides=changes), "virtual") == []
-    (found,) = unkept(small(overrides=(*changes, "virtual.learner=none")), "virtual")
-    assert len(found.keys) == len(changes)
-    assert str(found).startswith(f"{', '.join(found.keys[:3])} and 3 more: with `virtual.learner")
+    (result,) = unkept(small(overrides=(*changes, "virtual.learner=none")), "virtual")
+    assert len(result.keys) == len(changes)
+    assert str(result).startswith(f"{', '.join(result.keys[:3])} and 3 more: with `virtual.learner")
 
 
 def test_a_patch_is_of_one_update_where_nobody_learns() -> None:
     changes = ("training.pull=delta", "virtual.learner=none")
-    (found,) = unkept(small(overrides=changes), "virtual")
-    assert found.keys == ("training.pull",)
+    (result,) = unkept(small(overrides=changes), "virtual")
+    assert result.keys == ("training.pull",)
 
 
 # -- what is said is so ----------------------------------------------------------------------------

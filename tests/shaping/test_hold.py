@@ -19,7 +19,7 @@ def _released(hold: Hold[int], arrivals: list[float]) -> list[tuple[int, float]]
         while (due := hold.deadline()) is not None and due <= at:
             batch = hold.release(due)
             assert batch, "nothing was due at the deadline"
-            out += [(one, due) for one in batch]
+            out += [(item, due) for item in batch]
         if at != float("inf"):
             hold.take(number, at)
     return out

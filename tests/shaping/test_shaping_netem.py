@@ -23,8 +23,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     console = machine.boot("tests.netem.guest", work)
     lines = [line for line in console.splitlines() if line.startswith(guest.MARK)]
     assert lines, console
-    found: dict[str, Any] = json.loads(lines[0].removeprefix(guest.MARK))
-    return found
+    result: dict[str, Any] = json.loads(lines[0].removeprefix(guest.MARK))
+    return result
 
 
 def test_the_probe_finds_everything_and_netem_serves(measured: dict[str, Any]) -> None:

@@ -45,7 +45,7 @@ def _lossy(way: Way, loss: float, rate: Rate | None = None) -> Link:
 def test_goodput_is_the_rate_less_the_headers(backend: Backend, lump: int) -> None:
     late = [(rate, way) for rate in RATES for way in WAYS]
     for _ in range(TRIES):
-        late = [one for one, took in _bulk(backend, late) if not _in_time(*one, took, lump)]
+        late = [item for item, took in _bulk(backend, late) if not _in_time(*item, took, lump)]
         if not late:
             return
     raise AssertionError(f"below 97 % of the goodput, {TRIES} times in a row: {late}")
@@ -59,7 +59,7 @@ def _bulk(backend: Backend, which: list[tuple[Rate, Way]]) -> list[tuple[tuple[R
             here = stack.enter_context(lab())
             here.shape(access.shape(_rated(rate), backend))
             running.append(((rate, way), here.stream(way, size=_size(rate))))
-        return [(one, stream.messages()[0].took) for one, stream in running]
+        return [(item, stream.messages()[0].took) for item, stream in running]
 
 
 def _size(rate: Rate) -> int:

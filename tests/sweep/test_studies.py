@@ -79,7 +79,7 @@ def study(*entries: Entry, **facts: Any) -> Study:
 
 def rows(out: Path, key: str = "rows") -> list[tuple[str, str, int]]:
     note = json.loads((out / "study.json").read_bytes())
-    return [(one["entry"], one["rate"], len(one["runs"])) for one in note[key]]
+    return [(item["entry"], item["rate"], len(item["runs"])) for item in note[key]]
 
 
 FAST = Entry("w", "fast", (), ("0.1", "0.2"))
@@ -179,7 +179,7 @@ def folder_of(out: Path, name: str, entries: dict[tuple[str, str, str], list[lis
         runs = []
         for seed, records in enumerate(seeds):
             place = f"points/{len(note['rows'])}-{seed}"
-            count = sum(one["what"] == "update" for one in records)
+            count = sum(item["what"] == "update" for item in records)
             summary = {
                 "dense_push_bytes": 400 * count,
                 "paper_push_bytes": {"conv": {"bytes": 2.0 * count, "ratio": 50.0}},
@@ -200,8 +200,8 @@ def training(accuracies: Sequence[float], entries: int, indices: int) -> list[di
         at, updates = float(number * 10), number * 10
         records.append({"at": at, "what": "evaluation", "updates": updates, "accuracy": accuracy})
         records += [
-            update(at + one, entries=entries, values=4 * entries, indices=indices)
-            for one in range(10)
+            update(at + item, entries=entries, values=4 * entries, indices=indices)
+            for item in range(10)
         ]
     return records
 
@@ -213,8 +213,8 @@ def test_the_table_of_adacomp(tmp_path: Path) -> None:
     dense = [training(BETTER, 100, 0)] * 3
     sparse = [training(BETTER, 1, 2), training(BETTER, 1, 2), training(GOOD, 1, 2)]
     entries = {("2 devices", "ASGD", "0.1"): dense, ("2 devices", "AdaComp", "0.2"): sparse}
-    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
-    costs = told.splitlines()
+    result = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    costs = result.splitlines()
     assert costs[0].startswith("|  | learning rate | ended at | updates to 97 % | pushed")
     # 30 updates of 410 bytes; of 4 for the value, 2 for the index and 10 besides
     assert costs[2].split(" | ")[3:] == ["20", "8.2 kB", "1", "30", "12.3 kB", "1 |"]
@@ -227,8 +227,8 @@ def test_a_table_says_never_if_most_seeds_never_got_there(tmp_path: Path) -> Non
         ("w", "ASGD", "0.1"): [training(BETTER, 100, 0)] * 3,
         ("w", "AdaComp", "0.1"): [training(GOOD, 1, 2)] * 2 + [training(BETTER, 1, 2)],
     }
-    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
-    assert "| never | never | – |" in told
+    result = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    assert "| never | never | – |" in result
 
 
 def test_byte_models_charge_no_dense_update_for_indices(tmp_path: Path) -> None:
@@ -236,29 +236,29 @@ def test_byte_models_charge_no_dense_update_for_indices(tmp_path: Path) -> None:
         ("w", "ASGD", "0.1"): [training(BETTER, 100, 0)],
         ("w", "AdaComp", "0.1"): [training(BETTER, 1, 2)],
     }
-    told = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
-    line = next(one for one in told.splitlines() if one.startswith("| w: AdaComp | 25.6 |"))
+    result = MODULES["adacomp"].tables(open_study(folder_of(tmp_path, "adacomp", entries)))
+    line = next(item for item in result.splitlines() if item.startswith("| w: AdaComp | 25.6 |"))
     # 400 bytes over 4; over 6 and a count for its only block; over 8; over 12
     assert line.split(" | ")[2:] == ["100", "40", "50", "33.3 |"]
 
 
 def test_the_table_of_residuals(tmp_path: Path) -> None:
     packed = training(GOOD, 1, 2)
-    for one in (one for one in packed if one["what"] == "update"):
-        one["paper"] = {"conv": 4.0 if one["at"] < 20 else 1.0}
+    for item in (item for item in packed if item["what"] == "update"):
+        item["paper"] = {"conv": 4.0 if item["at"] < 20 else 1.0}
     entries = {
         ("CNN", "dense", "0.1"): [training(BETTER, 100, 0)] * 3,
         ("CNN", "adacomp-residual", "0.1"): [packed] * 3,
     }
-    told = MODULES["residual"].tables(open_study(folder_of(tmp_path, "residual", entries)))
-    assert "| CNN: adacomp-residual | 95.82 % (95.82 % – 95.82 %) | 98.10 %" in told
-    assert "| -1.95 points |" in told
+    result = MODULES["residual"].tables(open_study(folder_of(tmp_path, "residual", entries)))
+    assert "| CNN: adacomp-residual | 95.82 % (95.82 % – 95.82 %) | 98.10 %" in result
+    assert "| -1.95 points |" in result
     # by the summary 100 bytes a dense update; the first two fifths send four times as much
     assert (
         "| CNN: adacomp-residual, conv, as the paper counts | 25 | 25 | 57.1 | 100 | 100 | 100 |"
-        in told
+        in result
     )
-    assert "| CNN: adacomp-residual, on the wire | 25 |" in told
+    assert "| CNN: adacomp-residual, on the wire | 25 |" in result
 
 
 def test_the_table_of_pulls(tmp_path: Path) -> None:
@@ -271,9 +271,9 @@ def test_the_table_of_pulls(tmp_path: Path) -> None:
         ("w", "dense", "0.1"): [records] * 3,
         ("w", "delta", "0.1"): [never] * 2 + [records],
     }
-    told = MODULES["pulls"].tables(open_study(folder_of(tmp_path, "pulls", entries)))
-    assert "| dense | 20 s | 20 | 320 B | 200 B | 1 |" in told
-    assert "| delta | never | never | never | never | never |" in told
+    result = MODULES["pulls"].tables(open_study(folder_of(tmp_path, "pulls", entries)))
+    assert "| dense | 20 s | 20 | 320 B | 200 B | 1 |" in result
+    assert "| delta | never | never | never | never | never |" in result
 
 
 def test_only_what_stands_between_the_marks_is_replaced(tmp_path: Path) -> None:

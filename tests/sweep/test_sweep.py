@@ -24,17 +24,17 @@ def test_a_sweep_is_one_folder_and_one_table(
     out, view = tmp_path / "out", Watching()
     points = rates(sweep_file, 0.1, DIVERGES)
     finished = sweep(points, out, 2, view, about={"file": "pair.yaml"}, command=MADE_UP)
-    assert [one.label for one in finished] == [point.label for point in points]
-    assert sorted(view.said) == sorted(one.label for one in finished)
+    assert [item.label for item in finished] == [point.label for point in points]
+    assert sorted(view.said) == sorted(item.label for item in finished)
     assert sorted(path.name for path in out.iterdir()) == ["points", "sweep.json", "table.csv"]
-    for one in finished:
-        assert one.folder == out / "points" / one.label
+    for item in finished:
+        assert item.folder == out / "points" / item.label
         assert {"run.jsonl", "summary.json", "scenario.yaml", NOTE} <= {
-            path.name for path in one.folder.iterdir()
+            path.name for path in item.folder.iterdir()
         }
     about = json.loads((out / "sweep.json").read_bytes())
     assert about["file"] == "pair.yaml"
-    assert about["points"] == {one.label: f"points/{one.label}" for one in finished}
+    assert about["points"] == {item.label: f"points/{item.label}" for item in finished}
     with (out / "table.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert [(row["training.learning_rate"], row["seed"]) for row in rows] == [
@@ -45,8 +45,8 @@ def test_a_sweep_is_one_folder_and_one_table(
         ("success", "updates"),
         ("failed", "diverged"),
     ]
-    for row, one in zip(rows, finished, strict=True):
-        as_text = {key: "" if value is None else str(value) for key, value in one.row.items()}
+    for row, item in zip(rows, finished, strict=True):
+        as_text = {key: "" if value is None else str(value) for key, value in item.row.items()}
         assert row == as_text
 
 
@@ -69,7 +69,7 @@ def test_points_come_from_anywhere(
         Point("a thing / or two", load(sweep_file), {"which": "file"}),
         Point("b", loads(SCENARIO.replace("seed: 4", "seed: 8"))),
     ]
-    rows = [one.row for one in made_up(points, tmp_path / "out")]
+    rows = [item.row for item in made_up(points, tmp_path / "out")]
     assert [(row["point"], row.get("which"), row["seed"]) for row in rows] == [
         ("a thing / or two", "file", 4),
         ("b", None, 8),
@@ -83,11 +83,11 @@ def test_points_come_from_anywhere(
 def test_what_another_scenario_gave_is_neither_taken_nor_removed(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    (one,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
+    (item,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
     sweep_file.write_text(SCENARIO.replace("1mbit", "2mbit"))
-    with pytest.raises(EmulatorError, match=rf"(?s)name another folder.*\n{one.folder}$"):
+    with pytest.raises(EmulatorError, match=rf"(?s)name another folder.*\n{item.folder}$"):
         made_up(rates(sweep_file, 0.1, 0.2), tmp_path / "out")
-    assert (one.folder / "run.jsonl").is_file()
+    assert (item.folder / "run.jsonl").is_file()
 
 
 def test_two_sweeps_do_not_share_a_folder(
@@ -127,7 +127,7 @@ def test_what_diverges_is_a_result(sweep_file: Path, tmp_path: Path) -> None:
     sweep_file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
     over = ("training.learning_rate=0.1,1e30",)
     points = Grid(sweep_file, ("evaluate.every=20",), over).points()
-    good, bad = (one.row for one in sweep(points, tmp_path / "out", 2, Watching()))
+    good, bad = (item.row for item in sweep(points, tmp_path / "out", 2, Watching()))
     assert (good["outcome"], good["updates"]) == ("success", 40)
     assert good["final_accuracy"] > 0.1
     assert (bad["outcome"], bad["stop"]) == ("failed", "diverged")

@@ -21,10 +21,10 @@ from tests.fakes.made_up_sweeps import MADE_UP, Watching, made_up, rates
 
 def until(condition: Callable[[], Any], seconds: float = 10) -> Any:
     end = time.monotonic() + seconds
-    while not (found := condition()):
+    while not (result := condition()):
         assert time.monotonic() < end, "it never came"
         time.sleep(0.02)
-    return found
+    return result
 
 
 def alive(pid: int) -> bool:
@@ -91,10 +91,10 @@ def test_a_damaged_point_is_played_again_with_a_word(
 def test_points_of_earlier_versions_have_no_digests(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
-    (one,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
-    note = json.loads((one.folder / NOTE).read_bytes())
-    (one.folder / NOTE).write_text(json.dumps({key: note[key] for key in OLD}))
-    assert made_up(rates(sweep_file, 0.1), tmp_path / "out") == [one]
+    (item,) = made_up(rates(sweep_file, 0.1), tmp_path / "out")
+    note = json.loads((item.folder / NOTE).read_bytes())
+    (item.folder / NOTE).write_text(json.dumps({key: note[key] for key in OLD}))
+    assert made_up(rates(sweep_file, 0.1), tmp_path / "out") == [item]
     assert played() == ["0.1 4"]
 
 

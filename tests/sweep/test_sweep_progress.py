@@ -15,8 +15,8 @@ from tests.fakes.made_up_sweeps import Watching, made_up, rates
 def test_how_far_it_is(sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]) -> None:
     view = Watching()
     made_up(rates(sweep_file, 0.1, 0.2), tmp_path / "out", cores=1, view=view)
-    told = [(now.finished, *now.playing) for now in view.standings]
-    assert (1, ("training.learning_rate=0.2,seed=4", "20 of 40 updates")) in told
+    result = [(now.finished, *now.playing) for now in view.standings]
+    assert (1, ("training.learning_rate=0.2,seed=4", "20 of 40 updates")) in result
     assert {now.total for now in view.standings} == {2}
     guesses = [now.left for now in view.standings if now.left is not None]
     assert guesses and all(0 <= guess < 60 for guess in guesses)

@@ -26,16 +26,16 @@ def test_what_an_accuracy_cost_is_what_the_comparison_says(tmp_path: Path) -> No
     for evaluation in evaluations:
         costs.take(full(evaluation))
     own = {"targets": ["90.5%", "95%"]}
-    told = summary | {"targets": costs.plain()}
-    by_hand = written(tmp_path / "short", evaluations, scenario=own, summary=told).folder
-    for one in (folder, by_hand):
-        (said,) = comparing.rows(comparing.compare([comparing.read(one)]))
-        found = tables.facts(one)
-        told = {name: found[name] for name in found if "_to_" in name}
-        assert told == {name: said[name] for name in said if "_to_" in name}
-        assert any(told.values())
-    assert (found["updates_to_95"], found["time_to_90.5"], found["bytes_to_95"]) == (2, 2.5, 200)
-    assert "updates_to_90" not in found
+    result = summary | {"targets": costs.plain()}
+    by_hand = written(tmp_path / "short", evaluations, scenario=own, summary=result).folder
+    for item in (folder, by_hand):
+        (said,) = comparing.rows(comparing.compare([comparing.read(item)]))
+        actual = tables.facts(item)
+        result = {name: actual[name] for name in actual if "_to_" in name}
+        assert result == {name: said[name] for name in said if "_to_" in name}
+        assert any(result.values())
+    assert (actual["updates_to_95"], actual["time_to_90.5"], actual["bytes_to_95"]) == (2, 2.5, 200)
+    assert "updates_to_90" not in actual
 
 
 def test_medians_over_seeds() -> None:

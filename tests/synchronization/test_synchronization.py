@@ -73,11 +73,11 @@ def test_who_is_held_stays_so_until_the_turn(policy: AnySynchronization, pushes:
     synchronizer = policy.start(ALL)
     synchronizer.begin(0.0)
     for number, node in enumerate(pushes):
-        before = synchronizer.releases, {one for one in NODES if synchronizer.holds(one)}
+        before = synchronizer.releases, {item for item in NODES if synchronizer.holds(item)}
         if node not in before[1]:
             synchronizer.sent(node)
             synchronizer.arrive(node, number, float(number))
-        held = {one for one in NODES if synchronizer.holds(one)}
+        held = {item for item in NODES if synchronizer.holds(item)}
         if synchronizer.releases == before[0]:
             assert held >= before[1]
         assert not held or (synchronizer.deadline() is not None and held < ALL)

@@ -188,7 +188,7 @@ def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
 def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
     made = configs()
     nodes = [made.server(), *(made.device(d, "x") for d in SCENARIO.nodes), made.evaluator("x")]
-    node = next(one for one in nodes if one.name == name)
+    node = next(item for item in nodes if item.name == name)
     config.write(node, tmp_path / "node.json")
     assert config.read(tmp_path / "node.json") == node
 

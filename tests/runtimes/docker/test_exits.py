@@ -186,7 +186,7 @@ class Wires:
 
     def read(self, timeout: float) -> list[Said | OutputEnded]:
         time.sleep(0.001)
-        now = self.news and {one.node for one in self.news[0]} <= self.heard
+        now = self.news and {item.node for item in self.news[0]} <= self.heard
         return self.news.pop(0) if now else []
 
 
@@ -232,9 +232,9 @@ def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
         return made[-1]
 
     yield run
-    for one in made:
-        one.runtime._node_logs.close()
-        one.load.end()
+    for item in made:
+        item.runtime._node_logs.close()
+        item.load.end()
 
 
 KILLED = (event("kill", signal="9"), event("die", exitCode="137"))
@@ -327,5 +327,5 @@ def test_a_report_names_who_ended_and_why(tmp_path: Path) -> None:
         {"at": 9.0, "what": "stop", "reason": "time"},
     ]
     late = {"outcome": "success", "fidelity": {"kept_up": False, "reasons": ["it was late"]}}
-    found = doubts(written(tmp_path / "run", records, summary=late))
-    assert "far ended unasked at 3.0 s: killed" in found
+    result = doubts(written(tmp_path / "run", records, summary=late))
+    assert "far ended unasked at 3.0 s: killed" in result

@@ -93,9 +93,9 @@ def test_many_that_are_late_are_counted() -> None:
     made = Gathering(fleet(100), cores=2)
     for number, name in enumerate(fleet(100)):
         made.started(name, float(-number))
-    told = made.late(GATHERING)
-    assert told.startswith("no hello from home-99 in 219 s, home-98 in 218 s, ")
-    assert "home-92 in 212 s and 92 more: " in told
+    result = made.late(GATHERING)
+    assert result.startswith("no hello from home-99 in 219 s, home-98 in 218 s, ")
+    assert "home-92 in 212 s and 92 more: " in result
 
 
 def test_where_somebody_conducts_the_server_does_not_give_up() -> None:
@@ -114,8 +114,8 @@ def test_the_server_tells_who_has_said_hello(tmp_path: Path) -> None:
     world.begin()
     roll.tick(105.0)
     roll.tick(106.0)
-    told = [json.loads(line)["node"] for line in path.read_text().splitlines()]
-    assert told == ["b", "a", "c", "evaluator"]
+    result = [json.loads(line)["node"] for line in path.read_text().splitlines()]
+    assert result == ["b", "a", "c", "evaluator"]
     assert roll.deadline() is None
 
 

@@ -72,7 +72,7 @@ class Engine:
     def list(self, filters: dict[str, list[str]]) -> Any:
         wanted = dict(label.split("=", 1) for label in filters["label"])
         images = {image.id: image for image in self.found.values()}
-        return [found for found in images.values() if found.labels.items() >= wanted.items()]
+        return [result for result in images.values() if result.labels.items() >= wanted.items()]
 
     def remove(self, name: str) -> None:
         del self.found[name]

@@ -44,12 +44,12 @@ def ticked(share: float, works: list[tuple[int, int]]) -> list[int]:
 def test_work_is_done_when_the_kernel_would_have_done_it(
     share: float, works: list[tuple[int, int]]
 ) -> None:
-    quota, now, found = Quota(share), 0.0, []
+    quota, now, result = Quota(share), 0.0, []
     tick = PERIOD / TICKS
     for pause, work in works:
         now = quota.finish(now + pause * tick, work * tick)
-        found.append(now / tick)
-    assert found == pytest.approx(ticked(share, works), abs=1e-3)
+        result.append(now / tick)
+    assert result == pytest.approx(ticked(share, works), abs=1e-3)
 
 
 def test_a_rested_device_is_not_slowed_by_what_fits_its_budget() -> None:

@@ -51,9 +51,9 @@ def test_what_was_sent_into_a_cut_takes_what_was_measured(
     sent = [2.0 + 20 * number for number in range(len(took))]
     arrived = modelled(here, "down", size, sent, cut=cut)
     since = [resumed(here, "down", sent[0], cut), *sent[1:]]
-    found = [at - begun for at, begun in zip(arrived, since, strict=True)]
-    print(*(f"{model / real - 1:+.1%}" for model, real in zip(found, took, strict=True)))
-    assert found == pytest.approx(took, rel=0.15)
+    result = [at - begun for at, begun in zip(arrived, since, strict=True)]
+    print(*(f"{model / real - 1:+.1%}" for model, real in zip(result, took, strict=True)))
+    assert result == pytest.approx(took, rel=0.15)
 
 
 @pytest.mark.parametrize(
@@ -79,9 +79,9 @@ def test_what_a_cut_interrupts_takes_what_was_measured(
     """
     here, within = link(rate, delay), (cut, cut + 2.45)
     (arrived,) = modelled(here, "down", 3_000_000, [0.0], cut=within)
-    found = arrived - resumed(here, "down", 0.0, within)
-    print(f"{found / took - 1:+.1%}")
-    assert found == pytest.approx(took, rel=0.15)
+    result = arrived - resumed(here, "down", 0.0, within)
+    print(f"{result / took - 1:+.1%}")
+    assert result == pytest.approx(took, rel=0.15)
 
 
 # -- a line that is cut again and again ------------------------------------------------------------

@@ -92,7 +92,7 @@ def test_jitter_is_normal_around_the_delay() -> None:
         line.send(who, 1, noting(heap, arrived))
     play(heap)
     mean = sum(arrived) / 4000
-    deviation = math.sqrt(sum((one - mean) ** 2 for one in arrived) / 4000)
+    deviation = math.sqrt(sum((item - mean) ** 2 for item in arrived) / 4000)
     assert (mean, deviation) == (pytest.approx(0.1, rel=0.02), pytest.approx(0.01, rel=0.05))
 
 
@@ -211,12 +211,12 @@ def fair(rate: float, tops: list[float]) -> list[float]:
     shares, open_, left = [0.0] * len(tops), set(range(len(tops))), rate
     while open_:
         share = left / len(open_)
-        full = {one for one in open_ if tops[one] <= share}
-        for one in full or open_:
-            shares[one] = min(tops[one], share)
+        full = {item for item in open_ if tops[item] <= share}
+        for item in full or open_:
+            shares[item] = min(tops[item], share)
         if not full:
             break
-        left -= sum(tops[one] for one in full)
+        left -= sum(tops[item] for item in full)
         open_ -= full
     return shares
 
@@ -226,16 +226,16 @@ def shared(rate: float, flows: list[Flow]) -> list[float]:
     now, left, ends = 0.0, [flow.size for flow in flows], [math.nan] * len(flows)
     waiting = set(range(len(flows)))
     while waiting:
-        active = [one for one in sorted(waiting) if flows[one].begins <= now]
-        rates = dict(zip(active, fair(rate, [flows[one].top for one in active]), strict=True))
-        ending = {one: now + left[one] / rates[one] for one in active}
-        begins = [flows[one].begins for one in waiting if flows[one].begins > now]
+        active = [item for item in sorted(waiting) if flows[item].begins <= now]
+        rates = dict(zip(active, fair(rate, [flows[item].top for item in active]), strict=True))
+        ending = {item: now + left[item] / rates[item] for item in active}
+        begins = [flows[item].begins for item in waiting if flows[item].begins > now]
         then = min([*ending.values(), *begins])
-        for one in active:
-            left[one] -= rates[one] * (then - now)
-            if ending[one] <= then:
-                ends[one] = then
-                waiting.discard(one)
+        for item in active:
+            left[item] -= rates[item] * (then - now)
+            if ending[item] <= then:
+                ends[item] = then
+                waiting.discard(item)
         now = then
     return ends
 

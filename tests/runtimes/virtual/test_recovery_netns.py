@@ -66,8 +66,8 @@ def test_what_was_sent_into_a_cut_takes_as_long_as_in_virtual_time() -> None:
     print(f"\n{header()}")
     for _ in range(TRIES):
         with ThreadPoolExecutor() as threads:
-            found = list(threads.map(_transfers, late))
-        late = [case for case, own in zip(late, found, strict=True) if not _in_time(own)]
+            result = list(threads.map(_transfers, late))
+        late = [case for case, own in zip(late, result, strict=True) if not _in_time(own)]
         if not late:
             return
     raise AssertionError(f"slower than in virtual time, {TRIES} times in a row: {late}")
@@ -75,10 +75,10 @@ def test_what_was_sent_into_a_cut_takes_as_long_as_in_virtual_time() -> None:
 
 def _in_time(found: list[Transfer]) -> bool:
     """Late may be this host's fault; early never is."""
-    for one in found:
-        print(one)
-        assert one.measured > 0.85 * one.modelled, str(one)
-    return bool(found) and all(one.measured < 1.15 * one.modelled for one in found)
+    for item in found:
+        print(item)
+        assert item.measured > 0.85 * item.modelled, str(item)
+    return bool(found) and all(item.measured < 1.15 * item.modelled for item in found)
 
 
 def _transfers(case: Case) -> list[Transfer]:

@@ -121,13 +121,13 @@ def looking() -> Iterator[Look]:
 @pytest.mark.slow
 def test_a_device_that_waits_costs_less_than_a_kilobyte(tmp_path: Path) -> None:
     """With coroutine, links, gradient at the barrier, and the server's entries for the device."""
-    found = []
+    result = []
     for devices in (500, 2500):
         with looking() as look:
             played(tmp_path, devices, *WAITING)
         assert look.waiting == devices + 1
-        found.append(look.allocated)
-    each = (found[1] - found[0]) / 2000
+        result.append(look.allocated)
+    each = (result[1] - result[0]) / 2000
     print(f"{each:.0f} B for each device that waits")
     assert 100 < each < KILOBYTE
 
@@ -233,11 +233,11 @@ def test_a_signal_as_a_job_ends_reaches_its_owner_and_wakes_who_waits() -> None:
     """The signal comes after the result is stored, and before waiting threads are woken."""
     pool, waiting = Pool([0]), threading.Event()
     job = pool.submit(lambda tool: tool)
-    told: list[int] = []
+    result: list[int] = []
 
     def wait() -> None:
         waiting.set()
-        told.append(job.awaited())
+        result.append(job.awaited())
 
     other = threading.Thread(target=wait, daemon=True)
     other.start()
@@ -256,7 +256,7 @@ def test_a_signal_as_a_job_ends_reaches_its_owner_and_wakes_who_waits() -> None:
     ):
         pool.help()
     other.join(10)
-    assert (told, job.result()) == ([0], 0)
+    assert (result, job.result()) == ([0], 0)
     pool.close()
 
 

@@ -27,19 +27,21 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Times]:
     console = machine.boot("tests.netem.transfers", work)
     lines = [line for line in console.splitlines() if line.startswith(transfers.MARK)]
     assert len(lines) == len(transfers.EXACT) + len(transfers.LOSSY), console
-    found: dict[int, Times] = dict(json.loads(line.removeprefix(transfers.MARK)) for line in lines)
-    return found
+    result: dict[int, Times] = dict(json.loads(line.removeprefix(transfers.MARK)) for line in lines)
+    return result
 
 
 def test_slow_start_takes_as_long_as_in_virtual_time(measured: dict[int, Times]) -> None:
     """On a new connection, and on a connection after a rest."""
     print(f"\n{header()}")
-    found = [
-        one for number, case in enumerate(transfers.EXACT) for one in _both(case, measured[number])
+    result = [
+        item
+        for number, case in enumerate(transfers.EXACT)
+        for item in _both(case, measured[number])
     ]
-    for one in found:
-        print(one)
-    assert all(abs(one.difference) < 0.1 for one in found)
+    for item in result:
+        print(item)
+    assert all(abs(item.difference) < 0.1 for item in result)
 
 
 def _both(case: Case, times: Times) -> list[Transfer]:
@@ -63,6 +65,6 @@ def test_loss_costs_what_it_does_in_virtual_time(
     took = (last - first) / (case.count - 1)
     model = case.link.up.transfer(case.size) - case.link.up.delay
     model *= case.rate / link_constants(case.link, Link(), "up", tcp=True).rate
-    found = Transfer(case.link, "up", case.size, took, model)
-    print(f"\n{header()}\n{found} at a loss of {case.loss:.0%}")
-    assert abs(found.difference) < 0.3
+    result = Transfer(case.link, "up", case.size, took, model)
+    print(f"\n{header()}\n{result} at a loss of {case.loss:.0%}")
+    assert abs(result.difference) < 0.3

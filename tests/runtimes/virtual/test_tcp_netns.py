@@ -77,7 +77,7 @@ def test_transfers_take_as_long_as_in_virtual_time(
     late = list(_cases(control, longest))
     print(f"\n{header()}")
     for _ in range(TRIES):
-        late = [case for case, found in _transfers(backend, late, spared) if not _in_time(found)]
+        late = [case for case, result in _transfers(backend, late, spared) if not _in_time(result)]
         if not late:
             return
     raise AssertionError(f"slower than in virtual time, {TRIES} times in a row: {late}")
@@ -111,10 +111,10 @@ def _found(case: Case, stream: Stream, spared: int) -> list[Transfer]:
 
 def _in_time(found: list[Transfer]) -> bool:
     """The first, and the best of the rest. Late may be this host's fault; early never is."""
-    for one in found:
-        print(one)
-        assert one.measured > 0.9 * one.modelled, str(one)
-    first, *others = (one.measured < 1.1 * one.modelled + ROUSING for one in found)
+    for item in found:
+        print(item)
+        assert item.measured > 0.9 * item.modelled, str(item)
+    first, *others = (item.measured < 1.1 * item.modelled + ROUSING for item in found)
     return first and (not others or any(others))
 
 
@@ -142,11 +142,11 @@ def test_what_is_sent_into_a_cut_arrives_when_tcp_tries_again() -> None:
     late = list(product(WAYS, (0.45, 2.6)))
     for _ in range(TRIES):
         with ThreadPoolExecutor() as threads:
-            found = list(threads.map(_into, late))
-        print("", *found, sep="\n")
-        assert all(one.measured > one.mended for one in found)
-        far = [abs(one.modelled / one.measured - 1) > 0.25 for one in found]
-        late = [one for one, off in zip(late, far, strict=True) if off]
+            result = list(threads.map(_into, late))
+        print("", *result, sep="\n")
+        assert all(item.measured > item.mended for item in result)
+        far = [abs(item.modelled / item.measured - 1) > 0.25 for item in result]
+        late = [item for item, off in zip(late, far, strict=True) if off]
         if not late:
             return
     raise AssertionError(f"more than 25 % off, {TRIES} times in a row: {late}")
@@ -170,11 +170,11 @@ def _into(what: tuple[Way, float]) -> Cut:
 def test_what_a_cut_interrupts_goes_on_a_try_sooner_or_later() -> None:
     """The time-out depends on the queue at the bottleneck, and doubles: so may the difference."""
     with ThreadPoolExecutor() as threads:
-        found = list(threads.map(_through, product(WAYS, (0.5, 3.0))))
-    print("", *found, sep="\n")
-    for one in found:
-        assert one.measured > one.mended - ROUSING, str(one)
-        assert one.modelled / 2.5 < one.measured < 2.5 * one.modelled, str(one)
+        result = list(threads.map(_through, product(WAYS, (0.5, 3.0))))
+    print("", *result, sep="\n")
+    for item in result:
+        assert item.measured > item.mended - ROUSING, str(item)
+        assert item.modelled / 2.5 < item.measured < 2.5 * item.modelled, str(item)
 
 
 def _through(what: tuple[Way, float]) -> Cut:

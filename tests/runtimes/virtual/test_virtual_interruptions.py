@@ -73,8 +73,11 @@ def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
     try:
-        with digits(), pytest.raises(HostError, match="cannot be written: File too large") as told:
+        with (
+            digits(),
+            pytest.raises(HostError, match="cannot be written: File too large") as result,
+        ):
             play(loads(SCENARIO), tmp_path, Onlooker(), cores=1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert str(told.value).count("\n") == 0
+    assert str(result.value).count("\n") == 0

@@ -172,7 +172,7 @@ def test_faults_come_when_they_are_planned(overlapping: Played) -> None:
     assert (1.0, "kill", "adsl-0") in done
     assert (2.5, "boot", "adsl-0") in done
     # struck twice, or again as it comes back, it is down until the later end
-    assert [one for one in done if one[2] == "adsl-1"] == [
+    assert [item for item in done if item[2] == "adsl-1"] == [
         (2.0, "kill", "adsl-1"),
         (5.2, "boot", "adsl-1"),
     ]
@@ -210,7 +210,7 @@ def test_work_that_a_crash_ends_is_not_owed_after_it(tmp_path: Path) -> None:
         "virtual={learner: numpy, step: 10ms, boot: 1s}",
         "stop={updates: 1000, time: 40s}",
     )
-    (back,) = (one["at"] for one in happened(folder, "hello") if one["incarnation"])
+    (back,) = (item["at"] for item in happened(folder, "hello") if item["incarnation"])
     assert back == pytest.approx(4 + 1 / 0.05, abs=0.2)  # not those of the boot before it, too
 
 
