@@ -83,6 +83,11 @@ class Run:
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 
     @cached_property
+    def faults_left_out(self) -> bool:
+        """Return whether the log has faults that an older version wrote, without `begins`."""
+        return _lack_begins(self.frames)
+
+    @cached_property
     def faults_begun(self) -> int:
         """Return how many faults began."""
         return int(self.faults["begins"].eq(True).sum())
@@ -176,9 +181,13 @@ _REASONS = {
 
 def _records(path: Path, notes: list[str]) -> dict[str, pd.DataFrame]:
     frames = by_kind(path, COLUMNS, notes) if _there(path, notes) else {}
-    if any("fault" in frame and "begins" not in frame for frame in frames.values()):
+    if _lack_begins(frames):
         notes.append(f"{path.name}: an older version wrote the faults, without `begins`: left out")
     return frames
+
+
+def _lack_begins(frames: Mapping[str, pd.DataFrame]) -> bool:
+    return any("fault" in frame and "begins" not in frame for frame in frames.values())
 
 
 def _schedule(path: Path, notes: list[str]) -> pd.DataFrame:

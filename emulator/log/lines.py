@@ -46,7 +46,8 @@ def parse(text: bytes) -> Record | None:
     except DAMAGE as error:
         if _is_unknown(text):
             return None
-        raise ValueError(f"not a record in JSON: {error}") from error
+        older = " (an older version wrote other fields)" if "missing required" in str(error) else ""
+        raise ValueError(f"not a record in JSON: {error}{older}") from error
 
 
 def read(path: Path) -> Iterator[Record]:

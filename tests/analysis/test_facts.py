@@ -372,6 +372,8 @@ def test_faults_of_an_older_version_are_named_as_left_out(tmp_path: Path) -> Non
     """Its records lack `begins`: a report would show a run without faults."""
     killed = act(3.0, "kill", "a", "crash", 3.0)
     del killed["begins"]
-    run = written(tmp_path, [update(1.0), killed])
+    planned = [due(3.0, "kill", "a", "crash")]
+    run = written(tmp_path, [update(1.0), killed, update(9.0)], planned)
     assert run.faults_begun == 0
     assert any("faults, without `begins`" in note for note in run.notes)
+    assert run.faults_left_out and not any("never happened" in doubt for doubt in doubts(run))

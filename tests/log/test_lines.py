@@ -141,3 +141,8 @@ def test_the_first_damaged_line_is_named(path: Path, damage: bytes) -> None:
         list(lines.read(path))
     with pytest.raises(ValueError, match="not a record"):
         list(Tail(path).read())
+
+
+def test_a_record_of_an_older_version_is_named_as_such() -> None:
+    with pytest.raises(ValueError, match=r"`begins`.*an older version wrote other fields"):
+        lines.parse(b'{"at":1.0,"what":"kill","node":"a","fault":"crash","planned":1.0}\n')
