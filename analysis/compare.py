@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 
 from . import pushes
-from .doubts import doubts
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
 from .quantities import figures as number
 from .quantities import percent, seconds, size
+from .run_warnings import warnings
 from .runs import Run, read
 from .targets import target_name, together
 
@@ -84,8 +84,8 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
     """
     table = compare(runs)
     names = list(table["run"])
-    doubtful = [
-        (name, doubt) for name, run in zip(names, runs, strict=True) for doubt in doubts(run)
+    with_warnings = [
+        (name, warning) for name, run in zip(names, runs, strict=True) for warning in warnings(run)
     ]
     return write(
         "compare.html",
@@ -94,7 +94,7 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
         runs=names,
         facts=[(name, list(values)) for name, values in readable(table).iterrows()],
         agreed=[] if agreed is None else list(agreed.itertuples(name=None)),
-        doubts=doubtful,
+        warnings=with_warnings,
         protocols=list(zip(names, map(sentence, runs), strict=True)),
         folders=[(name, str(run.folder)) for name, run in zip(names, runs, strict=True)],
         figures=figures(runs, out),

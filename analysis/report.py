@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from . import byte_tables, device_tables, page, sections
-from .doubts import doubts, kept_up
 from .protocol import sentence
+from .run_warnings import kept_up, warnings
 from .runs import Run, read
 
 _OUTCOMES = {
@@ -33,7 +33,7 @@ def _content(run: Run) -> dict[str, object]:
         "outcome": run.outcome,
         "ending": _ending(run),
         "kept_up": kept_up(run),
-        "doubts": doubts(run),
+        "warnings": warnings(run),
         "headline": sections.headline(run),
         "protocol": sentence(run),
         "facts": sections.facts(run),

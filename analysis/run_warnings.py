@@ -10,7 +10,7 @@ from .reconcile import reconcile
 from .runs import Run
 
 TIMELY = 0.5
-"""Largest delay of a fault, in seconds, that is no reason for doubt."""
+"""Largest delay of a fault, in seconds, that is no reason for a warning."""
 MOST_VERSIONS = 12
 """Largest number of unmeasured models that a sentence names."""
 
@@ -21,8 +21,8 @@ def kept_up(run: Run) -> bool | None:
     return verdict if isinstance(verdict, bool) else None
 
 
-def doubts(run: Run) -> list[str]:
-    """Return a sentence for every reason to doubt `run`; an empty list for a sound run."""
+def warnings(run: Run) -> list[str]:
+    """Return a sentence for every reason to distrust `run`; an empty list for a sound run."""
     return [
         *run.notes,
         *_fallen_behind(run),
@@ -67,7 +67,7 @@ def _records(run: Run) -> list[str]:
 def _unsent(run: Run) -> list[str]:
     """Return a sentence for messages that could not be sent to devices before any fault.
 
-    A message to a device that is crashed or cut off is an effect of the fault, not a doubt.
+    A message to a device that is crashed or cut off is an effect of the fault, not a warning.
     """
     struck = outages(run).groupby("node")["at"].min()
     unsent = run.records("unsent")

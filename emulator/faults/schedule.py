@@ -16,7 +16,7 @@ from ..world import laws
 from ..world.laws import Law
 from ..world.verbs import Action
 
-MOST = 10_000
+MOST_FAILURES = 10_000
 """Limit of the failures that one entry of a profile causes on a device: more is a typing error."""
 
 
@@ -75,18 +75,18 @@ class Recurring(Scheduled):
         """Yield the failures that begin before `horizon` seconds, drawn from `rng`.
 
         A longer horizon adds failures and moves no earlier failure. Yields nothing with
-        `per_iteration`. Raises ValueError at more than `MOST` failures.
+        `per_iteration`. Raises ValueError at more than `MOST_FAILURES` failures.
         """
         if self.every is None:
             return
         now = 0.0
-        for _ in range(MOST):
+        for _ in range(MOST_FAILURES):
             begin = now + self.every.draw(rng)
             if begin >= horizon:
                 return
             now = math.inf if self.lasts is None else begin + self.lasts.draw(rng)
             yield Interval(begin, now)
-        raise ValueError(f"more than {MOST:,} failures before {Seconds(horizon)}")
+        raise ValueError(f"more than {MOST_FAILURES:,} failures before {Seconds(horizon)}")
 
     def hazard(self) -> dict[str, Any] | None:
         """Return the configuration for `Hazard`, as JSON; None without `per_iteration`."""

@@ -8,8 +8,8 @@ import pytest
 from analysis import Run, RunError, faults, pushes, read, traffic
 from analysis.compare import compare
 from analysis.devices import devices, mbit
-from analysis.doubts import doubts
 from analysis.reconcile import reconcile
+from analysis.run_warnings import warnings
 from tests.fakes.handmade_run import act, due, traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic
 
@@ -222,7 +222,7 @@ def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> 
     assert table["late"].to_list()[:2] == pytest.approx([0.2, 0.1])
     assert table["drawn"].to_list() == [False, False, True, False, False]
     assert table["at"].isna().to_list() == [False, False, False, True, True]
-    assert any("1 planned actions never happened" in doubt for doubt in doubts(run))
+    assert any("1 planned actions never happened" in warning for warning in warnings(run))
 
 
 def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
@@ -248,7 +248,7 @@ def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
     run = written(tmp_path, records, timeline)
     needless = faults.actions(run).query("needless")
     assert needless["planned"].to_list() == [2.0, 4.0, 7.0]
-    assert [doubt for doubt in doubts(run) if "never happened" in doubt] == [
+    assert [warning for warning in warnings(run) if "never happened" in warning] == [
         "1 planned actions never happened, although they were due"
     ]
 
@@ -316,7 +316,7 @@ def test_the_difference_is_split_and_nothing_is_left_over(run: Run) -> None:
     assert sums.tx.application == run.summary["pull_bytes"]
     assert sums.tx.interface == run.summary["server_tx_bytes"]
     assert sums.both.interface == sums.rx.interface + sums.tx.interface
-    assert not any("interface" in doubt for doubt in doubts(run))
+    assert not any("interface" in warning for warning in warnings(run))
 
 
 def exchanges(folder: Path, rx: int, tx: int, runtime: str = "docker") -> Run:
@@ -342,7 +342,7 @@ def exchanges(folder: Path, rx: int, tx: int, runtime: str = "docker") -> Run:
 )
 def test_a_short_run_of_small_messages_is_no_doubt(tmp_path: Path, rx: int, tx: int) -> None:
     """Headers of small frames are a large share of them, and there is nothing wrong in that."""
-    assert doubts(exchanges(tmp_path, rx, tx)) == []
+    assert warnings(exchanges(tmp_path, rx, tx)) == []
 
 
 @pytest.mark.parametrize(
@@ -355,9 +355,9 @@ def test_a_short_run_of_small_messages_is_no_doubt(tmp_path: Path, rx: int, tx: 
     ],
 )
 def test_sums_that_disagree_are_a_doubt(tmp_path: Path, rx: int, tx: int, told: str) -> None:
-    (doubt,) = doubts(exchanges(tmp_path, rx, tx))
-    assert doubt.startswith(f"the server's interface {told}")
-    assert "the messages and their overhead explain" in doubt
+    (warning,) = warnings(exchanges(tmp_path, rx, tx))
+    assert warning.startswith(f"the server's interface {told}")
+    assert "the messages and their overhead explain" in warning
 
 
 def test_a_model_that_was_cut_off_is_no_doubt(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ def test_a_model_that_was_cut_off_is_no_doubt(tmp_path: Path) -> None:
     cut = act(1.0, "sever", "a", "partition", 1.0)
     with (run.folder / "run.jsonl").open("a") as log:
         log.write(json.dumps(cut) + "\n")
-    assert doubts(read(run.folder)) == []
+    assert warnings(read(run.folder)) == []
 
 
 def test_faults_of_an_older_version_are_named_as_left_out(tmp_path: Path) -> None:
@@ -376,4 +376,4 @@ def test_faults_of_an_older_version_are_named_as_left_out(tmp_path: Path) -> Non
     run = written(tmp_path, [update(1.0), killed, update(9.0)], planned)
     assert run.faults_begun == 0
     assert any("faults, without `begins`" in note for note in run.notes)
-    assert run.faults_left_out and not any("never happened" in doubt for doubt in doubts(run))
+    assert run.faults_left_out and not any("never happened" in warning for warning in warnings(run))

@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from analysis import FIGURES, Run, drawing, faults, read
 from analysis.__main__ import main
 from analysis.devices import devices
-from analysis.doubts import doubts
 from analysis.figures import (
     accuracy_bytes,
     accuracy_time,
@@ -23,6 +22,7 @@ from analysis.figures import (
     staleness,
     update_rate,
 )
+from analysis.run_warnings import warnings
 from analysis.theme import STYLE
 from tests.fakes.handmade_run import traffic_record, update, written
 from tests.fakes.synthetic_run import Synthetic
@@ -202,7 +202,7 @@ def test_links_that_were_never_full_are_not_blamed(tmp_path: Path) -> None:
     assert table["verdict"].to_list() == [
         *("saturated", "never saturated", "above the requested rate", "no traffic")
     ]
-    assert [doubt for doubt in doubts(run) if "faster than" in doubt] == [
+    assert [warning for warning in warnings(run) if "faster than" in warning] == [
         "c sent faster than the link allows: 120 % of its rate"
     ]
 

@@ -11,7 +11,6 @@ import pytest
 
 from analysis import FIGURES, RunError, drawing, page, read, sections
 from analysis.compare import compare, compare_html, readable, rows
-from analysis.doubts import doubts, kept_up
 from analysis.figures import (
     accuracy_updates,
     device_traffic,
@@ -20,6 +19,7 @@ from analysis.labels import labels
 from analysis.protocol import algorithm, sentence
 from analysis.quantities import figures, seconds, size
 from analysis.report import report
+from analysis.run_warnings import kept_up, warnings
 from analysis.runs import Run
 from tests.fakes.handmade_run import act, update, written
 from tests.fakes.synthetic_run import Synthetic
@@ -102,7 +102,7 @@ def test_a_run_that_did_not_keep_up_is_marked(tmp_path: Path) -> None:
 def test_models_that_were_not_measured_are_named(tmp_path: Path) -> None:
     left_out = {"at": 40.0, "what": "unmeasured", "versions": [400, 800]}
     run = written(tmp_path, [left_out, {"at": 40.0, "what": "stop", "reason": "updates"}])
-    assert doubts(run) == [
+    assert warnings(run) == [
         "the evaluator did not measure 2 of the models that were due: the models after 400, 800 "
         "updates"
     ]
@@ -111,11 +111,11 @@ def test_models_that_were_not_measured_are_named(tmp_path: Path) -> None:
 def test_messages_that_could_not_be_sent_are_a_doubt_only_without_a_fault(tmp_path: Path) -> None:
     def told(name: str, *faults: dict) -> list[str]:
         facts = {"what": "unsent", "node": "a", "message": "model 7", "bytes": 40}
-        return doubts(written(tmp_path / name, [*faults, {"at": 20.0, **facts}]))
+        return warnings(written(tmp_path / name, [*faults, {"at": 20.0, **facts}]))
 
     assert told("struck", act(9.0, "sever", "a", "partition", 9.0)) == []
-    (doubt,) = told("not", act(9.0, "sever", "b", "partition", 9.0))
-    assert doubt.startswith("1 of the server's messages could not be sent to a, although")
+    (warning,) = told("not", act(9.0, "sever", "b", "partition", 9.0))
+    assert warning.startswith("1 of the server's messages could not be sent to a, although")
 
 
 def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:

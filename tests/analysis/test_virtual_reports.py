@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from analysis import byte_tables, device_tables, records, sections
-from analysis.doubts import doubts
 from analysis.faults import actions
 from analysis.protocol import sentence
 from analysis.reconcile import reconcile
 from analysis.report import report
+from analysis.run_warnings import warnings
 from tests.fakes.handmade_run import act, due, traffic_record, update, virtual, written
 
 
@@ -24,15 +24,15 @@ def test_every_byte_is_accounted_for(tmp_path: Path, tcp: str) -> None:
     assert sums.both.acknowledgements == (2 * 110 * 33 if tcp == "modelled" else 0)
     assert sums.both.connections == 0
     assert sums.both.rest == -sums.both.requests  # which this run has none of
-    assert doubts(run) == []
+    assert warnings(run) == []
 
 
 def test_bytes_that_do_not_add_up_are_a_doubt(tmp_path: Path) -> None:
     run = virtual(tmp_path)
     run.summary["server_tx_bytes"] -= 40_000
-    (doubt,) = doubts(run)
-    assert doubt.startswith("the server's interface sent 40 kB less than the messages")
-    assert "13.8 % of the bytes that the application counted" in doubt
+    (warning,) = warnings(run)
+    assert warning.startswith("the server's interface sent 40 kB less than the messages")
+    assert "13.8 % of the bytes that the application counted" in warning
 
 
 def test_rows_that_virtual_time_does_not_play_are_left_out(tmp_path: Path) -> None:

@@ -192,8 +192,8 @@ def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.M
 
 
 def test_a_doubtful_run_says_so(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
-    doubts = {"reasons": ["a fault came 0.60 s after its time"]}
-    result = played(emulate, monkeypatch, "--no-report", fidelity=doubts)
+    warnings = {"reasons": ["a fault came 0.60 s after its time"]}
+    result = played(emulate, monkeypatch, "--no-report", fidelity=warnings)
     assert "WARNING      the host did not keep up: a fault came 0.60 s" in result.out
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from analysis.doubts import doubts
+from analysis.run_warnings import warnings
 from emulator.cli.watching.progress import Progress
 from emulator.core.refusals import KINDS, Refusals
 from emulator.log.summary import summarise
@@ -67,7 +67,7 @@ def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
     assert progress.refused == FLOOD + 1
     run = written(tmp_path / "run", records)
     assert run.refused == FLOOD + 1
-    assert f"{FLOOD + 1} messages were refused, from a, b" in doubts(run)
+    assert f"{FLOOD + 1} messages were refused, from a, b" in warnings(run)
 
 
 @pytest.mark.parametrize("kinds", [3, 10 * KINDS])

@@ -10,7 +10,7 @@ import pytest
 
 from emulator import chance
 from emulator.faults import FAULTS, Aimed, Hazard, Recurring, scheduled
-from emulator.faults.schedule import MOST, Interval
+from emulator.faults.schedule import MOST_FAILURES, Interval
 from emulator.units import Fraction, Seconds
 from emulator.world import laws
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
@@ -124,7 +124,7 @@ def test_a_longer_horizon_only_adds_failures() -> None:
 
 def test_failing_without_end_is_refused_rather_than_compiled() -> None:
     fault = recurring(every=Fixed(Seconds(0)), lasts=Fixed(Seconds(0)))
-    with pytest.raises(ValueError, match=f"more than {MOST:,} failures"):
+    with pytest.raises(ValueError, match=f"more than {MOST_FAILURES:,} failures"):
         list(fault.intervals(Random("x"), 10))
 
 

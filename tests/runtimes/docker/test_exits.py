@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from analysis.doubts import doubts
+from analysis.run_warnings import warnings
 from emulator.core.survivors import Survivors
 from emulator.errors import DeploymentError
 from emulator.log.records import Record
@@ -327,5 +327,5 @@ def test_a_report_names_who_ended_and_why(tmp_path: Path) -> None:
         {"at": 9.0, "what": "stop", "reason": "time"},
     ]
     late = {"outcome": "success", "fidelity": {"kept_up": False, "reasons": ["it was late"]}}
-    result = doubts(written(tmp_path / "run", records, summary=late))
+    result = warnings(written(tmp_path / "run", records, summary=late))
     assert "far ended unasked at 3.0 s: killed" in result

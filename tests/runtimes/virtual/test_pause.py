@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from analysis import read as read_run
-from analysis.doubts import doubts
 from analysis.faults import outages
+from analysis.run_warnings import warnings
 from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, played
 
@@ -20,7 +20,7 @@ def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list
     text = CALM + "faults:\n" + "".join(f"  - {{{fault}}}\n" for fault in faults)
     folder, summary, _ = played(tmp_path, WORK, SHORT, *overrides, text=text)
     assert summary["outcome"] == "success"
-    assert doubts(read_run(folder)) == []
+    assert warnings(read_run(folder)) == []
     return list(read(folder / "run.jsonl"))
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from analysis import read as read_run
-from analysis.doubts import doubts
 from analysis.figures import link_rates
+from analysis.run_warnings import warnings
 from tests.fakes.plain_records import PlainRecord, read
 from tests.fakes.virtual_world import SCENARIO, Onlooker, played
 
@@ -115,7 +115,7 @@ def test_what_the_server_cannot_send_is_no_refusal(tmp_path: Path) -> None:
     assert {record["bytes"] for record in unsent} <= {record["bytes"] for record in pulls}
     assert (summary["refused"], summary["unsent"]) == (0, 2)
     assert not happened(folder, "refused")
-    assert doubts(read_run(folder)) == []
+    assert warnings(read_run(folder)) == []
 
 
 SPARSE = "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 0.1%}"
@@ -135,7 +135,7 @@ SPARSE = "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep
 )
 def test_a_run_that_is_fine_gives_no_reason_for_doubt(tmp_path: Path, overrides: list[str]) -> None:
     folder, *_ = played(tmp_path, *overrides, text=OVERLAPPING)
-    assert doubts(read_run(folder)) == []
+    assert warnings(read_run(folder)) == []
 
 
 @pytest.mark.parametrize("algorithm", ["adacomp", "asgd"])
@@ -159,7 +159,7 @@ def test_links_that_keep_to_their_rate_are_not_blamed(tmp_path: Path, algorithm:
         "virtual={learner: none, step: 20ms, boot: 50ms}",
     )
     run = read_run(folder)
-    assert doubts(run) == []
+    assert warnings(run) == []
     table = link_rates.table([run]).set_index(["node", "what"])
     assert table["share"].max() < 1.05
     full = {"adacomp": [("dsl", "rx"), ("skew", "tx")], "asgd": [("dial", "tx"), ("dsl", "tx")]}
