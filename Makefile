@@ -47,7 +47,7 @@ data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits and senten
 	@$(BIN)/emulate data
 
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds
-	$(BIN)/python tests/bench.py
+	$(BIN)/python -m tests.bench
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)

@@ -1,6 +1,6 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python tests/bench.py [containers|coding|virtual] [--json] [--seconds 20]
+    python -m tests.bench [containers|coding|virtual] [--json] [--seconds 20]
 
 Takes about two minutes for containers, one for the codecs and ten for virtual time, whose figure it
 draws; wants the engine, the image and the data (`make bench` sees to them; the codecs need none of
@@ -15,10 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from benchmarks import coding, cost, exchange, fleet, gradient, patches, table, trained
-
 from emulator import models
 from emulator.errors import EmulatorError
+from tests.benchmarks import coding, cost, exchange, fleet, gradient, patches, table, trained
 
 MEDIUM, LARGE = 1_200_000, 25_000_000
 FIGURE = Path(__file__).parents[1] / "docs" / "virtual-cost.png"
@@ -100,7 +99,7 @@ def _virtual() -> dict[str, Any]:
 
 
 def _runs(seconds: float) -> dict[str, Any]:
-    from benchmarks import world
+    from tests.benchmarks import world
 
     runs = {}
     for kind in ("plain", "encrypted"):

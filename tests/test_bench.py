@@ -1,8 +1,10 @@
 """The benchmark's own arithmetic; the measuring itself is `make bench`."""
 
 import os
+import subprocess
 import sys
 import time
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -161,3 +163,12 @@ def test_codings_of_a_trained_models_gradient_are_weighed():
     assert found["indices"]["golomb"]["bits"] < 1.04 * found["least"]
     assert found["indices"]["matrix"]["bits"] < found["indices"]["golomb"]["bits"]
     assert found["updates"]["matrix, ternary"] > found["updates"]["gap, f32"]
+
+
+def test_make_bench_starts() -> None:
+    """A folder of `tests/` may bear the name of a package that the benchmarks import."""
+    root = Path(__file__).parents[1]
+    assert "$(BIN)/python -m tests.bench\n" in (root / "Makefile").read_text()
+    command = [sys.executable, "-m", "tests.bench", "--help"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -162,12 +162,12 @@ def trained(updates: int) -> dict[str, float]:
 def _apart(what: str, *arguments: Any) -> dict[str, float]:
     """In a process of its own, whose memory and threads are nobody else's."""
     code = (
-        "import json, sys; from benchmarks import fleet; "
+        "import json, sys; from tests.benchmarks import fleet; "
         f"print(json.dumps(fleet.{what}(*json.loads(sys.argv[1]))))"
     )
     done = subprocess.run(
         [sys.executable, "-c", code, json.dumps(arguments)],
-        cwd=Path(__file__).parents[1],
+        cwd=Path(__file__).parents[2],
         stdout=subprocess.PIPE,
         check=True,
     )
