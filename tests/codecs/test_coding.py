@@ -2,7 +2,6 @@
 
 import math
 import struct
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,35 +11,10 @@ from hypothesis import strategies as st
 from emulator.codecs import bits
 from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
-from emulator.layout import Layout, Variable
-from emulator.vectors import Indices
+from emulator.layout import Layout
+from tests.fakes.index_sets import layout, sets, u32
 
 INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
-
-
-def layout(*shapes: tuple[int, ...]) -> Layout:
-    variables = [Variable(f"v{i}", shape, "dense", i) for i, shape in enumerate(shapes)]
-    return Layout(tuple(variables))
-
-
-SHAPES = st.lists(
-    st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple), min_size=1, max_size=3
-)
-
-
-@st.composite
-def sets(draw: st.DrawFn) -> tuple[list[int], Layout]:
-    """None, any few, neighbours or every so many, those but a few, all."""
-    shape = layout(*draw(SHAPES))
-    every = range(shape.size)
-    start, stop, step = (draw(st.integers(0, shape.size)) for _ in range(3))
-    regular = {*every[start : stop : step or 1]}
-    few = draw(st.sets(st.sampled_from(every), max_size=12))
-    return sorted(draw(st.sampled_from([set(), few, regular, regular ^ few, {*every}]))), shape
-
-
-def u32(indices: Sequence[int]) -> Indices:
-    return np.array(indices, np.uint32)
 
 
 # -- indices ---------------------------------------------------------------------------------------

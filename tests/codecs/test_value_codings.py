@@ -3,7 +3,6 @@
 import itertools
 import math
 import struct
-from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -15,34 +14,9 @@ from emulator.codecs.indices import CODINGS
 from emulator.codecs.sparse import Sparse
 from emulator.codecs.values import CODINGS as VALUES
 from emulator.errors import WireError
-from emulator.layout import Layout, Variable
+from emulator.layout import Layout
 from emulator.vectors import Indices, Vector
-
-
-def layout(*shapes: tuple[int, ...]) -> Layout:
-    variables = [Variable(f"v{i}", shape, "dense", i) for i, shape in enumerate(shapes)]
-    return Layout(tuple(variables))
-
-
-SHAPES = st.lists(
-    st.lists(st.integers(1, 9), min_size=1, max_size=3).map(tuple), min_size=1, max_size=3
-)
-
-
-@st.composite
-def sets(draw: st.DrawFn) -> tuple[list[int], Layout]:
-    """None, any few, neighbours or every so many, those but a few, all."""
-    shape = layout(*draw(SHAPES))
-    every = range(shape.size)
-    start, stop, step = (draw(st.integers(0, shape.size)) for _ in range(3))
-    regular = {*every[start : stop : step or 1]}
-    few = draw(st.sets(st.sampled_from(every), max_size=12))
-    return sorted(draw(st.sampled_from([set(), few, regular, regular ^ few, {*every}]))), shape
-
-
-def u32(indices: Sequence[int]) -> Indices:
-    return np.array(indices, np.uint32)
-
+from tests.fakes.index_sets import layout, sets, u32
 
 WORTH = st.one_of(
     st.sampled_from([1.0, -1.0, 2.0, 1e-45, -1e-45, 6e-8, 65_519.0, 65_520.0, 1e9, 3.4028235e38]),

@@ -1,41 +1,13 @@
 """A barrier: a step is the mean of one gradient from each worker."""
 
-from typing import Any
-
 import pytest
 
 from emulator import synchronization
 from emulator.synchronization import (
-    Asynchronous,
     Barrier,
-    Bounded,
-    FedAvg,
-    LocalSGD,
-    Softsync,
 )
 from emulator.units import Fraction, Seconds
-
-NODES = ["a", "b", "c", "d"]
-ALL = frozenset(NODES)
-
-TABLE = [
-    pytest.param(Asynchronous(), id="asynchronous"),
-    pytest.param(Barrier(), id="barrier"),
-    pytest.param(Barrier(Fraction.parse("50%"), Seconds.parse("5s")), id="barrier-half"),
-    pytest.param(Bounded(bound=0, patience=Seconds(5)), id="bounded-0"),
-    pytest.param(Bounded(bound=2, patience=Seconds(5)), id="bounded-2"),
-    pytest.param(Softsync(splits=2), id="softsync"),
-    pytest.param(FedAvg(Fraction(0.5), patience=Seconds(5)), id="fedavg"),
-    pytest.param(LocalSGD(steps=5, patience=Seconds(5)), id="local-sgd"),
-]
-BY_TABLE = pytest.mark.parametrize("policy", TABLE)
-
-
-def arrive(synchronizer: Any, *nodes: str, now: float = 0.0) -> list[str] | None:
-    """All but the last must be kept waiting; what comes of the last."""
-    steps = [synchronizer.arrive(node, node, now) for node in nodes]
-    assert not any(steps[:-1])
-    return steps[-1]
+from tests.fakes.arrivals import ALL, NODES, arrive
 
 
 def test_a_barrier_waits_for_everyone() -> None:

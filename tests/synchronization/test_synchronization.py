@@ -15,10 +15,7 @@ from emulator.synchronization import (
     Softsync,
 )
 from emulator.units import Fraction, Seconds
-from tests.synchronization.test_barrier import arrive
-
-NODES = ["a", "b", "c", "d"]
-ALL = frozenset(NODES)
+from tests.fakes.arrivals import ALL, NODES, arrive
 
 TABLE = [
     pytest.param(Asynchronous(), id="asynchronous"),

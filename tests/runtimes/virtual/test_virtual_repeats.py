@@ -1,22 +1,14 @@
 """The same scenario and seed give the same bytes; training of every kind repeats."""
 
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import pytest
 
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import load
-from tests.fakes.plain_records import PlainRecord, read
+from tests.fakes.overlapping_faults import OVERLAPPING, SERVER, Played, happened
 from tests.fakes.virtual_world import SCENARIO, Onlooker, digits, played
 
-OVERLAPPING = SCENARIO.replace(
-    "faults:",
-    """faults:
-  - {kind: crash, nodes: [adsl], at: 2s, lasts: 500ms}
-  - {kind: crash, nodes: [adsl-1], at: 2.2s, lasts: 3s}
-  - {kind: partition, nodes: [adsl-2], at: 1.9s, lasts: 2s}""",
-)
 HOME = """
 description: Drops out at random.
 source: None.
@@ -24,27 +16,6 @@ faults:
   - {kind: crash, per_iteration: 2%, lasts: {exponential: 1s}}
   - {kind: partition, every: {exponential: 4s}, lasts: {uniform: [100ms, 1s]}}
 """
-SERVER = (
-    "server={link: {up: {rate: 10mbit, delay: 1ms}, down: {rate: 2mbit, jitter: 1ms, delay: 2ms}}}"
-)
-
-Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
-
-
-def happened(folder: Path, what: str) -> list[PlainRecord]:
-    return [record for record in read(folder / "run.jsonl") if record["what"] == what]
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The scenario played as it stands, to be looked at."""
-    return played(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The same scenario with overlapping faults."""
-    return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
 
 
 @pytest.fixture

@@ -1,0 +1,213 @@
+"""The verbs of a supervisor: what its part and its network do at each, alone and overlapping."""
+
+import time
+from typing import Any
+
+import pytest
+
+from emulator.node.config import NodeConfig
+from emulator.node.supervisor import Supervisor
+from tests.fakes.supervised import (
+    BORN,
+    NETWORK,
+    WORKER,
+    Make,
+    alive,
+    await_stopped,
+    born,
+    done,
+    stopped,
+)
+
+
+def test_a_killed_device_goes_silent_first_and_comes_back_as_another(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    first = born(container, 0)
+    container.tell("kill", fault="crash", planned=15.0)
+    reports = container.hear_all("kill")
+    assert done(reports) == ["tc sever", "kill"]
+    assert (reports[-1]["fault"], reports[-1]["planned"]) == ("crash", 15.0)
+    assert not alive(first)
+    container.tell("start", fault="crash", planned=25.0)
+    reports = container.hear_all("boot")
+    assert done(reports) == ["tc mend", "boot"]
+    assert born(container, 1) != first
+
+
+def test_faults_that_overlap_are_one_and_end_with_the_last(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("start", "kill", "kill", "start", "sever", "start"):
+        container.tell(verb, fault="crash")
+    heard = done(container.hear_all("boot"))
+    assert heard == ["tc sever", "kill", "tc sever", "sever", "boot"]  # still cut off
+    born(container, 1)
+    assert not (container.folder / "born-2").exists()
+
+
+def test_a_severed_device_lives_on(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    pid = born(container, 0)
+    container.tell("sever", fault="partition", planned=1.0)
+    assert done(container.hear_all("sever")) == ["tc sever", "sever"]
+    assert alive(pid)
+    container.tell("mend", fault="partition", planned=2.0)
+    assert done(container.hear_all("mend")) == ["tc mend", "mend"]
+    assert not stopped(pid)  # it stood still only while it was cut off
+
+
+def test_a_device_that_boots_while_it_is_cut_off_is_still_cut_off(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("sever", "kill", "start"):
+        container.tell(verb)
+    assert done(container.hear_all("boot")) == ["tc sever", "sever", "tc sever", "kill", "boot"]
+    container.tell("mend")
+    assert done(container.hear_all("mend")) == ["tc mend", "mend"]
+
+
+def test_a_partition_that_ends_while_the_power_is_off_leaves_it_off(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("sever", "kill", "mend"):
+        container.tell(verb)
+    heard = done(container.hear_all("mend"))
+    assert heard == ["tc sever", "sever", "tc sever", "kill", "mend"]
+    container.tell("start")
+    assert done(container.hear_all("boot")) == ["tc mend", "boot"]
+
+
+@pytest.mark.parametrize("verb", ["sever", "mend"])
+def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str) -> None:
+    """A cut, too, lets the part stand still, and must not wake a part that is paused."""
+    container = make(part=BORN)
+    container.hear("ready")
+    pid = born(container, 0)
+    assert not stopped(pid)
+    container.tell("sever", fault="partition")
+    container.tell("pause", fault="pause", planned=1.0)
+    report = container.hear_all("pause")[-1]
+    assert (report["fault"], report["begins"], report["planned"]) == ("pause", True, 1.0)
+    await_stopped(pid)
+    container.tell("mend", fault="partition")
+    container.hear("mend")
+    if verb == "sever":
+        container.tell("sever", fault="partition")
+        assert done(container.hear_all("sever")) == ["tc sever", "sever"]
+    assert stopped(pid)
+    container.tell("resume", fault="pause", planned=2.0)
+    assert not container.hear("resume")["begins"]
+    await_stopped(pid, False)
+
+
+def test_a_device_that_boots_while_it_is_paused_is_still_paused(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    first = born(container, 0)
+    for verb in ("pause", "kill", "start"):
+        container.tell(verb)
+    assert done(container.hear_all("boot"))[-2:] == ["tc mend", "boot"]
+    assert not alive(first)
+    container.hear("traffic")
+    assert not (container.folder / "born-1").exists()
+    container.tell("resume")
+    assert alive(born(container, 1))
+
+
+def test_a_device_that_is_killed_while_it_is_paused_boots_awake_after_it(make: Make) -> None:
+    container = make(part=BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in ("pause", "kill", "resume", "start"):
+        container.tell(verb)
+    container.hear("boot")
+    assert not stopped(born(container, 1))
+
+
+@pytest.mark.parametrize("cut", [1, 9, 20])
+def test_an_order_may_come_in_pieces(make: Make, cut: int) -> None:
+    container = make()
+    container.hear("ready")
+    text = '{"verb": "sever", "fault": "partition"}\n{"verb": "mend", "fault": "partition"}\n'
+    container.write(text[:cut])
+    time.sleep(0.05)
+    container.write(text[cut:])
+    container.hear("sever")
+    container.hear("mend")
+
+
+def test_a_device_may_draw_its_own_faults(make: Make) -> None:
+    draws = f"""
+import json, os, signal, sys
+from emulator.node.supervisor import CONTROL
+if sys.argv[1] == "0":
+    report = {{"fault": "crash", "begin": "kill", "end": "start", "lasts": 0.3}}
+    os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
+    signal.pause()
+{BORN}
+"""
+    container = make(part=draws)
+    down, up = container.hear("kill"), container.hear("boot")
+    assert down["fault"] == up["fault"] == "crash"
+    assert down["planned"] is None
+    assert 0.2 < up["now"] - down["now"] < 0.8
+    born(container, 1)
+
+
+def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
+    draws = f"""
+import json, os
+from emulator.node.supervisor import CONTROL
+report = {{"fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
+os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
+{BORN}
+"""
+    container = make(part=draws)
+    still, on = container.hear("pause"), container.hear("resume")
+    assert (still["begins"], on["begins"], still["planned"]) == (True, False, None)
+    assert 0.2 < on["now"] - still["now"] < 0.8
+    await_stopped(born(container, 0), False)
+
+
+def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> None:
+    """The verb alone does not say whether anything will undo it."""
+    draws = f"""
+import json, os, signal
+from emulator.node.supervisor import CONTROL
+report = {{"fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
+os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
+{BORN}
+"""
+    container = make(part=draws)
+    assert done(container.hear_all("lost"))[-3:] == ["tc sever", "sever", "lost"]
+
+
+def test_sigterm_between_two_ends_that_are_due_drops_the_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+    ends = [{"verb": "mend"}, {"verb": "resume"}]
+    supervisor.later = [(1.0, end) for end in ends]
+    obeyed = []
+
+    def obey(order: dict[str, Any]) -> None:
+        obeyed.append(order)
+        supervisor._close()
+
+    monkeypatch.setattr(supervisor, "obey", obey)
+    supervisor._end_due(2.0)
+    assert (obeyed, supervisor.later) == (ends[:1], [])
+
+
+def test_an_end_that_is_not_due_stays_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    supervisor = Supervisor(NodeConfig("far", 9, WORKER, NETWORK))
+    supervisor.later = [(3.0, {"verb": "mend"}), (1.0, {"verb": "resume"})]
+    obeyed: list[dict[str, Any]] = []
+    monkeypatch.setattr(supervisor, "obey", obeyed.append)
+    supervisor._end_due(2.0)
+    assert (obeyed, supervisor.later) == ([{"verb": "resume"}], [(3.0, {"verb": "mend"})])
