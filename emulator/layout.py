@@ -13,6 +13,10 @@ from typing import Any, Literal, TypeAlias
 Kind: TypeAlias = Literal["conv", "dense", "recurrent", "bias"]
 """Kind of layer that a variable belongs to; codecs may treat kinds differently."""
 
+Segment: TypeAlias = tuple[int, int]
+"""First and last layer of a run of consecutive layers, counted from 1 at the input, both
+inclusive."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -25,7 +29,7 @@ class Variable:
     shape: tuple[int, ...]
     kind: Kind
     layer: int
-    """Number of the variable's layer, counted from the input."""
+    """Number of the variable's layer, which ascends from the input to the output."""
 
     @property
     def size(self) -> int:
@@ -52,6 +56,36 @@ class Layout:
             ends.append((end, end + variable.size))
             end += variable.size
         return tuple(ends)
+
+    @cached_property
+    def layers(self) -> tuple[slice, ...]:
+        """Slice of the flat vector that each layer occupies, the layer nearest to the input first.
+
+        A layer here has parameters: operations without parameters belong to the layer before them.
+        """
+        slices: dict[int, slice] = {}
+        for variable, part in self:
+            began = slices.get(variable.layer, part).start
+            slices[variable.layer] = slice(began, part.stop)
+        return tuple(slices.values())
+
+    def place(self, segment: Segment) -> slice:
+        """Return the slice of the flat vector that the layers of `segment` occupy."""
+        first, last = segment
+        return slice(self.layers[first - 1].start, self.layers[last - 1].stop)
+
+    def part(self, segment: Segment) -> "Layout":
+        """Return the variables in the layers of `segment` as a layout whose vector begins at 0."""
+        if segment not in self._parts:
+            self._parts[segment] = self._cut_out(self.place(segment))
+        return self._parts[segment]
+
+    def _cut_out(self, place: slice) -> "Layout":
+        return Layout(tuple(v for v, part in self if place.start <= part.start < place.stop))
+
+    @cached_property
+    def _parts(self) -> "dict[Segment, Layout]":
+        return {}
 
     @cached_property
     def kinds(self) -> dict[str, int]:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ..layout import Segment
 from ..vectors import Frames, Vector
 
 
@@ -32,6 +33,8 @@ class Pull:
     """The oldest version that the evaluator still has to measure."""
     held: int | None = None
     """The version that the node holds, to which a patch would do; None: it holds none."""
+    segments: tuple[Segment, ...] = ()
+    """The pieces in which the model is to come, in this order; empty: whole, in one message."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -60,6 +63,42 @@ class Patch:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Times:
+    """The server's times of a device's last exchange: readings of the clock of `Begin.zero`."""
+
+    answered: float
+    """When the server answered the pull."""
+    arrived: tuple[float, ...]
+    """When each piece of the device's last update arrived, in the order of arrival."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ModelSegment:
+    """The parameters of `segment` at `version`: a piece of the model that a pull asked for."""
+
+    ticket: int
+    version: int
+    segment: Segment
+    theta: Vector
+    times: Times | None = None
+    """With the first piece of an answer; None: a later piece."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PatchSegment:
+    """The parameters of `segment` at `version`, encoded as in a `Patch`."""
+
+    ticket: int
+    version: int
+    segment: Segment
+    base: int | None
+    """The version that it is a patch to; None: it holds all parameters of `segment`."""
+    frames: Frames
+    times: Times | None = None
+    """With the first piece of an answer; None: a later piece."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Update:
     """One encoded gradient, computed on the model at `version`."""
 
@@ -68,6 +107,24 @@ class Update:
     loss: float
     compute: float
     """Seconds that the gradient took."""
+    frames: Frames
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class UpdateSegment:
+    """The encoded gradient of the layers of `segment`: a piece of an update, last layers first.
+
+    The piece with layer 1 completes the update.
+    """
+
+    node: str
+    version: int
+    ticket: int
+    """The ticket of the pull that brought the model: pieces of two updates never mix."""
+    segment: Segment
+    loss: float
+    compute: float
+    """Seconds that the gradient took so far, from the first layer's forward pass on."""
     frames: Frames
 
 
@@ -94,6 +151,6 @@ class Bye:
     """The run is over."""
 
 
-Request: TypeAlias = Hello | Pull | Update | Diverged | Score
-Reply: TypeAlias = Begin | ModelReply | Patch | Bye
+Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score
+Reply: TypeAlias = Begin | ModelReply | ModelSegment | Patch | PatchSegment | Bye
 Message: TypeAlias = Request | Reply

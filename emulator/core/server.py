@@ -28,7 +28,9 @@ from .messages import (
     Hello,
     Message,
     ModelReply,
+    ModelSegment,
     Patch,
+    PatchSegment,
     Pull,
     Reply,
     Score,
@@ -136,7 +138,7 @@ class ParameterServer:
         `message.node` against the sender.
         """
         match message:
-            case Begin() | ModelReply() | Patch() | Bye():
+            case Begin() | ModelReply() | ModelSegment() | Patch() | PatchSegment() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
             case _ if message.node not in self._workers and message.node != self._evaluator:
                 raise WireError(f"{message.node!r} is not a member of this run")

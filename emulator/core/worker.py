@@ -8,6 +8,7 @@ from collections.abc import Generator
 from itertools import count
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
+from ..layout import Segment
 from ..vectors import Frames, NotFinite, Vector
 from .messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Update
 
@@ -76,8 +77,27 @@ class Compute(NamedTuple, Generic[ReplyT]):
     reply: ReplyT
 
 
+class Forward(NamedTuple, Generic[ReplyT]):
+    """Command: compute the forward pass of the layers whose parameters `reply` brought.
+
+    `reply` is a piece of the model. The piece with layer 1 begins the next mini-batch. No result.
+    """
+
+    reply: ReplyT
+
+
+class Backward(NamedTuple):
+    """Command: compute the gradient of the layers of `segment`, the last layers first.
+
+    The result is a `Computed` with the gradient of these layers; its seconds are those of the
+    iteration so far.
+    """
+
+    segment: Segment
+
+
 class Computed(NamedTuple, Generic[GradientT]):
-    """Result of `Compute`."""
+    """Result of `Compute` and of `Backward`."""
 
     gradient: GradientT
     """The gradient, in the form in which the worker's encoder takes it."""
@@ -92,7 +112,7 @@ class Evaluate(NamedTuple):
     theta: Vector
 
 
-Command: TypeAlias = Tell | Await | Begun | Compute[ReplyT] | Evaluate
+Command: TypeAlias = Tell | Await | Begun | Compute[ReplyT] | Forward[ReplyT] | Backward | Evaluate
 NodeCoroutine: TypeAlias = Generator[Command[ReplyT], Any, None]
 """A worker's or an evaluator's whole life on one incarnation of a node."""
 

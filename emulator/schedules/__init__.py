@@ -1,0 +1,1 @@
+"""Schedules cut pulls and pushes into segments of layers, so that transfer overlaps computing."""
