@@ -21,7 +21,7 @@ Segments: TypeAlias = tuple[Segment, ...]
 
 
 @dataclass(frozen=True)
-class Costs:
+class LayerCosts:
     """Times of one iteration; item l - 1 of each tuple belongs to layer l."""
 
     pull: tuple[Time, ...]
