@@ -15,6 +15,8 @@ QUICKSTART = ROOT / "scenarios" / "quickstart.yaml"
 STEADY = 0.2
 """By how much a step's time may change while the containers run: a virtual machine's neighbours can
 make that a half, from one minute to the next. Virtual time reckons with the mean."""
+SETTLED = 10
+"""Number of last evaluations with a median accuracy that two runs have in common."""
 SPARE = 0.6
 """Mean load of the host, as a share of its cores, up to which a device that wants one finds one."""
 
@@ -52,7 +54,7 @@ def test_without_faults(both):
     difference, docker, virtual = both(QUICKSTART, "--set", "faults=[]", times=2)
     assert abs(difference["updates_per_second"]) < 0.10
     assert abs(difference["staleness_median"]) <= 1
-    assert abs(difference["final_accuracy"]) < 0.01
+    assert abs(settled_accuracy(virtual) - settled_accuracy(docker)) < 0.01
     assert all(len(pushes) == 1 for run in (docker, virtual) for pushes in weights(run).values())
     assert abs(difference["push_bytes_per_update"]) < 0.01  # a gap's code depends on the gradient
     assert agree_where_both_know(weights(docker), weights(virtual))
@@ -78,6 +80,16 @@ def test_bytes_are_equal_where_they_do_not_depend_on_the_gradient(both, tmp_path
         pulls = of.records("pull")
         dense = of.summary["dense_push_bytes"] / of.summary["updates"]
         assert abs(pulls["bytes"] - dense).max() < 40  # both hold every parameter once
+
+
+def settled_accuracy(run):
+    """Return the median accuracy of the last `SETTLED` evaluations.
+
+    Containers and virtual time apply updates in orders that differ, so single evaluations differ by
+    the noise of stochastic gradients: half a point here from one to the next, three points now and
+    then.
+    """
+    return run.records("evaluation")["accuracy"].tail(SETTLED).median()
 
 
 def weights(run, *more):
