@@ -26,6 +26,7 @@ from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
 from .devices import Device, Group, Section, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
+from .layer_shares import LayerShares
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -155,6 +156,9 @@ class Virtual(Section):
     serve: AnyLaw | None = None
     """Time for which an update occupies the server, which has one core. Without `serve` the time
     comes from the calibration of this host, or is zero if `step` is given."""
+    layers: LayerShares | None = None
+    """Shares of `step` that each layer takes, which matter to schedules that cut a model into
+    segments. Without `layers` the shares come from the calibration of this host."""
     tcp: bool = True
     """TCP on the links of virtual time: with `true`, slow start, loss and back-off after a cut;
     with `false`, ideal links."""

@@ -43,6 +43,26 @@ from tests.fakes.small_scenario import SMALL, mistakes
         ),
         (
             "name: small",
+            "name: small\nvirtual: {layers: {forward: [1, 1], backward: [1, 1]}}",
+            "virtual.layers.forward: 2 layers, and 'digits-mlp' has 3: give the time of each layer",
+        ),
+        (
+            "name: small",
+            "name: small\nvirtual: {layers: {forward: [1, 1, 1], backward: [1, 1]}}",
+            "virtual.layers: 3 layers forward and 2 backward: give both for each",
+        ),
+        (
+            "name: small",
+            "name: small\nvirtual: {layers: {forward: [0, 0, 0], backward: [0, 0, 0]}}",
+            "virtual.layers: all times are zero: give at least one layer a time above zero",
+        ),
+        (
+            "name: small",
+            "name: small\nvirtual: {layers: {forward: [1, -1, 1], backward: []}}",
+            "virtual.layers.forward[1]: -1 is not at least 0.0",
+        ),
+        (
+            "name: small",
             "name: small\nvirtual: {learner: }",
             "virtual.learner: is empty: it must be tensorflow or numpy or none",
         ),

@@ -28,6 +28,7 @@ def check(document: Document) -> None:
     _model_fits(document)
     _split_fits(document)
     _feedback_fits(document)
+    _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
@@ -71,6 +72,21 @@ def _feedback_fits(document: Document) -> None:
         return  # pydantic reports an unreadable codec
     if reason := refusal(codec):
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
+
+
+def _shares_fit(document: Document) -> None:
+    """Check that `virtual.layers` has a share for each layer of the model."""
+    model = document.at(("training", "model"))
+    if not (isinstance(model, str) and model in MODELS):
+        return
+    layers = len(MODELS[model].layout.layers)
+    for phase in ("forward", "backward"):
+        shares = document.at(("virtual", "layers", phase))
+        if isinstance(shares, list) and shares and len(shares) != layers:
+            document.complain(
+                ("virtual", "layers", phase),
+                f"{len(shares)} layers, and {model!r} has {layers}: give the time of each layer",
+            )
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:
