@@ -8,7 +8,16 @@ from typing import Any, get_args
 import pytest
 
 import analysis
-from emulator import codecs, faults, models, modulation, optimizers, pulls, synchronization
+from emulator import (
+    codecs,
+    faults,
+    models,
+    modulation,
+    optimizers,
+    pulls,
+    schedules,
+    synchronization,
+)
 from emulator.codecs import indices, values
 from emulator.datasets import DATASETS
 from tests.codecs.test_value_codings import EXACT
@@ -20,6 +29,7 @@ from tests.models.test_models import KINDS, SIZES
 from tests.modulation.test_modulation import TABLE as MODULATIONS
 from tests.optimizers.test_optimizers import WITH_SIGN
 from tests.pulls.test_pulls import KINDS as PULLS
+from tests.schedules.test_schedules import TABLE as SCHEDULES
 from tests.synchronization.test_synchronization import TABLE as SYNCHRONIZATIONS
 
 
@@ -48,6 +58,12 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
         "WITH_SIGN in tests/optimizers/test_optimizers.py",
     ),
     "pulls": (pulls, get_args(pulls.AnyPull), PULLS, "KINDS in tests/pulls/test_pulls.py"),
+    "schedules": (
+        schedules,
+        get_args(schedules.AnySchedule),
+        SCHEDULES,
+        "TABLE in tests/schedules/test_schedules.py",
+    ),
     "synchronization": (
         synchronization,
         get_args(synchronization.AnySynchronization),

@@ -1,1 +1,39 @@
-"""Schedules cut pulls and pushes into segments of layers, so that transfer overlaps computing."""
+"""Schedules cut pulls and pushes into segments of layers, so that transfer overlaps computing.
+
+To add a schedule: write a file, name the class here, and add a row to the tests' table.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from .. import plugins
+from ..plugins import plain
+from .base import Cuts, LayerCosts, Schedule, Segments, cut
+from .dynacomm import DynaComm
+from .ibatch import IBatch
+from .layer_by_layer import LayerByLayer
+from .sequential import Sequential
+
+AnySchedule: TypeAlias = Sequential | LayerByLayer | IBatch | DynaComm
+
+
+def make(description: Mapping[str, Any]) -> AnySchedule:
+    """Build the schedule described by `plain`."""
+    schedule: AnySchedule = plugins.make(AnySchedule, description)
+    return schedule
+
+
+__all__ = [
+    "AnySchedule",
+    "Cuts",
+    "DynaComm",
+    "IBatch",
+    "LayerByLayer",
+    "LayerCosts",
+    "Schedule",
+    "Segments",
+    "Sequential",
+    "cut",
+    "make",
+    "plain",
+]
