@@ -1,114 +1,127 @@
 """Messages as frames: a MessagePack head, then the arrays as they lie in memory.
 
 `unpack` takes untrusted bytes. It bounds every size before it allocates, and raises a WireError for
-a malformed message. The codec checks the arrays of an update, the server checks versions.
+a malformed message. The codec checks the arrays of an update, the server checks versions and that
+segments fit the model's layers.
 """
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, NamedTuple, TypeAlias, TypeVar
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 import numpy as np
 
 from ..codecs.base import ByteCount
 from ..errors import WireError
-from ..vectors import Buffer
-from .messages import Begin, Bye, Diverged, Hello, Message, ModelReply, Patch, Pull, Score, Update
+from ..layout import Segment
+from ..vectors import Buffer, Frames
+from . import wire_heads as heads
+from .framing import framing
+from .messages import (
+    Begin,
+    Bye,
+    Diverged,
+    Hello,
+    Message,
+    ModelReply,
+    ModelSegment,
+    Patch,
+    PatchSegment,
+    Pull,
+    Score,
+    Times,
+    Update,
+    UpdateSegment,
+)
 
 PARTS = 5
 """Largest number of frames of a message: a head, and an update's headers, indices, values, and its
 dense variables."""
 
-Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
-Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
-
-
-class _Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
-    """The first frame of a message: a tag, then the fields by position."""
-
-
-class _Hello(_Head, tag=0):
-    node: Name
-    incarnation: Natural
-
-
-class _Begin(_Head, tag=1):
-    zero: float
-
-
-class _Pull(_Head, tag=2):
-    node: Name
-    ticket: Natural
-    after: Natural
-    held: Natural | None
-
-
-class _Model(_Head, tag=3):
-    ticket: Natural
-    version: Natural
-
-
-class _Update(_Head, tag=4):
-    node: Name
-    version: Natural
-    loss: float
-    compute: float
-
-
-class _Diverged(_Head, tag=5):
-    node: Name
-    version: Natural
-
-
-class _Score(_Head, tag=6):
-    node: Name
-    version: Natural
-    accuracy: Annotated[float, msgspec.Meta(ge=0, le=1)]
-    loss: float
-
-
-class _Bye(_Head, tag=7):
-    pass
-
-
-class _Patch(_Head, tag=8):
-    ticket: Natural
-    version: Natural
-    base: Natural | None
-
-
-_Heads: TypeAlias = _Hello | _Begin | _Pull | _Model | _Update | _Diverged | _Score | _Bye | _Patch
-_PLAIN: dict[type[_Head], type[Any]] = {
-    _Hello: Hello,
-    _Begin: Begin,
-    _Pull: Pull,
-    _Diverged: Diverged,
-    _Score: Score,
-    _Bye: Bye,
+_PLAIN: dict[type[heads.Head], type[Any]] = {
+    heads.HelloHead: Hello,
+    heads.BeginHead: Begin,
+    heads.PullHead: Pull,
+    heads.DivergedHead: Diverged,
+    heads.ScoreHead: Score,
+    heads.ByeHead: Bye,
 }
 """Messages that consist of a head alone, by their heads."""
 
-_HEAD_OF: dict[type[Any], type[_Head]] = {message: head for head, message in _PLAIN.items()}
-_encode = msgspec.msgpack.Encoder().encode
-_decode = msgspec.msgpack.Decoder(_Heads).decode
+_HEAD_OF: dict[type[Any], type[heads.Head]] = {message: head for head, message in _PLAIN.items()}
 _F = TypeVar("_F")
+
+
+# -- to bytes ------------------------------------------------------------------------------------
 
 
 def pack(message: Message) -> list[Buffer]:
     """Return the frames of `message`; arrays are views of the message's arrays, not copies."""
+    return [heads.encode(_head(message)), *_arrays(message)]
+
+
+def _head(message: Message) -> heads.Head:
+    if isinstance(message, Pull) and message.segments:
+        ends = _ends(message.segments)
+        return heads.SegmentedPullHead(
+            message.node, message.ticket, message.after, message.held, ends
+        )
+    if head := _HEAD_OF.get(type(message)):
+        return head(*[getattr(message, name) for name in head.__struct_fields__])
     match message:
-        case ModelReply(ticket, version, theta):
-            return [_encode(_Model(ticket, version)), theta.view(np.uint8).data]
-        case Patch(ticket, version, base, frames):
-            return [_encode(_Patch(ticket, version, base)), *frames]
-        case Update(node, version, loss, compute, frames):
-            if len(frames) >= PARTS:  # the server would refuse every update of this device
-                raise ValueError(f"an update has up to {PARTS - 1} frames, not {len(frames)}")
-            return [_encode(_Update(node, version, loss, compute)), *frames]
-    head = _HEAD_OF[type(message)]
-    fields = (getattr(message, name) for name in head.__struct_fields__)
-    return [_encode(head(*fields))]
+        case ModelReply(ticket, version):
+            return heads.ModelHead(ticket, version)
+        case ModelSegment(ticket, version, segment, _, times):
+            return heads.ModelSegmentHead(ticket, version, segment, _plain(times))
+        case Patch(ticket, version, base):
+            return heads.PatchHead(ticket, version, base)
+        case PatchSegment(ticket, version, segment, base, _, times):
+            return heads.PatchSegmentHead(ticket, version, segment, base, _plain(times))
+        case Update(node, version, loss, compute):
+            return heads.UpdateHead(node, version, loss, compute)
+        case UpdateSegment(node, version, ticket, segment, loss, compute):
+            return heads.UpdateSegmentHead(node, version, ticket, segment, loss, compute)
+    raise TypeError(f"{type(message).__name__} is no message")
+
+
+def _arrays(message: Message) -> Frames:
+    if type(message) in _HEAD_OF:
+        return ()
+    match message:
+        case ModelReply() | ModelSegment():
+            return (message.theta.view(np.uint8).data,)
+        case Patch() | PatchSegment():
+            return message.frames
+        case Update() | UpdateSegment():
+            if len(message.frames) >= PARTS:  # the server would refuse every update of this device
+                raise ValueError(
+                    f"an update has up to {PARTS - 1} frames, not {len(message.frames)}"
+                )
+            return message.frames
+    return ()
+
+
+def _ends(segments: Sequence[Segment]) -> tuple[int, ...]:
+    """Return the last layer of each of `segments`, which follow one another from layer 1."""
+    ends = tuple(last for _, last in segments)
+    backwards = any(first > last for first, last in segments)
+    if backwards or tuple(_segments(ends)) != tuple(segments):
+        raise ValueError(f"the segments {segments} do not follow one another from layer 1")
+    return ends
+
+
+def _segments(ends: Sequence[int]) -> Iterator[Segment]:
+    """Yield the segments that follow one another from layer 1 and end at the layers `ends`."""
+    return ((before + 1, end) for before, end in pairwise((0, *ends)))
+
+
+def _plain(times: Times | None) -> tuple[float, tuple[float, ...]] | None:
+    return (times.answered, times.arrived) if times else None
+
+
+# -- from bytes ----------------------------------------------------------------------------------
 
 
 def unpack(frames: Sequence[Buffer]) -> Message:
@@ -116,28 +129,86 @@ def unpack(frames: Sequence[Buffer]) -> Message:
     if not 1 <= len(frames) <= PARTS:
         raise WireError(f"a message has 1 to {PARTS} frames, not {len(frames)}")
     try:
-        head = _decode(frames[0])
+        head = heads.decode(frames[0])
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
         raise WireError(f"unreadable head: {error}") from None
     arrays = list(frames[1:])
     match head:
-        case _Model(ticket, version):
+        case heads.ModelHead(ticket, version):
             return ModelReply(ticket, version, _vector(_only(arrays)))
-        case _Patch(ticket, version, base):
-            if len(arrays) != (expected := 1 if base is None else 2):
-                raise WireError(f"a model of {len(arrays)} arrays, expected {expected}")
-            return Patch(ticket, version, base, arrays)
-        case _Update(node, version, loss, compute):
-            if not (math.isfinite(compute) and compute >= 0):
-                raise WireError(f"a gradient cannot take {compute} s")
-            return Update(node, version, loss, compute, arrays)
+        case heads.ModelSegmentHead(ticket, version, segment, times):
+            theta = _vector(_only(arrays))
+            return ModelSegment(ticket, version, _segment(segment), theta, _times(times))
+        case heads.PatchHead(ticket, version, base):
+            return Patch(ticket, version, base, _patch(arrays, base))
+        case heads.PatchSegmentHead(ticket, version, segment, base, times):
+            return PatchSegment(
+                ticket, version, _segment(segment), base, _patch(arrays, base), _times(times)
+            )
+        case heads.UpdateHead(node, version, loss, compute):
+            return Update(node, version, loss, _duration(compute), arrays)
+        case heads.UpdateSegmentHead(node, version, ticket, segment, loss, compute):
+            return UpdateSegment(
+                node, version, ticket, _segment(segment), loss, _duration(compute), arrays
+            )
     if arrays:
         raise WireError(f"{len(arrays)} frames behind a head that stands alone")
-    if isinstance(head, _Begin) and not math.isfinite(head.zero):
+    return _headed(head)
+
+
+def _headed(head: heads.Head) -> Message:
+    """Return the message that consists of `head` alone."""
+    if isinstance(head, heads.SegmentedPullHead):
+        segments = tuple(map(_segment, _segments(head.ends)))
+        return Pull(head.node, head.ticket, head.after, head.held, segments)
+    if isinstance(head, heads.BeginHead) and not math.isfinite(head.zero):
         raise WireError(f"the run cannot begin at {head.zero}")
     fields = (getattr(head, name) for name in head.__struct_fields__)
     message: Message = _PLAIN[type(head)](*fields)
     return message
+
+
+def _segment(segment: Segment) -> Segment:
+    first, last = segment
+    if first > last:
+        raise WireError(f"a segment cannot begin at layer {first} and end at layer {last}")
+    return segment
+
+
+def _times(times: tuple[float, tuple[float, ...]] | None) -> Times | None:
+    if times is None:
+        return None
+    answered, arrived = times
+    if not (math.isfinite(answered) and all(map(math.isfinite, arrived))):
+        raise WireError("a time of the server is not finite")
+    return Times(answered, arrived)
+
+
+def _duration(seconds: float) -> float:
+    if not (math.isfinite(seconds) and seconds >= 0):
+        raise WireError(f"a gradient cannot take {seconds} s")
+    return seconds
+
+
+def _patch(arrays: list[_F], base: int | None) -> list[_F]:
+    if len(arrays) != (expected := 1 if base is None else 2):
+        raise WireError(f"a model of {len(arrays)} arrays, expected {expected}")
+    return arrays
+
+
+def _only(arrays: Sequence[_F]) -> _F:
+    if len(arrays) != 1:
+        raise WireError(f"a model has one array, not {len(arrays)}")
+    return arrays[0]
+
+
+def _vector(frame: Buffer) -> Any:
+    if len(frame) % 4:
+        raise WireError(f"{len(frame)} bytes are no vector of f32")
+    return np.frombuffer(frame, np.float32)
+
+
+# -- sizes ---------------------------------------------------------------------------------------
 
 
 class Pushed(NamedTuple):
@@ -157,14 +228,14 @@ class Pushed(NamedTuple):
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing."""
     match message:
-        case ModelReply(ticket, version, theta):  # the array's length, not its content
-            lengths = [len(_encode(_Model(ticket, version))), theta.nbytes]
+        case ModelReply() | ModelSegment():  # the array's length, not its content
+            lengths = [len(heads.encode(_head(message))), message.theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
     return sum(lengths) + framing(lengths, encrypted=encrypted)
 
 
-def pushed(update: Update, count: ByteCount, *, encrypted: bool = False) -> Pushed:
+def pushed(update: Update | UpdateSegment, count: ByteCount, *, encrypted: bool = False) -> Pushed:
     """Return the sizes of the parts of `update`; `count` holds the codec's count of its frames."""
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]
@@ -173,34 +244,11 @@ def pushed(update: Update, count: ByteCount, *, encrypted: bool = False) -> Push
     )
 
 
+def total(parts: Iterable[Pushed]) -> Pushed:
+    """Return the sums of the sizes of an update's pieces, kind by kind."""
+    return Pushed(*map(sum, zip(*parts, strict=True)))
+
+
 def dense_push(parameters: int, *, encrypted: bool = False) -> int:
     """Return the size on the wire of an uncompressed update: every one of `parameters` as f32."""
     return size(Update("device-0", 0, 0.0, 0.0, (bytes(4 * parameters),)), encrypted=encrypted)
-
-
-def framing(lengths: Iterable[int], *, encrypted: bool = False) -> int:
-    """Return the bytes added by ZMTP to frames with the given `lengths`."""
-    return sum(framed(length, encrypted=encrypted) - length for length in lengths)
-
-
-def framed(length: int, *, encrypted: bool = False) -> int:
-    """Return the bytes on the wire of a frame of `length` bytes.
-
-    ZMTP 3.1 adds flags and length, 2 bytes or 9 beyond 255. CURVE wraps each frame in a MESSAGE
-    command (RFC 26): a command name of 8 bytes, a nonce of 8, an authenticator of 16 and the inner
-    flags of 1.
-    """
-    boxed = length + (33 if encrypted else 0)
-    return boxed + (2 if boxed <= 255 else 9)
-
-
-def _only(arrays: Sequence[_F]) -> _F:
-    if len(arrays) != 1:
-        raise WireError(f"a model has one array, not {len(arrays)}")
-    return arrays[0]
-
-
-def _vector(frame: Buffer) -> Any:
-    if len(frame) % 4:
-        raise WireError(f"{len(frame)} bytes are no vector of f32")
-    return np.frombuffer(frame, np.float32)

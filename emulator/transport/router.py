@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import zmq
 
 from ..core import wire
+from ..core.framing import framed
 from ..core.heartbeat import Heartbeat
 from ..core.messages import Request
 from ..errors import WireError
@@ -141,7 +142,7 @@ class Router:
         while more:
             part = self._socket.recv(copy=False)
             more, number = part.more, number + 1
-            size += wire.framed(len(part), encrypted=self._encrypted)
+            size += framed(len(part), encrypted=self._encrypted)
             if number <= wire.PARTS + 1:
                 parts.append(part)
         self._watch.heard(first, node, size)

@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import random
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -16,9 +17,14 @@ from emulator.core.messages import (
     Diverged,
     Hello,
     ModelReply,
+    ModelSegment,
+    Patch,
+    PatchSegment,
     Pull,
     Score,
+    Times,
     Update,
+    UpdateSegment,
 )
 from emulator.errors import WireError
 
@@ -32,7 +38,29 @@ MESSAGES = [
     Diverged("adsl-0", 12),
     Score("evaluator", 200, 0.97, 0.1),
     Bye(),
+    Patch(9, 41, 40, (b"abc", b"defg")),
+    Pull("adsl-0", 7, 0, 41, ((1, 2), (3, 3), (4, 152))),
+    ModelSegment(9, 41, (3, 7), np.linspace(-1, 1, 300, dtype=np.float32)),
+    ModelSegment(9, 41, (1, 2), np.ones(3, np.float32), Times(12.5, (11.25, 11.5))),
+    PatchSegment(9, 41, (1, 1), 40, (b"abc", b"defg"), Times(12.5, ())),
+    PatchSegment(9, 41, (2, 3), None, (b"abcd",)),
+    UpdateSegment("adsl-0", 41, 7, (3, 7), 0.25, 0.003, (b"", b"\x01\x02", b"abcdefgh")),
 ]
+
+OLD_HEADS = [
+    (MESSAGES[0], "9300a66164736c2d3003"),
+    (MESSAGES[1], "9201cb405edd2f1a9fbe77"),
+    (MESSAGES[2], "9502a66164736c2d30cf0000000200000007ccc8c0"),
+    (Pull("adsl-0", 7, 0, 41), "9502a66164736c2d30070029"),
+    (MESSAGES[3], "93030929"),
+    (MESSAGES[4], "9504a66164736c2d3029cb3fd0000000000000cb3f689374bc6a7efa"),
+    (MESSAGES[6], "9305a66164736c2d300c"),
+    (MESSAGES[7], "9506a96576616c7561746f72ccc8cb3fef0a3d70a3d70acb3fb999999999999a"),
+    (MESSAGES[8], "9107"),
+    (Patch(9, 41, 40, (b"a", b"b")), "9408092928"),
+    (Patch(9, 41, None, (b"a",)), "94080929c0"),
+]
+"""Heads of messages that hold the whole model or update, as they have always been."""
 
 
 def fields(message):
@@ -40,8 +68,10 @@ def fields(message):
     for name, value in values.items():
         if isinstance(value, np.ndarray):
             values[name] = value.tolist()
-        elif isinstance(value, tuple | list):
+        elif name == "frames":
             values[name] = [bytes(frame) for frame in value]
+        elif isinstance(value, Times):
+            values[name] = fields(value)
         elif value != value:
             values[name] = "nan"
     return values
@@ -52,7 +82,33 @@ def test_every_message_comes_back_as_it_was(message):
     frames = [bytes(frame) for frame in wire.pack(message)]
     back = wire.unpack(frames)
     assert type(back) is type(message)
+    assert len(frames[0]) == len(wire.pack(back)[0])
     assert fields(back) == fields(message)
+
+
+@pytest.mark.parametrize(("message", "head"), OLD_HEADS, ids=lambda part: type(part).__name__)
+def test_what_is_whole_keeps_its_bytes(message, head):
+    assert bytes(wire.pack(message)[0]).hex() == head
+
+
+@pytest.mark.parametrize("cut", [((2, 3),), ((1, 2), (4, 5)), ((1, 2), (2, 3)), ((1, 2), (3, 2))])
+def test_segments_that_do_not_follow_one_another_are_not_sent(cut):
+    with pytest.raises(ValueError, match="do not follow one another"):
+        wire.pack(Pull("a", 0, segments=cut))
+
+
+def test_a_list_longer_than_any_model_has_layers_costs_no_memory():
+    """The claimed length is checked before a list is made."""
+    long = b"\xdd\xff\xff\xff\xff"
+    pull = bytes(wire.pack(Pull("a", 1, 0, 3, ((1, 2),)))[0])
+    segment = bytes(wire.pack(ModelSegment(1, 1, (1, 1), np.ones(1, "f4"), Times(1.0, ())))[0])
+    assert pull.endswith(b"\x91\x02") and segment.endswith(b"\x90")
+    tracemalloc.start()
+    for head, kept in ((pull, -2), (segment, -1)):
+        with pytest.raises(WireError, match="length"):
+            wire.unpack([head[:kept] + long, bytes(4)])
+    assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    tracemalloc.stop()
 
 
 def test_a_model_is_packed_without_a_copy():
@@ -60,6 +116,10 @@ def test_a_model_is_packed_without_a_copy():
     _, body = wire.pack(ModelReply(0, 0, theta))
     theta[3] = 7
     assert np.frombuffer(body, np.float32)[3] == 7
+
+
+def segment_of(segment, times=None):
+    return ModelSegment(0, 0, segment, np.ones(1, np.float32), times)
 
 
 @pytest.mark.parametrize("message", MESSAGES, ids=lambda m: type(m).__name__)
@@ -86,6 +146,16 @@ def test_size_is_the_frames_and_their_framing(message):
         (wire.pack(Hello("", 0)), "unreadable head"),
         (wire.pack(Hello("x" * 65, 0)), "unreadable head"),
         (wire.pack(Score("e", 0, 1.5, 0.0)), "unreadable head"),
+        (wire.pack(Pull("e", 0, segments=((1, 4097),))), "unreadable head"),
+        (wire.pack(segment_of((0, 1))), "unreadable head"),
+        (wire.pack(segment_of((3, 2))), "cannot begin at layer 3"),
+        (wire.pack(segment_of((1, 4097))), "unreadable head"),
+        (wire.pack(segment_of((1, 1), Times(float("nan"), ()))), "not finite"),
+        (wire.pack(segment_of((1, 1), Times(1.0, (float("inf"),)))), "not finite"),
+        (wire.pack(segment_of((1, 1), Times(1.0, (1.0,) * 4097))), "unreadable head"),
+        (wire.pack(UpdateSegment("a", 0, 0, (2, 1), 0.0, 1.0, ())), "cannot begin at layer 2"),
+        (wire.pack(UpdateSegment("a", 0, 0, (1, 1), 0.0, -1.0, ())), "cannot take"),
+        (wire.pack(PatchSegment(0, 0, (1, 1), None, (b"", b""))), "expected 1"),
     ],
 )
 def test_what_is_odd_is_refused(frames, complaint):
