@@ -32,6 +32,18 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
+    "plan": (
+        *("at", "node", "iteration", "kind", "pull", "push"),
+        *("t_forward", "t_backward", "t_iteration", "pull_setup", "push_setup"),
+        *("down_rate", "up_rate", "pull_times", "forward_times", "backward_times", "push_times"),
+        *("pulled", "forward", "backward", "pushed"),
+    ),
+    "iteration": (
+        *("at", "node", "iteration", "iterations", "pull", "push"),
+        *("t_forward", "t_backward", "t_iteration"),
+        *("predicted_forward", "predicted_backward", "predicted_iteration"),
+        *("pulled", "forward", "backward", "pushed"),
+    ),
     "checkpoint": ("at", "version"),
     "exit": ("at", "node", "code", "cause", "reason"),
     "stop": ("at", "reason", "detail"),

@@ -27,11 +27,19 @@ def _is_number(value: Any) -> bool:
         return False
 
 
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_is_number, value))
+
+
 NUMBER = Kind("a number", _is_number)
 TEXT = Kind("a text", lambda value: isinstance(value, str))
 FLAG = Kind("true or false", lambda value: isinstance(value, bool))
 MAPPING = Kind("a mapping", lambda value: isinstance(value, dict))
 LIST = Kind("a list", lambda value: isinstance(value, list))
+PAIRS = Kind(
+    "a list of pairs of numbers",
+    lambda value: isinstance(value, list) and all(map(_is_pair, value)),
+)
 PROFILE = Kind("a text or a mapping", lambda value: isinstance(value, str | dict))
 
 Shape = Kind | Mapping[str, Any] | Sequence[Any]
@@ -60,7 +68,11 @@ COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
     **dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
     **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
-    **dict.fromkeys(("node", "fault", "verb"), TEXT),
+    **dict.fromkeys(("iteration", "iterations"), NUMBER),
+    **dict.fromkeys(("t_forward", "t_backward", "t_iteration"), NUMBER),
+    **dict.fromkeys(("predicted_forward", "predicted_backward", "predicted_iteration"), NUMBER),
+    **dict.fromkeys(("pull", "push", "pulled", "forward", "backward", "pushed"), PAIRS),
+    **dict.fromkeys(("node", "fault", "verb", "kind"), TEXT),
     "begins": FLAG,
 }
 """The kinds of values in records, by key."""

@@ -131,6 +131,8 @@ def test_amounts(size: float, text: str) -> None:
 
 EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_bytes": 557_700}
 
+CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
+
 
 @pytest.mark.parametrize(
     "record, line",
@@ -173,10 +175,30 @@ EVALUATION = {"what": "evaluation", "accuracy": 0.9111, "updates": 600, "push_by
             "-0.50 s  hello a incarnation=0",
         ),
         ({"at": 9, "what": "checkpoint", "version": 4}, "9.00 s  checkpoint version=4"),
+        (
+            {"at": 4, "what": "plan", "node": "a", "iteration": 51, "kind": "dynacomm", **CUTS}
+            | {"t_forward": 9e-3, "t_backward": 0.014, "t_iteration": 0.0261234},
+            "4.00 s  plan a: dynacomm from iteration 51, pull 1-2|3, push 3|2|1, predicted "
+            "forward 9 ms, backward 14 ms, iteration 26.12 ms",
+        ),
+        (
+            {"at": 4, "what": "iteration", "node": "a", "iteration": 50, "iterations": 49}
+            | {"t_forward": 9e-3, "t_backward": 0.014, "t_iteration": 0.0261, **CUTS}
+            | {f"predicted_{phase}": 1e-3 for phase in ("forward", "backward", "iteration")},
+            "4.00 s  iterations 2 to 50 of a, median (predicted): forward 9 ms (1 ms), "
+            "backward 14 ms (1 ms), iteration 26.1 ms (1 ms)",
+        ),
     ],
 )
 def test_a_record_as_a_line(record: PlainRecord, line: str) -> None:
     assert describe_record(full(record)).lstrip() == line
+
+
+def test_the_first_of_many_segments_are_named() -> None:
+    layers = [(layer, layer) for layer in range(1, 10)]
+    plan = full({"at": 0, "what": "plan", "pull": layers, "push": layers[::-1][:6]})
+    line = describe_record(plan)
+    assert "pull 1|2|3|4|5|6|… (9 segments), push 9|8|7|6|5|4, " in line
 
 
 class Wall:

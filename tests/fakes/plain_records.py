@@ -13,7 +13,7 @@ from emulator.log import records
 PlainRecord: TypeAlias = dict[str, Any]
 """A line of a log: `at`, `what`, and the fields of its kind."""
 
-_MADE_UP: dict[Any, Any] = {str: "", bool: False, int: 0, float: 0.0, list[int]: []}
+_MADE_UP: dict[Any, Any] = {str: "", bool: False, int: 0, float: 0.0}
 
 
 def full(record: PlainRecord) -> records.Record:
@@ -47,5 +47,7 @@ def written(plain_records: list[PlainRecord]) -> bytes:
 def _made_up(annotation: Any) -> Any:
     if annotation in _MADE_UP:
         return _MADE_UP[annotation]
+    if get_origin(annotation) is list:
+        return []
     annotated = get_origin(annotation) is Annotated
     return _made_up(annotation.__origin__ if annotated else get_args(annotation)[0])

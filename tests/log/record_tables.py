@@ -28,6 +28,9 @@ _WORDS = {
     int: "integer",
     float: "number",
     list[int]: "list of integers",
+    list[float]: "list of numbers",
+    list[tuple[int, int]]: "list of [first, last]",
+    list[tuple[float, float]]: "list of [begin, end]",
 }
 """Types of fields as the tables name them."""
 

@@ -44,6 +44,8 @@ def test_the_analysis_expects_the_types_of_the_fields() -> None:
                 assert words == "text", field.name
             case shapes.FLAG:
                 assert words == "true or false", field.name
+            case shapes.PAIRS:
+                assert words.startswith("list of ["), field.name
 
 
 def test_the_analysis_checks_columns_that_exist() -> None:

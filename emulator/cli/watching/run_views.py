@@ -15,6 +15,8 @@ from ...log.records import (
     EvaluationRecord,
     ExitRecord,
     FaultRecord,
+    IterationRecord,
+    PlanRecord,
     Record,
     RefusedRecord,
     StartRecord,
@@ -22,6 +24,7 @@ from ...log.records import (
     UnmeasuredRecord,
     UnsentRecord,
 )
+from .plan_words import describe_iterations, describe_plan
 from .progress import Progress, amount, span
 
 if TYPE_CHECKING:
@@ -77,6 +80,10 @@ def _words(record: Record) -> str:
             return f"refused {record.node}: {record.reason}{times}"
         case UnsentRecord():
             return f"{record.message} not sent: {record.node} is out of reach"
+        case PlanRecord():
+            return describe_plan(record)
+        case IterationRecord():
+            return describe_iterations(record)
     facts = record.facts()
     node = facts.pop("node", "")
     others = (f"{key}={value}" for key, value in facts.items())
