@@ -21,10 +21,9 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 	$(BIN)/emulate run scenarios/quickstart.yaml
 	$(BIN)/emulate report runs/quickstart/latest
 
-test: engine $(INSTALLED) data images ## run every test, with those that need Docker, root or TensorFlow
+test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
 	@tests/netem/setup || true
-	$(BIN)/pytest -n auto -m "$(FAST)"
-	$(BIN)/pytest -m "not ($(FAST))" # one at a time: these share the engine, and measure the host
+	$(BIN)/pytest -m "not ($(FAST))" --durations=10 # one at a time: these share the engine, and measure the host
 
 check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a minute, without Docker or TensorFlow
 	$(BIN)/ruff format --check .
