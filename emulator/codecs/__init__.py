@@ -10,7 +10,7 @@ from .. import plugins
 from ..plugins import plain
 from ..vectors import Buffer, Frames, Gradient, Indices, NotFinite, Vector
 from .adacomp_residual import AdaCompResidual
-from .base import ByteCount, Codec, Encoder, EncoderContext
+from .base import ByteCount, Codec, Encoder, EncoderContext, Memory, RememberingEncoder
 from .dense import Dense
 from .dgc import DGC
 from .dryden import Dryden
@@ -19,6 +19,7 @@ from .feedback import ErrorFeedback, RandomEncoder, StatelessEncoder, encoder, r
 from .onebit import OneBit
 from .qsgd import QSGD
 from .randomk import RandomK
+from .segment_encoder import SegmentEncoder, uncuttable
 from .signsgd import SignSGD
 from .strom import Strom
 from .terngrad import TernGrad
@@ -65,10 +66,13 @@ __all__ = [
     "Frames",
     "Gradient",
     "Indices",
+    "Memory",
     "NotFinite",
     "OneBit",
     "RandomEncoder",
     "RandomK",
+    "RememberingEncoder",
+    "SegmentEncoder",
     "SignSGD",
     "StatelessEncoder",
     "Strom",
@@ -80,4 +84,5 @@ __all__ = [
     "make",
     "plain",
     "refusal",
+    "uncuttable",
 ]

@@ -11,7 +11,7 @@ from ..errors import WireError
 from ..layout import Kind, Layout
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import bins, bits, frame_checks
-from .base import ByteCount, Encoder, EncoderContext
+from .base import ByteCount, Encoder, EncoderContext, Memory
 from .feedback import BUILT_IN
 from .indices import IndexCoding
 from .sparse import Sparse
@@ -142,6 +142,12 @@ class AdaCompEncoder:
         self.residual, self._owed = self._owed, self.residual  # nothing fails from here on
         coded = self._codec.sparse.encode(chosen, values, self._layout)
         return *coded, biases.astype("<f4", copy=False).tobytes()
+
+    def memory(self, part: slice) -> Memory:
+        return Memory((self.residual[part],))
+
+    def recall(self, part: slice, memory: Memory) -> None:
+        (self.residual[part],) = memory.vectors
 
     def _examine(
         self, gradient: Vector, part: slice, length: int

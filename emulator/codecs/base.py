@@ -4,12 +4,11 @@ A codec trades fidelity for bytes.
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
-
-import numpy as np
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from ..layout import Layout
 from ..vectors import Frames, Gradient, Vector
+from .update_draws import Draws
 
 
 class ByteCount(NamedTuple):
@@ -25,7 +24,7 @@ class EncoderContext:
     """Surroundings of an encoder, for a single boot of one device's worker."""
 
     layout: Layout
-    rng: np.random.Generator
+    rng: Draws
     """Generator for codecs that draw, with its own stream for every boot of every device."""
     workers: int = 1
     """Number of devices in the fleet."""
@@ -60,6 +59,29 @@ class Encoder(Protocol):
         ValueError for a gradient that does not fit the layout; both leave the encoder's memory
         unchanged.
         """
+
+
+class Memory(NamedTuple):
+    """The memory of an encoder for some parameters."""
+
+    vectors: tuple[Vector, ...]
+    """The encoder's vectors, in an order of its own: views, an entry for each parameter."""
+    updates: int = 0
+    """Number of updates encoded so far; 0 if the encoder does not count them."""
+
+
+@runtime_checkable
+class RememberingEncoder(Encoder, Protocol):
+    """An encoder with a memory for each parameter, which another encoder can take over.
+
+    So the memory outlives a change of the segments that a `SegmentEncoder` encodes.
+    """
+
+    def memory(self, part: slice) -> Memory:
+        """Return the memory of the parameters in `part`; the next `encode` may change it."""
+
+    def recall(self, part: slice, memory: Memory) -> None:
+        """Copy `memory`, another encoder's, into the memory of the parameters in `part`."""
 
 
 class StatelessCodec(Protocol):

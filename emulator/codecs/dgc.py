@@ -11,7 +11,7 @@ from ..layout import Layout
 from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
-from .base import ByteCount, Encoder, EncoderContext
+from .base import ByteCount, Encoder, EncoderContext, Memory
 from .decoded_frames import decode_once
 from .feedback import BUILT_IN
 from .indices import IndexCoding
@@ -49,6 +49,11 @@ class DGC:
     """Coding of the sent entries' values."""
     kind: Literal["dgc"] = "dgc"
     no_feedback: ClassVar[str] = BUILT_IN
+
+    @property
+    def no_segments(self) -> str:
+        """Reason against segments: the first is sent before the norm of the gradient is known."""
+        return "" if self.clip is None else "clip bounds the whole gradient: leave clip out"
 
     def __post_init__(self) -> None:
         entry_counts.check_keep(self.keep)
@@ -118,6 +123,14 @@ class DGCEncoder:
         frames = codec.sparse.encode(chosen, values, layout)
         self._forget(decode_once(frames, codec, layout))
         return frames
+
+    def memory(self, part: slice) -> Memory:
+        return Memory((self.velocity[part], self.residual[part]), self._updates)
+
+    def recall(self, part: slice, memory: Memory) -> None:
+        self.velocity[part], self.residual[part] = memory.vectors
+        # the layers of a segment share a warm-up: the one that is furthest on
+        self._updates = max(self._updates, memory.updates)
 
     def _clipped(self, gradient: Vector) -> Vector:
         """Return `gradient`, scaled down to the worker's largest norm if it exceeds that."""

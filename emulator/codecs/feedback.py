@@ -12,8 +12,9 @@ import numpy as np
 from ..layout import Layout
 from ..vectors import Frames, Vector
 from . import frame_checks
-from .base import Codec, Encoder, EncoderContext, StatelessCodec
+from .base import Codec, Encoder, EncoderContext, Memory, StatelessCodec
 from .decoded_frames import decode_once
+from .update_draws import Draws
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ BUILT_IN = "it remembers by itself what it has not sent: leave error_feedback ou
 class RandomCodec(Protocol):
     """A codec without memory that draws random numbers."""
 
-    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+    def encode(self, gradient: Vector, layout: Layout, rng: Draws) -> Frames:
         """Return the frames of `gradient`, as `Encoder.encode` does, with draws from `rng`.
 
         A refused gradient draws nothing.
@@ -47,7 +48,7 @@ class RandomEncoder:
 
     codec: RandomCodec
     layout: Layout
-    rng: np.random.Generator
+    rng: Draws
 
     def encode(self, gradient: Vector) -> Frames:
         return self.codec.encode(gradient, self.layout, self.rng)
@@ -80,6 +81,12 @@ class ErrorFeedback:
             owed[positions] = owed.take(positions) - sent.values
         self.residual = owed
         return frames
+
+    def memory(self, part: slice) -> Memory:
+        return Memory((self.residual[part],))
+
+    def recall(self, part: slice, memory: Memory) -> None:
+        (self.residual[part],) = memory.vectors
 
 
 def encoder(codec: Codec, context: EncoderContext, error_feedback: bool) -> Encoder:

@@ -12,6 +12,7 @@ from ..vectors import Frames, Gradient, Vector
 from . import bins, frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import RandomEncoder
+from .update_draws import Draws
 
 _MAX_LEVELS = 127
 """Most levels on either side of zero that fit, with the sign, into a byte."""
@@ -44,7 +45,7 @@ class QSGD:
     def start(self, context: EncoderContext) -> Encoder:
         return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+    def encode(self, gradient: Vector, layout: Layout, rng: Draws) -> Frames:
         frame_checks.check_shape(gradient, layout)
         norms = self._norms(gradient)
         if not np.isfinite(norms).all():

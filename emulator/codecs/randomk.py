@@ -13,6 +13,7 @@ from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import RandomEncoder
+from .update_draws import Draws
 
 _SEED = 8
 """Bytes of the seed that travels in place of the indices."""
@@ -45,7 +46,7 @@ class RandomK:
     def start(self, context: EncoderContext) -> Encoder:
         return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+    def encode(self, gradient: Vector, layout: Layout, rng: Draws) -> Frames:
         frame_checks.check_finite(gradient, layout)
         seed = rng.bytes(_SEED)
         values = gradient[self._drawn(seed, layout)]

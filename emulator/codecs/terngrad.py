@@ -12,6 +12,7 @@ from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
 from .feedback import RandomEncoder
+from .update_draws import Draws
 
 _LEVELS = 3
 
@@ -36,7 +37,7 @@ class TernGrad:
     def start(self, context: EncoderContext) -> Encoder:
         return RandomEncoder(self, context.layout, context.rng)
 
-    def encode(self, gradient: Vector, layout: Layout, rng: np.random.Generator) -> Frames:
+    def encode(self, gradient: Vector, layout: Layout, rng: Draws) -> Frames:
         frame_checks.check_shape(gradient, layout)
         magnitudes = np.abs(gradient)
         largest = np.array([magnitudes[part].max() for _, part in layout])

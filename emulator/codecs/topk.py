@@ -40,6 +40,11 @@ class TopK:
     of the whole model (`global`)."""
     kind: Literal["topk"] = "topk"
 
+    @property
+    def no_segments(self) -> str:
+        """Reason against segments: no entry can be chosen before all entries are known."""
+        return "" if self.scope == "variable" else "it ranks the whole model: write scope: variable"
+
     def __post_init__(self) -> None:
         entry_counts.check_keep(self.keep)
         if self.scope not in SCOPES:

@@ -5,6 +5,7 @@ Random streams have the names that `emulator/chance.py` gives them.
 
 from .. import chance, codecs, models, modulation, optimizers, pulls, synchronization
 from ..codecs.base import Codec, Encoder, EncoderContext
+from ..codecs.segment_encoder import SegmentEncoder
 from ..datasets.examples import Examples, Subset
 from ..layout import Layout
 from ..learners.batches import Batches
@@ -78,11 +79,19 @@ class WorkerAssembly:
 
         It has error feedback if the plan asks for that.
         """
+        context = self._context(device, incarnation, batches)
+        return codecs.encoder(self.codec, context, self._plan.error_feedback)
+
+    def segment_encoder(self, device: str, incarnation: int, batches: Batches) -> SegmentEncoder:
+        """Make the encoder of `device` that encodes by segment; it draws as `encoder` does."""
+        context = self._context(device, incarnation, batches)
+        return SegmentEncoder(self.codec, context, self._plan.error_feedback)
+
+    def _context(self, device: str, incarnation: int, batches: Batches) -> EncoderContext:
         plan = self._plan
         rng = chance.stream(chance.codec(plan.seed, device, incarnation))
         epoch = per_epoch(batches, plan.local)
-        context = EncoderContext(self._layout, rng, plan.fleet, epoch)
-        return codecs.encoder(self.codec, context, plan.error_feedback)
+        return EncoderContext(self._layout, rng, plan.fleet, epoch)
 
     def held_model(self) -> HeldModel | None:
         """Make the copy of the model that a worker keeps and that patches refer to.
