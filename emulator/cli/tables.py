@@ -26,8 +26,7 @@ WIDE = 160
 """Width of the output in characters when a file or a pipe takes it."""
 
 _CHOSEN = (
-    *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull"),
-    *("schedule", "split"),
+    *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull", "split"),
 )
 """Keys of `training` that name a plugin; most plugins have parameters."""
 

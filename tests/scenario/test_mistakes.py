@@ -2,8 +2,7 @@
 
 import pytest
 
-from emulator.schedules import DynaComm
-from tests.fakes.small_scenario import SMALL, mistakes, small
+from tests.fakes.small_scenario import SMALL, mistakes
 
 
 @pytest.mark.parametrize(
@@ -99,35 +98,6 @@ from tests.fakes.small_scenario import SMALL, mistakes, small
             "dataset: digits",
             "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
             "training.split: 'dirichlet' needs classes",
-        ),
-        (
-            "algorithm: asgd",
-            "algorithm: asgd\n  schedule: dynacom",
-            "scenario:6: training.schedule: 'dynacom' is not sequential or layer-by-layer or "
-            "ibatch or dynacomm (did you mean 'dynacomm'?)",
-        ),
-        (
-            "algorithm: asgd",
-            "algorithm: asgd\n  schedule: {kind: dynacomm, replan: 0}",
-            "training.schedule: replan 0 is not a number of iterations from 1 on",
-        ),
-        (
-            "algorithm: asgd",
-            "algorithm: fedavg\n  schedule: dynacomm",
-            "scenario:6: training.schedule: 'dynacomm' sends the gradient of each layer as soon as "
-            "it is computed, and 'fedavg' sends a sum of gradients over an epoch: use sequential, "
-            "or another synchronization",
-        ),
-        (
-            "algorithm: asgd",
-            "codec: dense\n  synchronization: {kind: fedavg, epochs: 3}\n  schedule: ibatch",
-            "training.schedule: 'ibatch' sends the gradient of each layer as soon as it is "
-            "computed, and 'fedavg' sends a sum of gradients over 3 epochs",
-        ),
-        (
-            "algorithm: asgd",
-            "algorithm: local-sgd\n  schedule: {kind: layer-by-layer}",
-            "'local-sgd' sends a sum of gradients over 10 mini-batches: use sequential",
         ),
         (
             "algorithm: asgd",
@@ -363,18 +333,3 @@ def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
         ["scenario:12", "devices[1].name"],
         ["--set devices[9].name=x", "devices has no entry [9]"],
     ]
-
-
-def test_a_schedule_that_cannot_be_kept_is_one_of_all_mistakes() -> None:
-    found = mistakes(
-        ("algorithm: asgd", "algorithm: fedavg\n  schedule: dynacomm"),
-        ("dataset: digits", "dataset: digts"),
-    )
-    assert len(found) == 2
-    assert "training.schedule: " in found[1]
-
-
-def test_a_round_of_one_mini_batch_can_be_cut() -> None:
-    rounds = "{kind: local-sgd, steps: 1}"
-    changes = f"codec: dense\n  synchronization: {rounds}\n  schedule: dynacomm"
-    assert small(("algorithm: asgd", changes)).training.schedule == DynaComm()

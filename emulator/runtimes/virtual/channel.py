@@ -30,12 +30,13 @@ class Channel:
         """Call `serve` with requests on arrival at the server."""
         self._serve = serve
 
-    def request(self, device: VirtualDevice, message: Request) -> None:
-        """Send `message` from `device` to the server."""
+    def request(self, device: VirtualDevice, message: Request) -> int:
+        """Send `message` from `device` to the server; return its size in bytes."""
         if self._patches and isinstance(message, Pull):
             message = replace(message, held=device.held)
         size = wire.size(message, encrypted=self._encrypted)
         device.links.up.send(device.number, size, self._serve, message)
+        return size
 
     def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
         """Send `message` of `size` bytes from the server to `incarnation` of `device`.

@@ -13,7 +13,8 @@ from ...world.laws import Law
 from ...world.roles import EVALUATOR
 from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
-from .device.virtual_device import Surroundings, VirtualDevice
+from .device.surroundings import Surroundings
+from .device.virtual_device import VirtualDevice
 from .learning.gradient_handle import FleetLearning, HandleEncoder, PrefetchedReply
 from .links.link_group import LinkGroup
 from .links.network import GroupLinks, acknowledgements
@@ -31,7 +32,9 @@ class Fleet:
         self.nodes: dict[str, VirtualDevice] = {}
         """Every node by name; empty until `populate`."""
 
-    def populate(self, surroundings: Surroundings, links: Sequence[GroupLinks]) -> None:
+    def populate(
+        self, surroundings: Surroundings[VirtualDevice], links: Sequence[GroupLinks]
+    ) -> None:
         """Make the nodes and begin the coroutines; `links` has an item per group of devices."""
         scenario = self._scenario
         devices = iter(scenario.nodes)
@@ -76,7 +79,7 @@ class Fleet:
             )
         )
 
-    def _start_evaluator(self, surroundings: Surroundings) -> None:
+    def _start_evaluator(self, surroundings: Surroundings[VirtualDevice]) -> None:
         """Make the evaluator, on links that take no time, and begin the coroutine."""
         clock, ideal = surroundings.clock, LinkConstants(math.inf)
         links = GroupLinks(

@@ -88,7 +88,7 @@ def _learners(
     model = models.find(plan.model)
     if split is None:
         codec = ExpectedSizeCodec(training.codec, model.layout)
-        fleet = TrafficOnly(model.layout.size, codec.frames, _steps(scenario))
+        fleet = TrafficOnly(model.layout.size, codec, _steps(scenario))
         return fleet, codec, ConstantState(model.initial(scenario.seed))
     graph = None
     if learner == "tensorflow":

@@ -17,7 +17,8 @@ from ...world.verbs import Action
 from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
-from .device.virtual_device import Surroundings, VirtualDevice
+from .device.surroundings import Surroundings
+from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
 from .fleet import Fleet
 from .learning.gradient_handle import FleetLearning

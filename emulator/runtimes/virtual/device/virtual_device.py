@@ -5,47 +5,42 @@ for a message holds little more than its coroutine: a fleet may have a million s
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 from random import Random
 from typing import Any, TypeAlias
 
 from .... import chance
 from ....core.fault_draws import FaultDraws
-from ....core.messages import ModelReply, Reply, Request
-from ....core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
-from ....vectors import Vector
+from ....core.messages import ModelReply, Reply
+from ....core.worker import (
+    Await,
+    Backward,
+    Begun,
+    Compute,
+    Evaluate,
+    Forward,
+    NodeCoroutine,
+    Tell,
+)
+from ....layout import Segment
 from ....world.laws import Fixed, Law
-from ..clock.alarms import Alarms
-from ..clock.heap import Heap
-from ..learning.gradient_handle import GradientHandle, PrefetchedReply, VirtualLearner
+from ..learning.gradient_handle import (
+    GradientHandle,
+    PrefetchedReply,
+    PrefetchedSegment,
+    VirtualLearner,
+)
 from ..links.network import GroupLinks
 from .cpu_quota import Quota
+from .layered_work import LayeredWork
+from .passes import Pass, WholePass
 from .receive_cost import Reception
 from .standstill import Standstill
+from .surroundings import Surroundings
 
-Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply]
-Incoming: TypeAlias = Reply | PrefetchedReply
-"""A worker is sent PrefetchedReplies in place of models; the evaluator is sent models."""
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """The parts of a run used by nodes."""
-
-    clock: Heap
-    alarms: Alarms
-    seed: int
-    step: Law
-    """Seconds of a whole core for one mini-batch."""
-    request: Callable[["VirtualDevice", Request], None]
-    """Send a message to the server, over the node's own links."""
-    out_of_reach: Callable[["VirtualDevice"], bool]
-    """Return whether the node's connection has been given up."""
-    draw_fault: Callable[["VirtualDevice"], bool]
-    """Draw whether a fault strikes in this iteration; return whether the node is down now."""
-    evaluate: Callable[[Vector], tuple[float, float]]
-    """Return the accuracy and the loss of a model on the test set."""
+Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply | PrefetchedSegment]
+Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
+"""A worker is sent PrefetchedReplies and PrefetchedSegments in place of models and their segments;
+the evaluator is sent models."""
 
 
 class VirtualDevice:
@@ -53,12 +48,12 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "coroutine", "fault_draws", "hazards", "held", "inbox", "incarnation"),
-        *("learner", "links", "listed", "name", "number", "quota", "reception", "standstill"),
-        *("surroundings", "timeout", "until"),
+        *("layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
+        *("standstill", "surroundings", "timeout", "until"),
     )
 
     def __init__(
-        self, surroundings: Surroundings, name: str, links: GroupLinks, number: int
+        self, surroundings: "Surroundings[VirtualDevice]", name: str, links: GroupLinks, number: int
     ) -> None:
         """`links` belong to the node's group, `number` is the node's index in the group."""
         self.surroundings = surroundings
@@ -67,7 +62,9 @@ class VirtualDevice:
         self.hazards: tuple[dict[str, Any], ...] = ()
         self.incarnation = 0  # the number of crashes
         self.coroutine: Coroutine | None = None  # None while the node is down or boots
-        self.learner: VirtualLearner | None = None  # the worker's; the evaluator has none
+        # of a worker that computes whole models, or layer by layer; the evaluator has neither
+        self.learner: VirtualLearner | None = None
+        self.layered: LayeredWork | None = None
         self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
@@ -92,7 +89,8 @@ class VirtualDevice:
             self.quota.restart()
         if self.standstill is not None:
             self.standstill.forget()
-        self.coroutine = self.learner = self.inbox = self.until = self.held = None
+        self.coroutine = self.learner = self.layered = None
+        self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
         """Take `message` of `size` bytes, meant for `incarnation` of the node."""
@@ -100,12 +98,8 @@ class VirtualDevice:
             return
         if self.standstill and self.standstill.delays(self.hear, incarnation, message, size):
             return
-        if isinstance(message, PrefetchedReply | ModelReply):
-            self.held = message.version
-            if self.quota and self.reception:
-                # to receive a model takes processor time, while its bytes come in
-                work, over = self.reception
-                self.quota.spend(self.surroundings.clock.now, work * size, over * size)
+        if isinstance(message, PrefetchedReply | PrefetchedSegment | ModelReply):
+            self._receive(message, size)
         if self.until is not None:
             self.until = None
             self._live(message)
@@ -113,6 +107,17 @@ class VirtualDevice:
             self.inbox = [message]
         else:
             self.inbox.append(message)
+
+    def _receive(self, model: PrefetchedReply | PrefetchedSegment | ModelReply, size: int) -> None:
+        """Take a model, or a piece of one, of `size` bytes: it has arrived."""
+        now = self.surroundings.clock.now
+        self.held = model.version
+        if self.quota and self.reception:
+            # to receive a model takes processor time, while its bytes come in
+            work, over = self.reception
+            self.quota.spend(now, work * size, over * size)
+        if self.layered is not None and isinstance(model, PrefetchedSegment):
+            self.layered.arrived(model, size, now)
 
     def renew(self) -> None:
         """Go on with a new connection. An answer awaited on the old connection never comes."""
@@ -142,14 +147,19 @@ class VirtualDevice:
 
         The work has `times` pieces; `law` gives the seconds that each takes a whole core.
         """
+        return self._finish(self.surroundings.clock.now, self._drawn(law, times))
+
+    def _drawn(self, law: Law, times: int = 1) -> float:
+        """Return seconds of a whole core, drawn from `law` for `times` pieces of work."""
         if isinstance(law, Fixed):
-            work = float(law.fixed) * times
-        else:
-            if self._dice is None:
-                self._dice = Random(chance.work(self.surroundings.seed, self.name))
-            work = sum([law.draw(self._dice) for _ in range(times)])
-        now = self.surroundings.clock.now
-        return now + work if self.quota is None else self.quota.finish(now, work)
+            return float(law.fixed) * times
+        if self._dice is None:
+            self._dice = Random(chance.work(self.surroundings.seed, self.name))
+        return sum([law.draw(self._dice) for _ in range(times)])
+
+    def _finish(self, began: float, work: float) -> float:
+        """Return the end of `work`, in seconds of a whole core, from the time `began` on."""
+        return began + work if self.quota is None else self.quota.finish(began, work)
 
     # -- the coroutine -------------------------------------------------------------------------
 
@@ -164,15 +174,25 @@ class VirtualDevice:
                 result = None
                 match command:
                     case Tell(message):
-                        surroundings.request(self, message)
+                        size = surroundings.request(self, message)
+                        if self.layered is not None:
+                            self.layered.sent(message, size, surroundings.clock.now)
                     case Await(timeout):
                         if not self.inbox:
                             self._wait(timeout)
                             return
                         result = self.inbox.pop(0)
-                    case Compute(reply):
+                    case Compute(PrefetchedReply() as reply):
                         if not surroundings.draw_fault(self):
                             self._compute(reply.handle)
+                        return
+                    case Forward(PrefetchedSegment() as piece):
+                        # the piece with layer 1 begins an iteration
+                        if piece.segment[0] > 1 or not surroundings.draw_fault(self):
+                            self._forward(piece)
+                        return
+                    case Backward(segment):
+                        self._backward(segment)
                         return
                     case Evaluate(theta):
                         result = surroundings.evaluate(theta)
@@ -203,16 +223,37 @@ class VirtualDevice:
             self.until = None
             self._live(None)
 
+    # -- computations ----------------------------------------------------------------------------
+
     def _compute(self, handle: GradientHandle) -> None:
         handle.begin()
         now, end = self.surroundings.clock.now, self.done(self.surroundings.step, handle.steps)
-        self.surroundings.clock.at(end, self._computed, self.incarnation, handle, now, end)
+        self._work(WholePass(now, end, handle))
 
-    def _computed(self, incarnation: int, handle: GradientHandle, began: float, end: float) -> None:
+    def _forward(self, piece: PrefetchedSegment) -> None:
+        layered, now = self._layer_by_layer, self.surroundings.clock.now
+        if piece.segment[0] == 1:
+            # one draw for each iteration, as for a whole model: its layers share it
+            layered.begin(piece.handle, self._drawn(self.surroundings.step))
+        self._work(layered.forward(piece.segment, now, self._finish))
+
+    def _backward(self, segment: Segment) -> None:
+        now = self.surroundings.clock.now
+        self._work(self._layer_by_layer.backward(segment, now, self._finish))
+
+    @property
+    def _layer_by_layer(self) -> LayeredWork:
+        if self.layered is None:
+            raise RuntimeError(f"{self.name} computes whole models only")
+        return self.layered
+
+    def _work(self, work: Pass) -> None:
+        self.surroundings.clock.at(work.end, self._worked, self.incarnation, work)
+
+    def _worked(self, incarnation: int, work: Pass) -> None:
         if incarnation != self.incarnation:
             return
-        work = began, end, self._computed, incarnation, handle, began, end
-        if self.standstill and self.standstill.delays_work(*work):
+        delayed = work.began, work.end, self._worked, incarnation, work
+        if self.standstill and self.standstill.delays_work(*delayed):
             return
-        # by the clock of the wall, as a worker in a container measures it, pauses included
-        self._live(Computed(handle, handle.loss(), self.surroundings.clock.now - began))
+        self._live(work.over(self.surroundings.clock.now))

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple, Protocol
 
+from ....core.messages import Times
+from ....layout import Segment
 from ....vectors import Frames, Vector
 
 
@@ -23,6 +25,22 @@ class GradientHandle(Protocol):
         """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
 
 
+class SegmentedHandle(Protocol):
+    """A handle on a gradient that a device computes and pushes in segments of layers."""
+
+    def begin(self, segment: Segment) -> None:
+        """Begin the backward pass of `segment`, so its gradient is sure to be encoded.
+
+        Segments come last layers first, as they are pushed.
+        """
+
+    def loss(self) -> float:
+        """Return the mean loss over the mini-batch, after a wait if necessary."""
+
+    def frames(self, segment: Segment) -> Frames:
+        """Return the encoded gradient of `segment`; raise NotFinite if it is not finite."""
+
+
 class PrefetchedReply(NamedTuple):
     """The server's answer to a worker's pull in virtual time.
 
@@ -41,6 +59,23 @@ class PrefetchedReply(NamedTuple):
         return self.handle.size
 
 
+class PrefetchedSegment(NamedTuple):
+    """A piece of the server's answer to a worker's pull of a model in segments.
+
+    All pieces of an answer carry the same handle on the gradient, and no parameters.
+    """
+
+    ticket: int
+    version: int
+    """Version of the model on which the gradient is computed."""
+    segment: Segment
+    size: int
+    """Number of parameters of the layers of `segment`."""
+    times: Times | None
+    """With the first piece of an answer; None: a later piece."""
+    handle: SegmentedHandle
+
+
 class HandleEncoder:
     """The encoder of a worker in virtual time: the background threads have encoded already."""
 
@@ -49,11 +84,26 @@ class HandleEncoder:
         return gradient.frames()
 
 
+class SegmentHandleEncoder:
+    """The encoder of a worker that pushes in segments: the threads have encoded already."""
+
+    def encode(self, segment: Segment, gradient: SegmentedHandle, /) -> Frames:
+        """Return the frames of `segment`; raise NotFinite if its gradient is not finite."""
+        return gradient.frames(segment)
+
+
 class VirtualLearner(Protocol):
     """Computes the gradients of a device, from a boot to the next crash."""
 
     def prefetch(self, theta: Vector) -> GradientHandle:
         """Begin to compute the gradient of the next mini-batches at the model `theta`."""
+
+
+class SegmentedLearner(Protocol):
+    """Computes the gradients of a device that computes layer by layer, until the next crash."""
+
+    def prefetch(self, theta: Vector) -> SegmentedHandle:
+        """Begin to compute the gradient of the next mini-batch at the model `theta`."""
 
 
 class FleetLearning(Protocol):
@@ -64,6 +114,9 @@ class FleetLearning(Protocol):
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
         """Return a learner for an incarnation of `device`."""
+
+    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
+        """Return a learner for an incarnation of `device` that computes layer by layer."""
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         """Return the accuracy and the mean loss of the model `theta` over the test set."""

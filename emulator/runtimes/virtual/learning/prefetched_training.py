@@ -10,12 +10,14 @@ from ....core.assembly import WorkerAssembly
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
+from ....learners.batches import Batches
 from ....learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
-from .gradient_handle import VirtualLearner
+from .gradient_handle import SegmentedLearner, VirtualLearner
 from .job_pool import Pool
 from .prefetching import DevicePrefetcher
+from .segment_prefetching import SegmentPrefetcher
 from .thread_tools import ThreadTools
 
 
@@ -53,11 +55,20 @@ class PrefetchedTraining:
         self._pool = Pool(tools)
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        examples = Subset(self._split.data.train, self._split.parts[device])
-        batches = self._assembly.batches(device, incarnation, examples)
+        examples, batches = self._data(device, incarnation)
         encoder = self._assembly.encoder(device, incarnation, batches)
         codec, layout = self._assembly.codec, self._layout
         return DevicePrefetcher(self._pool, examples, batches, encoder, codec, layout, self._local)
+
+    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
+        examples, batches = self._data(device, incarnation)
+        encoder = self._assembly.segment_encoder(device, incarnation, batches)
+        codec, layout = self._assembly.codec, self._layout
+        return SegmentPrefetcher(self._pool, examples, batches, encoder, codec, layout, self._local)
+
+    def _data(self, device: str, incarnation: int) -> tuple[Subset, Batches]:
+        examples = Subset(self._split.data.train, self._split.parts[device])
+        return examples, self._assembly.batches(device, incarnation, examples)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._split.data.test

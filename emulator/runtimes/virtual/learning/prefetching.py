@@ -25,6 +25,17 @@ Encoded: TypeAlias = DecodedFrames | NotFinite
 """An encoded gradient, or the error to raise in the worker that asks for the frames."""
 
 
+def gradient_job(
+    examples: Subset, theta: Vector, drawn: Drawn, rate: float
+) -> Callable[[ThreadTools], tuple[Vector, float]]:
+    """Return a job for the gradient at `theta` on the `drawn` mini-batches, and for its loss."""
+
+    def find(tools: ThreadTools) -> tuple[Vector, float]:
+        return descend(tools.learner.gradient, theta, map(examples.batch, drawn), rate)
+
+    return find
+
+
 class DevicePrefetcher:
     """A VirtualLearner: computes gradients ahead, in background threads."""
 
@@ -46,7 +57,7 @@ class DevicePrefetcher:
     def prefetch(self, theta: Vector) -> GradientHandle:
         # drawn here, in the order of virtual time: the threads run jobs in any order
         drawn = draw(self._batches, self._local)
-        find = self._finder(theta, drawn)
+        find = gradient_job(self._examples, theta, drawn, self._local.rate)
         if not isinstance(self._encoder, StatelessEncoder):
             return _EncodedWhenBegun(theta.size, len(drawn), self._pool, find, self._encode)
 
@@ -55,15 +66,6 @@ class DevicePrefetcher:
             return self._encode(gradient), loss
 
         return _EncodedAtOnce(theta.size, len(drawn), self._pool.submit(find_and_encode))
-
-    def _finder(self, theta: Vector, drawn: Drawn) -> Callable[[ThreadTools], tuple[Vector, float]]:
-        """Return a job for the gradient at `theta` on the `drawn` mini-batches."""
-        examples, rate = self._examples, self._local.rate
-
-        def find(tools: ThreadTools) -> tuple[Vector, float]:
-            return descend(tools.learner.gradient, theta, map(examples.batch, drawn), rate)
-
-        return find
 
     def _encode(self, gradient: Vector) -> Encoded:
         """Return the encoded gradient, decoded already in this thread for the server's sake."""
@@ -89,7 +91,7 @@ class _EncodedAtOnce:
         return self._result.result()[1]
 
     def frames(self) -> Frames:
-        return _frames(self._result.result()[0])
+        return encoded_frames(self._result.result()[0])
 
 
 class _EncodedWhenBegun:
@@ -124,10 +126,11 @@ class _EncodedWhenBegun:
     def frames(self) -> Frames:
         if self._frames is None:
             raise RuntimeError("frames were asked for before the device began to compute")
-        return _frames(self._frames.result())
+        return encoded_frames(self._frames.result())
 
 
-def _frames(encoded: Encoded) -> Frames:
+def encoded_frames(encoded: Encoded) -> Frames:
+    """Return the frames of `encoded`, or raise the error that stands for them."""
     if isinstance(encoded, NotFinite):
         raise encoded
     return encoded

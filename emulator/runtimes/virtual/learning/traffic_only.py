@@ -4,19 +4,27 @@ They serve fleets too large to train, to see which devices wait and how many byt
 """
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from .... import chance
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
+from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.feedback import StatelessEncoder
-from ....layout import Layout
+from ....layout import Layout, Segment
 from ....vectors import Frames, Gradient, Vector
-from .gradient_handle import GradientHandle, VirtualLearner
+from .gradient_handle import GradientHandle, SegmentedHandle, SegmentedLearner, VirtualLearner
 
 _STEADY = 10
 """Updates after which the memory of an encoder is full, and its warm-up over."""
+
+
+class ExpectedFrames(DecodedFrames):
+    """Frames of the expected size, with the gradient and the byte count that belong to them."""
+
+    bytes: ByteCount
 
 
 class ExpectedSizeCodec:
@@ -28,14 +36,8 @@ class ExpectedSizeCodec:
 
     def __init__(self, codec: Codec, layout: Layout) -> None:
         """Encode a made-up gradient of `layout` with `codec`."""
-        draws = chance.stream(chance.expected_gradient(layout.size))
-        rng = chance.stream(chance.expected_codec(layout.size))
-        encoder = codec.start(EncoderContext(layout, rng))
-        for _ in range(1 if isinstance(encoder, StatelessEncoder) else _STEADY):
-            gradient = draws.standard_normal(layout.size, np.float32)
-            self.frames: Frames = tuple(map(bytes, encoder.encode(gradient)))
-        self._gradient = codec.decode(self.frames, layout)
-        self._count = codec.count(self.frames)
+        self._codec, self._layout = codec, layout
+        self._expected: dict[Segment, ExpectedFrames] = {}  # by segment, from the first use on
         self.paper: Accounting | None = accounting(codec)
 
     def start(self, place: EncoderContext) -> Encoder:
@@ -44,11 +46,35 @@ class ExpectedSizeCodec:
     def encode(self, gradient: Vector) -> Frames:
         return self.frames
 
+    @cached_property
+    def frames(self) -> Frames:
+        """Frames of an update of the whole model."""
+        return self._made(self._layout)
+
+    def segment(self, segment: Segment) -> Frames:
+        """Return the frames of an update of the layers of `segment`."""
+        if segment not in self._expected:
+            self._expected[segment] = self._made(self._layout.part(segment))
+        return self._expected[segment]
+
     def decode(self, frames: Frames, layout: Layout) -> Gradient:
-        return self._gradient
+        return decode_once(frames, self._codec, layout)
 
     def count(self, frames: Frames) -> ByteCount:
-        return self._count
+        return frames.bytes if isinstance(frames, ExpectedFrames) else self._codec.count(frames)
+
+    def _made(self, layout: Layout) -> ExpectedFrames:
+        """Encode a made-up gradient of `layout`."""
+        draws = chance.stream(chance.expected_gradient(layout.size))
+        rng = chance.stream(chance.expected_codec(layout.size))
+        encoder = self._codec.start(EncoderContext(layout, rng))
+        for _ in range(1 if isinstance(encoder, StatelessEncoder) else _STEADY):
+            gradient = draws.standard_normal(layout.size, np.float32)
+            encoded = tuple(map(bytes, encoder.encode(gradient)))
+        frames = ExpectedFrames(encoded)
+        frames.gradient = self._codec.decode(encoded, layout)
+        frames.bytes = self._codec.count(encoded)
+        return frames
 
 
 class ConstantState:
@@ -79,15 +105,15 @@ class TrafficOnly:
 
     scores = False
 
-    def __init__(self, size: int, frames: Frames, steps: int = 1) -> None:
-        """Push `frames` after `steps` mini-batches; the model has `size` parameters."""
-        self._handle = _SameGradient(size, steps, frames)
+    def __init__(self, size: int, codec: ExpectedSizeCodec, steps: int = 1) -> None:
+        """Push frames of `codec` after `steps` mini-batches; the model has `size` parameters."""
+        self._size, self._codec, self._steps = size, codec, steps
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        return self
+        return self._whole
 
-    def prefetch(self, theta: Vector) -> GradientHandle:
-        return self._handle
+    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
+        return self._pieces
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         raise RuntimeError("there is nothing to evaluate")
@@ -95,12 +121,23 @@ class TrafficOnly:
     def close(self) -> None:
         pass
 
+    @cached_property
+    def _whole(self) -> "_SameGradient":
+        return _SameGradient(self._size, self._steps, self._codec.frames)
+
+    @cached_property
+    def _pieces(self) -> "_SamePieces":
+        return _SamePieces(self._codec)
+
 
 class _SameGradient:
-    """A GradientHandle without any computation."""
+    """A VirtualLearner and a GradientHandle without any computation."""
 
     def __init__(self, size: int, steps: int, frames: Frames) -> None:
         self.size, self.steps, self._frames = size, steps, frames
+
+    def prefetch(self, theta: Vector) -> GradientHandle:
+        return self
 
     def begin(self) -> None:
         pass
@@ -110,3 +147,22 @@ class _SameGradient:
 
     def frames(self) -> Frames:
         return self._frames
+
+
+class _SamePieces:
+    """A SegmentedLearner and a SegmentedHandle without any computation."""
+
+    def __init__(self, codec: ExpectedSizeCodec) -> None:
+        self._codec = codec
+
+    def prefetch(self, theta: Vector) -> SegmentedHandle:
+        return self
+
+    def begin(self, segment: Segment) -> None:
+        pass
+
+    def loss(self) -> float:
+        return float("nan")
+
+    def frames(self, segment: Segment) -> Frames:
+        return self._codec.segment(segment)

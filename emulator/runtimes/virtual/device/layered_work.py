@@ -1,0 +1,134 @@
+"""A worker that computes layer by layer in virtual time: its passes and its scheduler.
+
+A pass computes the layers of a segment one after the other. The time of an iteration is one draw
+from the law of a step; each layer takes its share of the draw. A scheduler observes transfers and
+passes at the same moments as in a container.
+"""
+
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+from ....core.messages import Pull, Request, Times, UpdateSegment
+from ....core.worker import Computed
+from ....layout import Segment
+from ....schedules.base import Cuts
+from ..learning.gradient_handle import PrefetchedSegment, SegmentedHandle, SegmentedLearner
+from .passes import LayerPass
+
+Finish = Callable[[float, float], float]
+"""Returns the end of work: of a begin, and of seconds of a whole core."""
+
+
+class LayerTimes(NamedTuple):
+    """Parts of a step, the layer nearest to the input first; together they are 1."""
+
+    forward: tuple[float, ...]
+    backward: tuple[float, ...]
+
+
+class SegmentScheduler(Protocol):
+    """Cuts iterations into segments, and observes them; times are readings of the run's clock."""
+
+    def cuts(self) -> Cuts: ...
+
+    def told(self, times: Times) -> None: ...
+
+    def arrived(self, segment: Segment, size: int, now: float) -> None: ...
+
+    def forward(
+        self, segment: Segment, seconds: list[float], began: float, ended: float
+    ) -> None: ...
+
+    def backward(
+        self, segment: Segment, seconds: list[float], began: float, ended: float
+    ) -> None: ...
+
+    def handed(self, segment: Segment, size: int, now: float) -> None: ...
+
+    def begin(self, now: float) -> None: ...
+
+
+class LayeredWork:
+    """The work of one incarnation of a device that computes layer by layer."""
+
+    __slots__ = ("_computed", "_handle", "_step", "_ticket", "_times", "learner", "scheduler")
+
+    def __init__(
+        self, learner: SegmentedLearner, scheduler: SegmentScheduler, times: LayerTimes
+    ) -> None:
+        self.learner, self.scheduler, self._times = learner, scheduler, times
+        self._handle: SegmentedHandle | None = None  # of the iteration that goes on
+        self._step = 0.0  # seconds of a whole core for this iteration's layers
+        self._computed = 0.0  # seconds of this iteration's passes so far
+        self._ticket: int | None = None  # of the last pull
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def sent(self, message: Request, size: int, now: float) -> None:
+        """Observe a `message` of `size` bytes that was given to the link."""
+        if isinstance(message, UpdateSegment):
+            self.scheduler.handed(message.segment, size, now)
+        elif isinstance(message, Pull):
+            self._ticket = message.ticket
+            self.scheduler.begin(now)
+
+    def arrived(self, piece: PrefetchedSegment, size: int, now: float) -> None:
+        """Observe a `piece` of `size` bytes of an answer; answers to earlier pulls do not count."""
+        if piece.ticket != self._ticket:
+            return
+        if piece.times is not None:
+            self.scheduler.told(piece.times)
+        self.scheduler.arrived(piece.segment, size, now)
+
+    # -- passes ----------------------------------------------------------------------------------
+
+    def begin(self, handle: SegmentedHandle, step: float) -> None:
+        """Begin an iteration of `step` seconds of a whole core; `handle` is on its gradient."""
+        self._handle, self._step, self._computed = handle, step, 0.0
+
+    def forward(self, segment: Segment, now: float, finish: Finish) -> LayerPass:
+        """Begin the forward pass of the layers of `segment` at the time `now`."""
+        seconds, end = self._seconds(_part(self._times.forward, segment), now, finish)
+
+        def over(ended: float) -> None:
+            self._computed += ended - now
+            self.scheduler.forward(segment, seconds, now, ended)
+
+        return LayerPass(now, end, over)
+
+    def backward(self, segment: Segment, now: float, finish: Finish) -> LayerPass:
+        """Begin the backward pass of the layers of `segment` at the time `now`."""
+        handle = self._handle
+        if handle is None:
+            raise RuntimeError("a backward pass comes after a forward pass")
+        handle.begin(segment)
+        # the last layer is computed first
+        works = reversed(_part(self._times.backward, segment))
+        seconds, end = self._seconds(works, now, finish)
+        seconds.reverse()
+
+        def over(ended: float) -> Computed[SegmentedHandle]:
+            self._computed += ended - now
+            self.scheduler.backward(segment, seconds, now, ended)
+            return Computed(handle, handle.loss(), self._computed)
+
+        return LayerPass(now, end, over)
+
+    def _seconds(
+        self, parts: Iterable[float], now: float, finish: Finish
+    ) -> tuple[list[float], float]:
+        """Return the seconds that each layer takes, one after the other, and the end of the last.
+
+        `parts` are the layers' parts of the step. Seconds include waits for the CPU quota.
+        """
+        ends = [now]
+        for part in parts:
+            ends.append(finish(ends[-1], part * self._step))
+        return [end - began for began, end in pairwise(ends)], ends[-1]
+
+
+def _part(times: tuple[float, ...], segment: Segment) -> tuple[float, ...]:
+    """Return the items of `times` for the layers of `segment`."""
+    first, last = segment
+    return times[first - 1 : last]
