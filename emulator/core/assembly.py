@@ -3,7 +3,7 @@
 Random streams have the names that `emulator/chance.py` gives them.
 """
 
-from .. import chance, codecs, models, modulation, optimizers, pulls, synchronization
+from .. import chance, codecs, models, modulation, optimizers, pulls, schedules, synchronization
 from ..codecs.base import Codec, Encoder, EncoderContext
 from ..codecs.segment_encoder import SegmentEncoder
 from ..datasets.examples import Examples, Subset
@@ -14,6 +14,8 @@ from ..log.writing import RunLog
 from ..pulls import HeldModel
 from .parameters import Parameters, State
 from .plan import Plan, WorkerPlan
+from .prior_costs import PriorCosts
+from .scheduler import Report, Scheduler
 from .server import ParameterServer
 
 
@@ -92,6 +94,16 @@ class WorkerAssembly:
         rng = chance.stream(chance.codec(plan.seed, device, incarnation))
         epoch = per_epoch(batches, plan.local)
         return EncoderContext(self._layout, rng, plan.fleet, epoch)
+
+    def scheduler(self, device: str, prior: PriorCosts, report: Report) -> Scheduler | None:
+        """Make the scheduler of `device`; None if model and update travel whole (`sequential`).
+
+        The first plan is made from `prior`. `report` takes the records of plans and iterations.
+        """
+        schedule = schedules.make(self._plan.schedule)
+        if schedule == schedules.Sequential():
+            return None
+        return Scheduler(device, schedule, prior, report)
 
     def held_model(self) -> HeldModel | None:
         """Make the copy of the model that a worker keeps and that patches refer to.

@@ -38,6 +38,7 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     local: LocalTraining = LocalTraining(rate=1.0)
     """Training on the device between a model and its update."""
     pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
+    schedule: Plain = msgspec.field(default_factory=lambda: {"kind": "sequential"})
 
 
 class Plan(msgspec.Struct, frozen=True):
