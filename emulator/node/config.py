@@ -40,12 +40,16 @@ class Network(msgspec.Struct, frozen=True):
 
 
 class Delay(msgspec.Struct, frozen=True):
-    """Delay of received messages, in seconds, where the kernel cannot delay packets."""
+    """Times for which received messages are held back, in seconds."""
 
     delay: float = 0.0
-    """Mean."""
+    """Mean of the propagation delay; zero where the kernel delays packets."""
     jitter: float = 0.0
     """Standard deviation."""
+    setup: float = 0.0
+    """Set-up time of each message, in which the link is busy."""
+    pace: float = 0.0
+    """Seconds per byte of a message, at the rate of the link; zero without a rate."""
 
 
 class ServerAddress(msgspec.Struct, frozen=True):

@@ -81,11 +81,12 @@ def _connect(connection: ServerAddress) -> Peer:
 
 
 def _hold(connection: ServerAddress, seed: int, name: str, incarnation: int) -> Hold[Any] | None:
-    """Make the hold of messages from the server; None where the kernel delays the packets."""
+    """Make the hold of messages from the server; None if nothing is left to the receiver."""
     from .. import chance
 
+    hold = connection.hold
     stream = chance.received_delay(seed, name, incarnation)
-    return hold_for(connection.hold.delay, connection.hold.jitter, stream)
+    return hold_for(hold.delay, hold.jitter, hold.setup, hold.pace, stream)
 
 
 def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:

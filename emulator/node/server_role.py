@@ -57,7 +57,7 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
     holds = {}
     for name, delay in part.holds.items():
         stream = chance.server_received_delay(part.plan.worker.seed, name)
-        if hold := hold_for(delay.delay, delay.jitter, stream):
+        if hold := hold_for(delay.delay, delay.jitter, delay.setup, delay.pace, stream):
             holds[name] = hold
     return holds
 

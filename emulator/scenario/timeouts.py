@@ -21,10 +21,15 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
     return max(exchange_time(scenario, group.link, model) for group in scenario.devices)
 
 
-def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
-    """Return the seconds for a dense update up `link` and a model down, of `model` bytes each,
-    while all devices share the server's link.
+def exchange_time(scenario: Scenario, link: Link, model: int, pieces: int = 1) -> float:
+    """Return the seconds for a dense update up `link`, a pull, and a model down, while all devices
+    share the server's link.
+
+    Model and update have `model` bytes each, and come in up to `pieces` messages.
     """
     server, everyone = scenario.server.link, len(scenario.nodes) * model
     own = link.up.transfer(model) + link.down.transfer(model)
-    return own + server.up.transfer(everyone) + server.down.transfer(everyone)
+    shared = server.up.transfer(everyone) + server.down.transfer(everyone)
+    # `transfer` has counted the set-up of one message in each direction: the pull goes up, too
+    up, down = link.up.setup + server.down.setup, link.down.setup + server.up.setup
+    return own + shared + pieces * up + (pieces - 1) * down

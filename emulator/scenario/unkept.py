@@ -122,13 +122,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
             lambda scenario, value: not scenario.virtual.tcp,
         ),
     ),
-    "Side.setup": (
-        Unkept(
-            "docker",
-            "containers send a message as soon as the link is free: only virtual time charges a "
-            "set-up time",
-        ),
-    ),
+    "Side.setup": KEPT,
 }
 """For each key, named by its class and field, the rules by which runtimes ignore it. A key whose
 value's class is not in the table stands for everything inside that value."""
@@ -140,7 +134,7 @@ class Ignored:
 
     on: str
     keys: tuple[str, ...]
-    """Places of the keys, for example `devices[1].link.up.setup`."""
+    """Places of the keys, for example `devices[1].profile.memory`."""
     why: str
 
     def plain(self) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from ..core import wire
 from ..core.messages import Message, ModelReply, Patch, Pull
 from ..core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
 from ..errors import WireError
@@ -28,6 +29,8 @@ class Inbox:
     """None: messages are delivered as they arrive."""
     due: deque[Message] = field(default_factory=deque)
     """Messages that the hold has released."""
+    looked: float = field(default_factory=time.monotonic)
+    """Last time at which no message had arrived."""
 
     def next(self, timeout: float) -> Message | None:
         """Return the next message; None if the node has to ask again.
@@ -39,6 +42,7 @@ class Inbox:
         while True:
             now = time.monotonic()
             if self.hold:
+                self._collect(self.hold)
                 self.due.extend(self.hold.release(now))
             if self.due:
                 return self.due.popleft()
@@ -56,7 +60,18 @@ class Inbox:
                 continue
             if self.hold is None:
                 return message
-            self.hold.take(message, time.monotonic())
+            self.hold.take(message, time.monotonic(), self._size(message))
+
+    def _collect(self, hold: Hold[Message]) -> None:
+        """Give `hold` the messages that have arrived while the node was computing."""
+        now = time.monotonic()
+        while (message := self.peer.receive(0.0)) is not None:
+            hold.take(message, now, self._size(message), self.looked)
+        self.looked = now
+
+    def _size(self, message: Message) -> int:
+        """Return the size of `message` on the wire, in bytes."""
+        return wire.size(message, encrypted=self.peer.encrypted)
 
     def _wait(self, until: float | None, now: float) -> float:
         """Return the seconds that the peer may wait for a message."""

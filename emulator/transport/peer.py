@@ -27,13 +27,15 @@ class Peer:
     """Speaks to the server at `address` for the node of `secret`. Reconnects by itself.
 
     `connected`: whether a connection stands. `lost`: whether a new connection has replaced the
-    connection that lost the last sent message or its answer.
+    connection that lost the last sent message or its answer. `encrypted`: whether every message is
+    encrypted, and so longer on the wire.
     """
 
     def __init__(self, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
         self.connected = self.lost = False
         self._broken = False  # whether a connection broke after the last message was sent
         self._address = address
+        self.encrypted = isinstance(secret, KeyPair)
         self._arrived: deque[list[zmq.Frame]] = deque()  # messages saved by `_forget`
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)

@@ -50,7 +50,10 @@ class Received(NamedTuple):
 
 
 class Router:
-    """Receives the messages of the admitted nodes, and sends them the server's replies."""
+    """Receives the messages of the admitted nodes, and sends them the server's replies.
+
+    `encrypted`: whether every message is encrypted, and so longer on the wire.
+    """
 
     def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
         """Listen at `address`, for example `tcp://*:5555`.
@@ -72,7 +75,7 @@ class Router:
         self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat)
         self._admission.require(self._socket)
-        self._encrypted = isinstance(guests, Keys)
+        self.encrypted = isinstance(guests, Keys)
         most = len(self._admission.names) + STALE
         self._watch = Watch(
             self._socket, heartbeat.timeout, largest=largest, limit=2 * largest, most=most
@@ -142,7 +145,7 @@ class Router:
         while more:
             part = self._socket.recv(copy=False)
             more, number = part.more, number + 1
-            size += framed(len(part), encrypted=self._encrypted)
+            size += framed(len(part), encrypted=self.encrypted)
             if number <= wire.PARTS + 1:
                 parts.append(part)
         self._watch.heard(first, node, size)

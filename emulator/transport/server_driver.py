@@ -4,8 +4,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..core import wire
 from ..core.chores import Chore
-from ..core.messages import Message
+from ..core.messages import Hello, Message
 from ..core.server import ParameterServer, Replies
 from ..shaping.hold import Hold
 from .router import Router
@@ -69,7 +70,9 @@ def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[M
     elif message is None:
         pass  # it came over a connection that the node has replaced
     elif node in holds:
-        holds[node].take(message, now)
+        if isinstance(message, Hello):
+            holds[node].renew(now)  # the device has booted
+        holds[node].take(message, now, wire.size(message, encrypted=router.encrypted))
     else:
         _handle(server, router, node, message)
     return True

@@ -21,7 +21,7 @@ class Side:
     loss: Fraction = Fraction(0)
     """Share of packets that are lost."""
     setup: Seconds = Seconds(0)
-    """Time before each message's first bit, in which the link is busy; in virtual time only."""
+    """Time before each message's first bit, in which the link is busy."""
 
     def __post_init__(self) -> None:
         if self.jitter > self.delay:

@@ -12,13 +12,9 @@ from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario
 from emulator.scenario.devices import Section
 from emulator.scenario.unkept import KEYS, unkept
-from emulator.shaping import access
-from emulator.shaping.backend import Backend
 from emulator.world.link import Link, Side
 from tests.fakes.small_scenario import small
 from tests.fakes.virtual_world import Onlooker
-
-SETUP = ("- name: one", "- {name: one, link: {up: {rate: 1mbit, setup: 20ms}}}")
 
 
 def _sections(annotation: Any) -> Iterator[type]:
@@ -47,13 +43,6 @@ def test_every_key_of_the_schema_has_its_place() -> None:
     assert set(_keys(Scenario)) == set(KEYS)
 
 
-def test_a_set_up_time_is_not_kept_in_containers() -> None:
-    (result,) = unkept(small(SETUP), "docker")
-    assert result.keys == ("devices[0].link.up.setup",)
-    assert str(result).startswith("devices[0].link.up.setup: containers send a message as soon as")
-    assert unkept(small(SETUP), "virtual") == []
-
-
 def test_nothing_is_said_of_what_is_not_set() -> None:
     assert unkept(small(), "docker") == unkept(small(), "virtual") == []
 
@@ -61,7 +50,6 @@ def test_nothing_is_said_of_what_is_not_set() -> None:
 @pytest.mark.parametrize(
     ("override", "on", "keys"),
     [
-        ("server.link={down: {setup: 1ms}}", "docker", ("server.link.down.setup",)),
         ("virtual={learner: numpy, step: 1ms}", "docker", ("virtual.learner", "virtual.step")),
         ("virtual.tcp=false", "docker", ("virtual.tcp",)),
         ("devices[0].profile={memory: 1GiB}", "virtual", ("devices[0].profile.memory",)),
@@ -152,12 +140,3 @@ def test_what_virtual_time_keeps_changes_a_run(tmp_path: Path, override: str) ->
     base = ("devices[1].link={up: {delay: 9ms, jitter: 9ms}}", "training.algorithm=fedavg")
     assert unkept(small(overrides=(*TRAFFIC, *base, override)), "virtual") == []
     assert _log(tmp_path, *base, override) != _log(tmp_path, *base)
-
-
-def test_containers_are_told_nothing_of_a_set_up_time() -> None:
-    def commands(*overrides: str) -> Any:
-        scenario = small(overrides=(*TRAFFIC, *overrides))
-        backend = Backend(rate="tbf", delay="netem", cut="nftables")
-        return [access.shape(device.link, backend) for device in scenario.nodes]
-
-    assert commands("devices[0].link.up.setup=5ms") == commands()

@@ -68,3 +68,79 @@ def test_the_same_seed_holds_alike() -> None:
         for _ in range(2)
     ]
     assert runs[0] == runs[1]
+
+
+# -- set-up ----------------------------------------------------------------------------------------
+
+RATE = 1e6
+"""Bytes per second of the link below."""
+
+
+def _linked(setup: float, delay: float = 0.0) -> Hold[int]:
+    return Hold(Seconds(delay), Seconds(0), Random(1), setup=setup, pace=1 / RATE)
+
+
+def _model(sent: list[float], sizes: list[int], setup: float) -> tuple[list[float], list[float]]:
+    """When messages sent at the times `sent` arrive over the link without and with set-up."""
+    ends = []
+    for extra in (0.0, setup):
+        free, out = 0.0, []
+        for at, size in zip(sent, sizes, strict=True):
+            free = max(free, at) + extra + size / RATE
+            out.append(free)
+        ends.append(out)
+    return ends[0], ends[1]
+
+
+MESSAGES = st.lists(st.tuples(st.floats(0, 0.3), st.integers(1, 300_000)), min_size=1, max_size=30)
+
+
+@settings(max_examples=200)
+@given(MESSAGES, st.floats(1e-4, 0.2), st.floats(0, 0.1))
+def test_set_up_is_exact_for_idle_links_and_for_queues(
+    messages: list[tuple[float, int]], setup: float, delay: float
+) -> None:
+    sizes = [size for _, size in messages]
+    sent = [sum(gap for gap, _ in messages[: i + 1]) for i in range(len(messages))]
+    arrived, expected = _model(sent, sizes, setup)
+    hold = _linked(setup, delay)
+    out = []
+    for number, at in enumerate(arrived):
+        hold.take(number, at, sizes[number])
+    while (due := hold.deadline()) is not None:
+        hold.release(due)
+        out.append(due)
+    assert sorted(set(out)) == out
+    assert out == pytest.approx([end + delay for end in expected], abs=1e-9)
+
+
+def test_messages_found_late_count_from_their_arrival() -> None:
+    """Two pieces arrived behind a first one while the node computed for 100 ms."""
+    hold = _linked(0.01)
+    hold.take(1, 1.005, 5000)  # waited for: its bits took 5 ms
+    for number in (2, 3):
+        hold.take(number, 1.105, 5000, after=1.004)
+    dues = []
+    while (due := hold.deadline()) is not None:
+        dues.append(due)
+        hold.release(due)
+    assert dues == pytest.approx([1.015, 1.030, 1.045])
+
+
+def test_a_message_found_late_did_not_come_before_the_last_look() -> None:
+    hold = _linked(0.01)
+    hold.take(1, 1.005, 5000)
+    hold.take(2, 3.0, 5000, after=2.0)
+    assert hold.release(2.009) == [1]
+    assert hold.deadline() == pytest.approx(2.01)
+
+
+def test_a_boot_loses_messages_that_were_still_on_the_old_link() -> None:
+    hold = _linked(0.1, delay=1.0)
+    for number in (1, 2, 3):
+        hold.take(number, 1.0, 0)  # they leave the emulated link at 1.1, 1.2 and 1.3
+    hold.renew(1.25)
+    hold.take(4, 1.25, 0)
+    assert hold.release(2.3) == [1, 2]
+    assert hold.deadline() == pytest.approx(2.35)
+    assert hold.release(2.4) == [4]

@@ -21,7 +21,7 @@ from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.secrets import AllowList, Secret
-from ...world.link import Link, Side
+from ...world.link import FRAME, Link, Side
 from ...world.roles import EVALUATOR, SERVER
 
 
@@ -100,7 +100,7 @@ class NodeConfigs:
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, self.model_bytes),
-            hold=self._held(self.scenario.server.link.up, link.down),
+            hold=self._held(self.scenario.server.link.up, link.down, name),
         )
 
     def heartbeat(self) -> Heartbeat:
@@ -113,16 +113,23 @@ class NodeConfigs:
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
-        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
-        holds[EVALUATOR] = self._held(Side(), towards)
-        return {name: held for name, held in holds.items() if held.delay}
+        holds = {d.name: self._held(d.link.up, towards, d.name) for d in self.scenario.nodes}
+        holds[EVALUATOR] = self._held(Side(), towards, EVALUATOR)
+        return {name: held for name, held in holds.items() if held.delay or held.setup}
 
-    def _held(self, first: Side, second: Side) -> Delay:
+    def _held(self, first: Side, second: Side, node: str) -> Delay:
         """Return for how long the receiver holds back messages that pass both sides of a link.
 
-        Zero if the kernel delays packets. Jitters of independent sides add up in their squares.
+        `node` is the end that is not the server. The kernel knows no messages, so their set-up is
+        left to the receiver; the delay is left to it only if the kernel cannot delay packets.
         """
-        if self.backend.delay != "receiver":
-            return Delay()
-        jitter = math.hypot(first.jitter, second.jitter)
-        return Delay(first.delay + second.delay, jitter)
+        delay = jitter = setup = pace = 0.0
+        if self.backend.delay == "receiver":
+            delay = first.delay + second.delay
+            # jitters of independent sides add up in their squares
+            jitter = math.hypot(first.jitter, second.jitter)
+        if node != EVALUATOR:  # a measurement costs no link anything
+            setup = first.setup + second.setup
+            slower = min((side.rate for side in (first, second) if side.rate), default=None)
+            pace = 8 * FRAME / slower if setup and slower else 0.0
+        return Delay(delay, jitter, setup, pace)

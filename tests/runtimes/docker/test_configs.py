@@ -18,7 +18,7 @@ from emulator.scenario import demand, load, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
-from emulator.world.link import Link
+from emulator.world.link import FRAME, Link
 from emulator.world.roles import EVALUATOR, SERVER
 
 TEXT = """
@@ -74,6 +74,9 @@ WORKER_PLAN = {
 }
 
 
+NO_SETUP = {"setup": 0.0, "pace": 0.0}
+
+
 # -- configs ---------------------------------------------------------------------------------------
 
 
@@ -106,9 +109,9 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         },
         "gathering": None,
         "holds": {
-            "near": {"delay": 0.002, "jitter": 0.0},
-            "far": {"delay": pytest.approx(0.027), "jitter": 0.003},
-            "evaluator": {"delay": 0.002, "jitter": 0.0},
+            "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
+            "far": {"delay": pytest.approx(0.027), "jitter": 0.003, **NO_SETUP},
+            "evaluator": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
         },
     }
 
@@ -125,7 +128,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "secret": {"type": "plain", "name": "far", "token": "secret of far"},
             "heartbeat": {"interval": 2.0, "timeout": 10.0},
             "timeout": 30.0,
-            "hold": {"delay": 0.025, "jitter": 0.0},
+            "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
         },
         "plan": WORKER_PLAN,
         "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
@@ -141,7 +144,24 @@ def test_the_evaluator_is_told_whom_to_ask() -> None:
 def test_where_the_kernel_delays_nobody_holds() -> None:
     made = configs(DELAYED)
     assert plain(made.server())["holds"] == {}
-    assert plain(made.device(FAR, "x"))["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0}
+    hold = {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
+    assert plain(made.device(FAR, "x"))["connection"]["hold"] == hold
+
+
+@pytest.mark.parametrize("backend", [HELD, DELAYED])
+def test_set_up_is_left_to_the_receiver_and_charged_to_no_measurement(backend: Backend) -> None:
+    """Both ends' set-ups add up, the slower rate counts, and the evaluator's messages are free."""
+    text = TEXT.replace("down: {rate: 1gbit", "down: {setup: 3ms, rate: 1gbit")
+    made = configs(backend, text.replace("up: {rate: 1mbit", "up: {setup: 10ms, rate: 1mbit"))
+    holds = plain(made.server())["holds"]
+    assert holds["far"]["setup"] == pytest.approx(0.013)
+    assert holds["far"]["pace"] == pytest.approx(8 * FRAME / 1e6)
+    assert holds["near"]["setup"] == pytest.approx(0.003)
+    assert holds["near"]["pace"] == pytest.approx(8 * FRAME / 1e9)
+    assert holds.get("evaluator", NO_SETUP)["setup"] == 0.0
+    assert (holds["far"]["delay"] > 0) == (backend == HELD)
+    far = made.scenario.nodes[1]
+    assert plain(made.device(far, "x"))["connection"]["hold"]["setup"] == 0.0
 
 
 @pytest.mark.parametrize("backend", [HELD, DELAYED])
@@ -182,6 +202,16 @@ def test_a_large_model_on_a_slow_link_is_waited_for() -> None:
     assert slow.heartbeat().timeout > 2 * needed
     assert _patience(quick) == 30.0
     assert quick.heartbeat().timeout == 10.0
+
+
+def test_a_long_set_up_is_waited_for() -> None:
+    """An exchange is a pull and an update up, and a model down."""
+    text = TEXT.replace("up: {rate: 1mbit", "up: {setup: 10s, rate: 1mbit")
+    text = text.replace("down: {rate: 8mbit", "down: {setup: 5s, rate: 8mbit")
+    made = configs(text=text)
+    part = made.device(made.scenario.nodes[1], "x").part
+    assert isinstance(part, WorkerRole)
+    assert part.connection.timeout == pytest.approx(4 * 25, rel=0.02)
 
 
 @pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])
