@@ -26,7 +26,8 @@ WIDE = 160
 """Width of the output in characters when a file or a pipe takes it."""
 
 _CHOSEN = (
-    *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull", "split"),
+    *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull"),
+    *("schedule", "split"),
 )
 """Keys of `training` that name a plugin; most plugins have parameters."""
 

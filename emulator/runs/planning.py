@@ -24,6 +24,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         fleet=len(scenario.nodes),
         local=training.local,
         pull=plugins.plain(training.pull),
+        schedule=plugins.plain(training.schedule),
     )
     return Plan(
         worker=worker,

@@ -19,6 +19,7 @@ from ..models import MODELS
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..pulls import AnyPull, WholeModel
+from ..schedules import AnySchedule, Sequential
 from ..synchronization import AnySynchronization, Asynchronous, local_training
 from ..units import Fraction
 from ..world.laws import Law
@@ -61,6 +62,9 @@ class TrainingSection(Section):
     """Synchronization of the devices: the rule by which a device waits for the others."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
+    schedule: Annotated[AnySchedule, Kinds()] = Field(default_factory=Sequential)
+    """Schedule of pulls and pushes: the whole model and the whole update in one message each
+    (`sequential`), or in segments of layers, so that transfer overlaps computing."""
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""
@@ -78,13 +82,15 @@ class TrainingSection(Section):
 
     @property
     def described(self) -> str:
-        """The algorithm's name, or the kinds of its parts; then any unusual optimizer."""
+        """The algorithm or the kinds of its parts, then an unusual optimizer and schedule."""
         parts = (self.codec, self.modulation, self.synchronization)
         feedback = ["error feedback"] if self.error_feedback else []
         words = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
         implied = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
         if not implied and self.optimizer != SGD():
             words.append(self.optimizer.kind)
+        if self.schedule != Sequential():
+            words.append(self.schedule.kind)
         return ", ".join(words)
 
     @property

@@ -77,6 +77,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
             lambda scenario, value: _only_traffic(scenario, value) and value.kind == "delta",
         ),
     ),
+    "TrainingSection.schedule": KEPT,
     "TrainingSection.error_feedback": (_TRAFFIC,),
     "EvaluateSection.every": (_TRAFFIC,),
     "StopSection.updates": KEPT,

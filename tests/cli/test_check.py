@@ -158,7 +158,12 @@ def test_quantities_are_numbers_in_base_units_for_scripts(
             "synchronization: {kind: fedavg, clients: 10%, epochs: 1, patience: 5min}",
         ),
         ("training.pull=delta", "pull: {kind: delta, values: f32}"),
+        (
+            "training.schedule={kind: dynacomm, replan: 9}",
+            "schedule: {kind: dynacomm, replan: 9, method: fast}",
+        ),
         ("seed=4", "optimizer: sgd"),
+        ("seed=4", "schedule: sequential"),
     ],
 )
 def test_the_parameters_of_each_choice_are_shown(

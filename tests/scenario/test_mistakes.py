@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.fakes.small_scenario import SMALL, mistakes
+from emulator.schedules import DynaComm
+from tests.fakes.small_scenario import SMALL, mistakes, small
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,46 @@ from tests.fakes.small_scenario import SMALL, mistakes
             "dataset: digits",
             "dataset: sentences\n  split: {kind: dirichlet, alpha: 1}",
             "training.split: 'dirichlet' needs classes",
+        ),
+        (
+            "algorithm: asgd",
+            "algorithm: asgd\n  schedule: dynacom",
+            "scenario:6: training.schedule: 'dynacom' is not sequential or layer-by-layer or "
+            "ibatch or dynacomm (did you mean 'dynacomm'?)",
+        ),
+        (
+            "algorithm: asgd",
+            "algorithm: asgd\n  schedule: {kind: dynacomm, replan: 0}",
+            "training.schedule: replan 0 is not a number of iterations from 1 on",
+        ),
+        (
+            "algorithm: asgd",
+            "algorithm: fedavg\n  schedule: dynacomm",
+            "scenario:6: training.schedule: 'dynacomm' sends the gradient of each layer as soon as "
+            "it is computed, and 'fedavg' sends a sum of gradients over an epoch: use sequential, "
+            "or another synchronization",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: dense\n  synchronization: {kind: fedavg, epochs: 3}\n  schedule: ibatch",
+            "training.schedule: 'ibatch' sends the gradient of each layer as soon as it is "
+            "computed, and 'fedavg' sends a sum of gradients over 3 epochs",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: topk, keep: 1%, scope: global}\n  schedule: dynacomm",
+            "training.schedule: 'dynacomm' sends an update in pieces, and 'topk' cannot encode "
+            "pieces: it ranks the whole model: write scope: variable, or use sequential",
+        ),
+        (
+            "algorithm: asgd",
+            "codec: {kind: dgc, keep: 1%, clip: 1.0}\n  schedule: layer-by-layer",
+            "'dgc' cannot encode pieces: clip bounds the whole gradient: leave clip out, or use",
+        ),
+        (
+            "algorithm: asgd",
+            "algorithm: local-sgd\n  schedule: {kind: layer-by-layer}",
+            "'local-sgd' sends a sum of gradients over 10 mini-batches: use sequential",
         ),
         (
             "algorithm: asgd",
@@ -333,3 +374,24 @@ def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
         ["scenario:12", "devices[1].name"],
         ["--set devices[9].name=x", "devices has no entry [9]"],
     ]
+
+
+def test_a_schedule_that_cannot_be_kept_is_one_of_all_mistakes() -> None:
+    training = (
+        "codec: {kind: topk, keep: 1%, scope: global}\n"
+        "  synchronization: fedavg\n"
+        "  schedule: dynacomm"
+    )
+    found = mistakes(("algorithm: asgd", training), ("dataset: digits", "dataset: digts"))
+    places = [message.split(": ")[:2] for message in found]
+    assert places == [
+        ["scenario:3", "training.dataset"],
+        ["scenario:7", "training.schedule"],
+        ["scenario:7", "training.schedule"],
+    ]
+
+
+def test_a_round_of_one_mini_batch_can_be_cut() -> None:
+    rounds = "{kind: local-sgd, steps: 1}"
+    changes = f"codec: dense\n  synchronization: {rounds}\n  schedule: dynacomm"
+    assert small(("algorithm: asgd", changes)).training.schedule == DynaComm()

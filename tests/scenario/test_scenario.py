@@ -9,6 +9,7 @@ from emulator.modulation import Constant, PerParameter, Staleness
 from emulator.optimizers import SGD, Adam, Momentum
 from emulator.scenario import load
 from emulator.scenario.algorithms import ALGORITHMS
+from emulator.schedules import DynaComm, IBatch, LayerByLayer, Sequential
 from emulator.synchronization import Asynchronous, Barrier, Bounded, FedAvg, LocalSGD, Softsync
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Link, Side
@@ -126,6 +127,10 @@ def test_an_algorithm_is_a_name_for_its_parts(name: str) -> None:
         ("optimizer", "sgd", SGD(), "asgd"),
         ("optimizer", "{kind: momentum, momentum: 0.5}", Momentum(0.5), "asgd, momentum"),
         ("optimizer", "adam", Adam(), "asgd, adam"),
+        ("schedule", "sequential", Sequential(), "asgd"),
+        ("schedule", "layer-by-layer", LayerByLayer(), "asgd, layer-by-layer"),
+        ("schedule", "ibatch", IBatch(), "asgd, ibatch"),
+        ("schedule", "{kind: dynacomm, replan: 9}", DynaComm(9), "asgd, dynacomm"),
         ("split", "dirichlet", Dirichlet(), "asgd"),
         ("split", "{kind: shards, per_device: 3}", Shards(per_device=3), "asgd"),
         ("error_feedback", "true", True, "dense, constant, asynchronous, error feedback"),

@@ -5,21 +5,29 @@ together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
-from typing import Annotated
+from typing import Annotated, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...codecs import AnyCodec, refusal
+from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...errors import suggestion
 from ...models import MODELS
+from ...schedules import AnySchedule, Sequential
+from ...synchronization import AnySynchronization, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
 from .document import Document
 
+P = TypeVar("P")
+
 _BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
+    Annotated[AnySynchronization, Kinds()]
+)
+_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(Annotated[AnySchedule, Kinds()])
 _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
@@ -28,6 +36,7 @@ def check(document: Document) -> None:
     _model_fits(document)
     _split_fits(document)
     _feedback_fits(document)
+    _schedule_fits(document)
     _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
@@ -66,11 +75,8 @@ def _feedback_fits(document: Document) -> None:
     """Check that the codec under error feedback has no error feedback of its own."""
     if document.at(("training", "error_feedback")) is not True:
         return
-    try:
-        codec: AnyCodec = _CODEC.validate_python(document.at(("training", "codec")))
-    except ValidationError:
-        return  # pydantic reports an unreadable codec
-    if reason := refusal(codec):
+    codec = _readable(_CODEC, document.at(("training", "codec")))
+    if codec is not None and (reason := refusal(codec)):
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
 
@@ -87,6 +93,50 @@ def _shares_fit(document: Document) -> None:
                 ("virtual", "layers", phase),
                 f"{len(shares)} layers, and {model!r} has {layers}: give the time of each layer",
             )
+
+
+def _schedule_fits(document: Document) -> None:
+    """Check that pulls and pushes can be cut as `training.schedule` asks."""
+    address = ("training", "schedule")
+    schedule = _readable(_SCHEDULE, document.at(address))
+    if schedule is None or schedule == Sequential():
+        return
+    codec = _readable(_CODEC, document.at(("training", "codec")))
+    if codec is not None and (reason := uncuttable(codec)):
+        document.complain(
+            address,
+            f"{schedule.kind!r} sends an update in pieces, and {codec.kind!r} cannot encode "
+            f"pieces: {reason}, or use sequential",
+        )
+    rounds = _readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
+    if rounds is not None and (work := _local_work(rounds)):
+        document.complain(
+            address,
+            f"{schedule.kind!r} sends the gradient of each layer as soon as it is computed, and "
+            f"{rounds.kind!r} sends a sum of gradients over {work}: use sequential, or another "
+            "synchronization",
+        )
+
+
+def _local_work(synchronization: AnySynchronization) -> str:
+    """Return the mini-batches of one update in words; empty if the update has only one."""
+    match synchronization:
+        case FedAvg():
+            return f"{synchronization.epochs} epochs" if synchronization.epochs > 1 else "an epoch"
+        case LocalSGD() if synchronization.steps > 1:
+            return f"{synchronization.steps} mini-batches"
+    return ""
+
+
+def _readable(plugin: TypeAdapter[P], value: Any) -> P | None:
+    """Return `value` of the document as a plugin; None if it is missing or unreadable.
+
+    pydantic reports an unreadable value.
+    """
+    try:
+        return plugin.validate_python(value)
+    except ValidationError:
+        return None
 
 
 def _groups(document: Document) -> Iterator[tuple[int, str, tuple[str, ...]]]:

@@ -71,6 +71,7 @@ WORKER_PLAN = {
     "fleet": 2,
     "local": {"rate": 0.1, "steps": 1, "epochs": 0},
     "pull": {"kind": "dense", "values": "f32"},
+    "schedule": {"kind": "sequential"},
 }
 
 
