@@ -22,7 +22,17 @@ from ..log.writing import RunLog, microseconds
 from ..vectors import Gradient
 from . import wire
 from .evaluations import Snapshot
-from .messages import ModelReply, Patch, Reply, Score, Update
+from .messages import (
+    ModelReply,
+    ModelSegment,
+    Patch,
+    PatchSegment,
+    PullReply,
+    Reply,
+    Score,
+    Update,
+    UpdateSegment,
+)
 from .refusals import Refusals
 
 
@@ -30,8 +40,11 @@ from .refusals import Refusals
 class Arrival:
     """A push that is decoded and checked, and not yet applied."""
 
-    update: Update
+    update: Update | UpdateSegment
+    """The push, or the last piece of one that came in pieces."""
     gradient: Gradient
+    earlier: tuple[UpdateSegment, ...] = ()
+    """The pieces before the last, in the order of arrival."""
 
 
 class Ledger:
@@ -87,8 +100,7 @@ class Ledger:
         self, arrival: Arrival, version: int, before: int, divisor: float, at: float
     ) -> None:
         update, gradient = arrival.update, arrival.gradient
-        count = self._codec.count(update.frames)
-        pushed = wire.pushed(update, count, encrypted=self._encrypted)
+        pushed = wire.total(self._pushed(piece) for piece in (*arrival.earlier, update))
         self._push_bytes += pushed.total
         self._log.write(
             UpdateRecord(
@@ -106,8 +118,13 @@ class Ledger:
                 headers=pushed.headers,
                 framing=pushed.framing,
                 paper=self._paper(gradient),
+                segments=1 + len(arrival.earlier),
             )
         )
+
+    def _pushed(self, piece: Update | UpdateSegment) -> wire.Pushed:
+        count = self._codec.count(piece.frames)
+        return wire.pushed(piece, count, encrypted=self._encrypted)
 
     def _paper(self, gradient: Gradient) -> Mapping[Kind, float] | None:
         """Return the bytes of `gradient` as the codec's paper counts them, by kind of layer."""
@@ -135,9 +152,11 @@ class Ledger:
 
     # -- replies and refusals --------------------------------------------------------------------
 
-    def pull(self, node: str, model: ModelReply | Patch, now: float) -> None:
-        size = wire.size(model, encrypted=self._encrypted)
-        self._log.write(PullRecord(self._at(now), node, model.version, size))
+    def pull(self, node: str, replies: Sequence[PullReply], now: float) -> None:
+        """Write a record of a pull that was answered with `replies`, all of one version."""
+        size = sum(wire.size(reply, encrypted=self._encrypted) for reply in replies)
+        at, version = self._at(now), replies[0].version
+        self._log.write(PullRecord(at, node, version, size, segments=len(replies)))
 
     def unsent(self, node: str, reply: Reply, now: float) -> None:
         size = wire.size(reply, encrypted=self._encrypted)
@@ -154,7 +173,10 @@ class Ledger:
 
 
 def _described(reply: Reply) -> str:
-    """Return a reply in a word or two, as `model 120`."""
+    """Return a reply in a few words, as `model 120` or `model 120 layers 2-5`."""
     if isinstance(reply, ModelReply | Patch):
         return f"model {reply.version}"
+    if isinstance(reply, ModelSegment | PatchSegment):
+        first, last = reply.segment
+        return f"model {reply.version} layers {first}-{last}"
     return type(reply).__name__.lower()

@@ -152,5 +152,6 @@ class Bye:
 
 
 Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score
-Reply: TypeAlias = Begin | ModelReply | ModelSegment | Patch | PatchSegment | Bye
+PullReply: TypeAlias = ModelReply | ModelSegment | Patch | PatchSegment
+Reply: TypeAlias = Begin | PullReply | Bye
 Message: TypeAlias = Request | Reply

@@ -8,7 +8,7 @@ the last model to measure. Then it is *over*.
 Whoever drives it passes `now`, and asks `deadline()` when it wants to be called again.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,8 +19,10 @@ from ..log.writing import RunLog
 from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
-from .evaluations import Evaluations, Snapshot
+from .evaluations import Snapshot
 from .ledger import Arrival, Ledger
+from .measuring import Measuring
+from .membership import Membership
 from .messages import (
     Begin,
     Bye,
@@ -32,13 +34,15 @@ from .messages import (
     Patch,
     PatchSegment,
     Pull,
+    PullReply,
     Reply,
     Score,
     Update,
+    UpdateSegment,
 )
 from .parameters import State
 from .plan import Stop
-from .pulled_versions import PulledVersions
+from .worker_exchanges import WorkerExchanges
 
 GATHERING = 120.0
 """Seconds within which every member must say hello."""
@@ -87,21 +91,21 @@ class ParameterServer:
         self.ended: Ended | None = None
         self.over = False
         self.layout = layout
-        self._codec, self._synchronizer = codec, synchronizer
-        self._pulls = pulls or WholeModel().start(layout)
-        self._workers = frozenset(workers)
-        self._evaluator = evaluator
-        self._stop, self._ledger = stop, Ledger(log, codec, layout, encrypted)
+        self._synchronizer, self._stop = synchronizer, stop
+        self._members = Membership(workers, evaluator)
+        self._ledger = Ledger(log, codec, layout, encrypted)
+        self._exchanges = WorkerExchanges(
+            parameters,
+            codec,
+            layout,
+            synchronizer,
+            pulls or WholeModel().start(layout),
+            self._ledger,
+        )
         self._gather_until = None if gathering is None else now + gathering
-        self._missing = self._members()
-        self._hellos: dict[
-            str, tuple[float, int]
-        ] = {}  # time and incarnation, by member; empty once the run has begun
         self._parked: dict[str, Pull] = {}  # pulls without an answer, by node
         self._releases = synchronizer.releases  # at the last look at all parked pulls
-        self._pulled = PulledVersions()
-        self._evaluations = Evaluations(every, parameters.theta.nbytes)
-        self._evaluated: Snapshot | None = None  # sent to the evaluator, and not scored yet
+        self._measuring = Measuring(evaluator, every, parameters.theta.nbytes)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
     @property
@@ -116,7 +120,7 @@ class ParameterServer:
     @property
     def missing(self) -> list[str]:
         """Members that have not said hello, sorted."""
-        return sorted(self._missing)
+        return self._members.missing
 
     # -- what drivers call ---------------------------------------------------------------------
 
@@ -140,23 +144,22 @@ class ParameterServer:
         match message:
             case Begin() | ModelReply() | ModelSegment() | Patch() | PatchSegment() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
-            case _ if message.node not in self._workers and message.node != self._evaluator:
+            case _ if message.node not in self._members:
                 raise WireError(f"{message.node!r} is not a member of this run")
             case Hello():
                 return self._greet(message, now)
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
-            case Pull() if message.held is not None and message.held > self.version:
-                raise WireError(f"{message.node} cannot hold version {message.held}")
             case Pull():
-                self._parked[message.node] = message
-                return self._release([message], now)
-            case Update():
-                self._take(message, now)
-            case Diverged(node, version):
-                self._expect(node, version)
+                return self._pull(message, now)
+            case Update() | UpdateSegment():
+                self._expect(message, self._exchanges.sent(message.node))
+                if not self.ended:
+                    self._step(self._exchanges.take(message, now), now)
+            case Diverged(node):
+                self._expect(message, self._exchanges.sent(node))
                 self._doubt(node, now)
-                self._step(self._synchronizer.failed(node, now), now)
+                self._step(self._exchanges.failed(node, now), now)
             case Score():
                 self._score(message, now)
         return self._advanced(now)
@@ -208,39 +211,35 @@ class ParameterServer:
 
         Drivers call this in virtual time only, where a device needs the model beside the message.
         """
-        rounded = self._pulls.rounded(self.parameters.theta)
-        return self.parameters.snapshot() if rounded is None else rounded
+        return self._exchanges.held()
 
     # -- phases --------------------------------------------------------------------------------
 
-    def _members(self) -> set[str]:
-        return {*self._workers, *filter(None, [self._evaluator])}
-
     def _greet(self, hello: Hello, now: float) -> Replies:
-        self._free(hello.node)  # a crash lost the model that the node computed on
+        if hello.node == self._measuring.evaluator:
+            self._measuring.forget()
+        else:
+            self._exchanges.lost(hello.node)
         self._parked.pop(hello.node, None)
         if self.zero is not None:
             self._ledger.hello(hello.node, hello.incarnation, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
-        self._hellos[hello.node] = (now, hello.incarnation)
-        self._missing.discard(hello.node)
-        if self._missing:
+        if not self._members.greet(hello, now):
             return []
         self._ledger.zero = now
-        for node, (at, incarnation) in self._hellos.items():
+        for node, (at, incarnation) in self._members.take_hellos().items():
             self._ledger.hello(node, incarnation, at)
-        self._hellos, self._missing = {}, set()
-        self._ledger.start(len(self._workers), now)
+        self._ledger.start(len(self._members.workers), now)
         self._synchronizer.begin(now)
         self._keep(now)
         begin = Begin(now)
-        return [(node, begin) for node in sorted(self._members())]
+        return [(node, begin) for node in self._members.names]
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:
         if self.ended is None:
             self.ended = Ended(reason, now, detail)
-            if self._evaluator is not None:
-                self._evaluations.finish(self.version, lambda: self._snapshot(now))
+            self._exchanges.close()
+            self._measuring.finish(self.version, lambda: self._snapshot(now))
 
     def _close(self) -> Replies:
         """Write the last records and say bye to every member; do nothing when called again."""
@@ -250,41 +249,22 @@ class ParameterServer:
         if self.zero is None:
             self._ledger.zero = self.ended.at
         ended = self.ended
-        self._ledger.close(ended.at, self._evaluations.unmeasured, ended.reason, ended.detail)
-        return [(node, Bye()) for node in sorted(self._members() - self._missing)]
+        self._ledger.close(ended.at, self._measuring.unmeasured, ended.reason, ended.detail)
+        return [(node, Bye()) for node in self._members.present]
 
     # -- pushes and scores ---------------------------------------------------------------------
 
-    def _take(self, update: Update, now: float) -> None:
-        self._expect(update.node, update.version)
-        if self.ended:
-            return
-        if update.version < self.parameters.oldest:
-            raise WireError(f"version {update.version} is older than the history kept")
-        gradient = self._codec.decode(update.frames, self.layout)
-        self._free(update.node)  # one push for each model
-        arrival = Arrival(update, gradient)
-        self._step(self._synchronizer.arrive(update.node, arrival, now), now)
-
-    def _expect(self, node: str, version: int) -> None:
-        """Raise a WireError unless `version` is the version that `node` was sent last."""
-        sent = self._pulled.version(node)
-        if node == self._evaluator:
-            sent = self._evaluated.version if self._evaluated else None
+    def _expect(self, message: Update | UpdateSegment | Diverged | Score, sent: int | None) -> None:
+        """Raise a WireError unless `message` is about version `sent`, which its node was sent."""
+        node, version = message.node, message.version
         if version != sent:
             raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
 
     def _step(self, arrivals: list[Arrival] | None, now: float) -> None:
         if not arrivals or self.ended:
             return
-        before = self.version
-        steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
-        divisors = self.parameters.apply(steps, self._weights(arrivals))
-        self._pulls.changed([gradient for gradient, _ in steps], self.parameters.everywhere)
-        self._ledger.step(arrivals, divisors, before, now)
+        self._exchanges.step(arrivals, now)
         self._diverged.difference_update(arrival.update.node for arrival in arrivals)
-        oldest = self._pulled.oldest
-        self.parameters.forget(self.version if oldest is None else oldest, self._pulled)
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
         else:
@@ -292,16 +272,11 @@ class ParameterServer:
 
     def _keep(self, now: float) -> None:
         """Keep a snapshot of this version for the evaluator if the version is due."""
-        if self._evaluator is not None:
-            self._evaluations.reach(self.version, lambda: self._snapshot(now))
+        self._measuring.reach(self.version, lambda: self._snapshot(now))
 
     def _snapshot(self, now: float) -> Snapshot:
         theta = self.parameters.snapshot()
         return Snapshot(self.version, theta, now, self._ledger.push_bytes)
-
-    def _weights(self, arrivals: list[Arrival]) -> list[float] | None:
-        weights = self._synchronizer.weights
-        return [weights[arrival.update.node] for arrival in arrivals] if weights else None
 
     def _doubt(self, node: str, now: float) -> None:
         """Record that `node` diverged; end the run when most workers have.
@@ -310,68 +285,57 @@ class ParameterServer:
         """
         self._diverged.add(node)
         self._ledger.diverged(node, self.version, now)
-        if 2 * len(self._diverged) > len(self._workers):
+        if 2 * len(self._diverged) > len(self._members.workers):
             self._end("diverged", now, "most workers' gradients are not finite")
 
     def _score(self, score: Score, now: float) -> None:
-        if score.node != self._evaluator:
+        if score.node != self._measuring.evaluator:
             raise WireError(f"{score.node} is not the evaluator")
-        self._expect(score.node, score.version)
-        measured, self._evaluated = self._evaluated, None
-        self._evaluations.score(score.version)
-        if measured is not None:
-            self._ledger.score(score, measured, now)
+        self._expect(score, self._measuring.sent)
+        self._ledger.score(score, self._measuring.score(score.version), now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)
 
     # -- pulls ---------------------------------------------------------------------------------
 
+    def _pull(self, pull: Pull, now: float) -> Replies:
+        if pull.node == self._measuring.evaluator:
+            self._measuring.check(pull)
+        else:
+            self._exchanges.ask(pull)
+        self._parked[pull.node] = pull
+        return self._release([pull], now)
+
     def _advanced(self, now: float) -> Replies:
         """Answer the pulls that need not wait any more: after a new turn, or at the end, all."""
         if self._releases == self._synchronizer.releases and not self.ended:
-            evaluator = self._parked.get(self._evaluator or "")
+            evaluator = self._parked.get(self._measuring.evaluator or "")
             return self._release([evaluator], now) if evaluator else []
         self._releases = self._synchronizer.releases
         return self._release(list(self._parked.values()), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
         """Answer the `pulls` that need not wait; close the run once no snapshot waits."""
-        if self.ended and not self._evaluations.waiting:
+        if self.ended and not self._measuring.waiting:
             return self._close()
-        return [(pull.node, self._answer(pull, now)) for pull in pulls if self._answers(pull)]
+        return [
+            (pull.node, reply)
+            for pull in pulls
+            if self._answers(pull)
+            for reply in self._answer(pull, now)
+        ]
 
     def _answers(self, pull: Pull) -> bool:
-        if pull.node == self._evaluator:
-            return self._evaluations.next(pull.after) is not None
+        if pull.node == self._measuring.evaluator:
+            return self._measuring.answers(pull)
         return not self.ended and not self._synchronizer.holds(pull.node)
 
-    def _answer(self, pull: Pull, now: float) -> ModelReply | Patch:
+    def _answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
+        """Return the replies to `pull`, all of one version: a message for each segment."""
         del self._parked[pull.node]
-        if pull.node == self._evaluator:
-            model: ModelReply | Patch = self._measurable(pull)
+        if pull.node == self._measuring.evaluator:
+            replies: Sequence[PullReply] = [self._measuring.answer(pull)]
         else:
-            self._pulled.begin(pull.node, self.version)
-            self._synchronizer.sent(pull.node)
-            model = self._model(pull)
-        self._ledger.pull(pull.node, model, now)
-        return model
-
-    def _measurable(self, pull: Pull) -> ModelReply:
-        """Return the evaluator's next snapshot, never encoded as the pulls of workers may be."""
-        snapshot = self._evaluated = self._evaluations.next(pull.after)
-        assert snapshot is not None
-        return ModelReply(pull.ticket, snapshot.version, snapshot.theta)
-
-    def _model(self, pull: Pull) -> ModelReply | Patch:
-        """Return the reply to a worker: the model, or a patch to the version held by the worker."""
-        coded = self._pulls.answer(self.parameters.theta, pull.held)
-        if coded is None:
-            return ModelReply(pull.ticket, self.version, self.parameters.snapshot())
-        return Patch(pull.ticket, self.version, coded.base, coded.frames)
-
-    def _free(self, node: str) -> None:
-        """Forget the version sent to `node` last: the node has used the model up."""
-        if node == self._evaluator:
-            self._evaluated = None
-        else:
-            self._pulled.end(node)
+            replies = self._exchanges.answer(pull, now)
+        self._ledger.pull(pull.node, replies, now)
+        return replies

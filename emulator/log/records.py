@@ -83,7 +83,9 @@ class PullRecord(LogRecord, tag="pull"):
     version: int
     """Version of the model that was sent."""
     bytes: Size
-    """Size of the message on the wire."""
+    """Size of the message on the wire, or of all of them."""
+    segments: int = 1
+    """Messages in which the model travelled, each with a segment of layers; 1 if absent."""
 
 
 class UpdateRecord(LogRecord, tag="update"):
@@ -120,6 +122,9 @@ class UpdateRecord(LogRecord, tag="update"):
     """Bytes by kind of layer as the codec's paper counts them, without the part that only a
     decoder needs: `{"conv": 941.0, "dense": 8130.0, "bias": 824.0}`. Only for a codec whose paper
     has an accounting of its own (`adacomp-residual`)."""
+    segments: int = 1
+    """Messages in which the push travelled, each with a segment of layers; 1 if absent. The four
+    parts are sums over these messages."""
 
 
 class RefusedRecord(LogRecord, tag="refused"):

@@ -1,0 +1,116 @@
+"""The server's exchanges with workers: models go out, gradients come back and make steps."""
+
+from collections.abc import Sequence
+
+from ..codecs.base import Codec
+from ..errors import WireError
+from ..layout import Layout
+from ..pulls import Pulls
+from ..synchronization.base import Synchronizer
+from ..vectors import Vector
+from .ledger import Arrival, Ledger
+from .messages import Pull, PullReply, Update, UpdateSegment
+from .parameters import State
+from .pull_replies import PullReplies
+from .pulled_versions import PulledVersions
+from .staging import Staging
+
+
+class WorkerExchanges:
+    """Answers pulls, and turns pushes into steps of the model as the synchronizer says.
+
+    A push that comes in pieces reaches the synchronizer when it is complete: a device that dies
+    between two pieces is as one that died before its push.
+    """
+
+    def __init__(
+        self,
+        parameters: State,
+        codec: Codec,
+        layout: Layout,
+        synchronizer: Synchronizer[Arrival],
+        pulls: Pulls,
+        ledger: Ledger,
+    ) -> None:
+        """`codec` decodes pushes, `pulls` encodes models."""
+        self._parameters, self._codec, self._layout = parameters, codec, layout
+        self._synchronizer, self._ledger = synchronizer, ledger
+        self._replies = PullReplies(parameters, pulls, layout)
+        self._pulled = PulledVersions()
+        self._staging = Staging(codec, layout)
+
+    def sent(self, node: str) -> int | None:
+        """Return the version on which `node` computes; None: on none."""
+        return self._pulled.version(node)
+
+    def lost(self, node: str) -> None:
+        """Forget the model sent to `node` and its pieces of an update: a crash lost both."""
+        self._pulled.end(node)
+        self._staging.forget(node)
+
+    def close(self) -> None:
+        """Forget all pieces: the run takes no more pushes."""
+        self._staging.clear()
+
+    # -- models out ----------------------------------------------------------------------------
+
+    def ask(self, pull: Pull) -> None:
+        """Take a worker's `pull`, which ends an update of which only some pieces came.
+
+        Raises a WireError if the model cannot be sent as the worker asks for it.
+        """
+        self._replies.check(pull)
+        self._staging.interrupt(pull.node)
+
+    def answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
+        """Return the replies to `pull`, all of one version: a message for each segment."""
+        self._pulled.begin(pull.node, self._parameters.version)
+        self._synchronizer.sent(pull.node)
+        if pull.segments:
+            times = self._staging.begin(pull.node, pull.ticket, now)
+            return self._replies.pieces(pull, times)
+        self._staging.forget(pull.node)
+        return [self._replies.whole(pull)]
+
+    def held(self) -> Vector:
+        """Return the model as every worker that pulls this version holds it: f32[N], read-only."""
+        return self._replies.held()
+
+    # -- gradients in --------------------------------------------------------------------------
+
+    def take(self, push: Update | UpdateSegment, now: float) -> list[Arrival] | None:
+        """Take an update or a piece of one; return the arrivals that make a step, None to wait.
+
+        Raises a WireError to refuse the push.
+        """
+        if push.version < self._parameters.oldest:
+            raise WireError(f"version {push.version} is older than the history kept")
+        if isinstance(push, UpdateSegment):
+            arrival = self._staging.add(push, now)
+            if arrival is None:
+                return None
+        else:
+            arrival = Arrival(push, self._codec.decode(push.frames, self._layout))
+            self._staging.whole(push.node, now)
+        self._pulled.end(push.node)  # one push for each model
+        return self._synchronizer.arrive(push.node, arrival, now)
+
+    def failed(self, node: str, now: float) -> list[Arrival] | None:
+        """Drop the pieces of `node`, whose gradient is not finite; return as `take` does."""
+        self._staging.interrupt(node)
+        return self._synchronizer.failed(node, now)
+
+    def step(self, arrivals: Sequence[Arrival], now: float) -> None:
+        """Move the model by the mean of the `arrivals`, and write the records of the step."""
+        before = self._parameters.version
+        steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
+        divisors = self._parameters.apply(steps, self._weights(arrivals))
+        self._replies.changed([gradient for gradient, _ in steps])
+        self._ledger.step(arrivals, divisors, before, now)
+        oldest = self._pulled.oldest
+        version = self._parameters.version if oldest is None else oldest
+        self._parameters.forget(version, self._pulled)
+
+    def _weights(self, arrivals: Sequence[Arrival]) -> list[float] | None:
+        weights = self._synchronizer.weights
+        return [weights[arrival.update.node] for arrival in arrivals] if weights else None
