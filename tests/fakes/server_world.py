@@ -6,7 +6,7 @@ import json
 import numpy as np
 
 from emulator.codecs import Dense, StatelessEncoder
-from emulator.core.messages import Hello, Pull, Score, Update
+from emulator.core.messages import Hello, Pull, Score, Update, UpdateSegment
 from emulator.core.parameters import Parameters
 from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
@@ -25,14 +25,15 @@ class World:
     def __init__(self, **options):
         self.sink = io.BytesIO()
         self.codec = options.pop("codec", Dense())
+        self.layout = options.pop("layout", LAYOUT)
         synchronization = options.pop("synchronization", Asynchronous())
-        modulator = options.pop("modulation", Constant()).start(LAYOUT)
+        modulator = options.pop("modulation", Constant()).start(self.layout)
         options.setdefault("stop", Stop(updates=1000))
         options.setdefault("evaluator", "evaluator")
         options.setdefault("every", 200)
         self.server = ParameterServer(
-            Parameters(np.zeros(40, np.float32), 0.5, modulator),
-            layout=LAYOUT,
+            Parameters(np.zeros(self.layout.size, np.float32), 0.5, modulator),
+            layout=self.layout,
             codec=self.codec,
             synchronizer=synchronization.start(frozenset(WORKERS)),
             workers=WORKERS,
@@ -48,9 +49,17 @@ class World:
             replies = self.server.receive(Hello(name, 0), now)
         return replies
 
-    def pull(self, node, now=110.0, after=0, held=None):
+    def pull(self, node, now=110.0, after=0, held=None, segments=()):
         self.ticket += 1
-        return self.server.receive(Pull(node, self.ticket, after, held), now)
+        return self.server.receive(Pull(node, self.ticket, after, held, segments), now)
+
+    def piece(self, node, version, segment, gradient, ticket=None, now=110.0):
+        """Push the layers of `segment` of the whole `gradient`, without a memory."""
+        part = self.layout.part(segment)
+        encoded = StatelessEncoder(self.codec, part).encode(gradient[self.layout.place(segment)])
+        ticket = self.ticket if ticket is None else ticket
+        piece = UpdateSegment(node, version, ticket, segment, 0.5, 0.01, encoded)
+        return self.server.receive(piece, now)
 
     def push(self, node, version, now=110.0, value=1.0):
         gradient = np.full(40, value, np.float32)
