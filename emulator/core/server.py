@@ -21,7 +21,6 @@ from ..synchronization.base import Synchronizer
 from ..vectors import Vector
 from .evaluations import Snapshot
 from .ledger import Arrival, Ledger
-from .measuring import Measuring
 from .membership import Membership
 from .messages import (
     Begin,
@@ -42,6 +41,7 @@ from .messages import (
 )
 from .parameters import State
 from .plan import Stop
+from .snapshot_exchange import SnapshotExchange
 from .worker_exchanges import WorkerExchanges
 
 GATHERING = 120.0
@@ -105,7 +105,7 @@ class ParameterServer:
         self._gather_until = None if gathering is None else now + gathering
         self._parked: dict[str, Pull] = {}  # pulls without an answer, by node
         self._releases = synchronizer.releases  # at the last look at all parked pulls
-        self._measuring = Measuring(evaluator, every, parameters.theta.nbytes)
+        self._snapshots = SnapshotExchange(evaluator, every, parameters.theta.nbytes)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
     @property
@@ -216,8 +216,8 @@ class ParameterServer:
     # -- phases --------------------------------------------------------------------------------
 
     def _greet(self, hello: Hello, now: float) -> Replies:
-        if hello.node == self._measuring.evaluator:
-            self._measuring.forget()
+        if hello.node == self._snapshots.evaluator:
+            self._snapshots.forget()
         else:
             self._exchanges.lost(hello.node)
         self._parked.pop(hello.node, None)
@@ -239,7 +239,7 @@ class ParameterServer:
         if self.ended is None:
             self.ended = Ended(reason, now, detail)
             self._exchanges.close()
-            self._measuring.finish(self.version, lambda: self._snapshot(now))
+            self._snapshots.finish(self.version, lambda: self._snapshot(now))
 
     def _close(self) -> Replies:
         """Write the last records and say bye to every member; do nothing when called again."""
@@ -249,7 +249,7 @@ class ParameterServer:
         if self.zero is None:
             self._ledger.zero = self.ended.at
         ended = self.ended
-        self._ledger.close(ended.at, self._measuring.unmeasured, ended.reason, ended.detail)
+        self._ledger.close(ended.at, self._snapshots.unmeasured, ended.reason, ended.detail)
         return [(node, Bye()) for node in self._members.present]
 
     # -- pushes and scores ---------------------------------------------------------------------
@@ -272,7 +272,7 @@ class ParameterServer:
 
     def _keep(self, now: float) -> None:
         """Keep a snapshot of this version for the evaluator if the version is due."""
-        self._measuring.reach(self.version, lambda: self._snapshot(now))
+        self._snapshots.reach(self.version, lambda: self._snapshot(now))
 
     def _snapshot(self, now: float) -> Snapshot:
         theta = self.parameters.snapshot()
@@ -289,18 +289,18 @@ class ParameterServer:
             self._end("diverged", now, "most workers' gradients are not finite")
 
     def _score(self, score: Score, now: float) -> None:
-        if score.node != self._measuring.evaluator:
+        if score.node != self._snapshots.evaluator:
             raise WireError(f"{score.node} is not the evaluator")
-        self._expect(score, self._measuring.sent)
-        self._ledger.score(score, self._measuring.score(score.version), now)
+        self._expect(score, self._snapshots.sent)
+        self._ledger.score(score, self._snapshots.score(score.version), now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)
 
     # -- pulls ---------------------------------------------------------------------------------
 
     def _pull(self, pull: Pull, now: float) -> Replies:
-        if pull.node == self._measuring.evaluator:
-            self._measuring.check(pull)
+        if pull.node == self._snapshots.evaluator:
+            self._snapshots.check(pull)
         else:
             self._exchanges.ask(pull)
         self._parked[pull.node] = pull
@@ -309,14 +309,14 @@ class ParameterServer:
     def _advanced(self, now: float) -> Replies:
         """Answer the pulls that need not wait any more: after a new turn, or at the end, all."""
         if self._releases == self._synchronizer.releases and not self.ended:
-            evaluator = self._parked.get(self._measuring.evaluator or "")
+            evaluator = self._parked.get(self._snapshots.evaluator or "")
             return self._release([evaluator], now) if evaluator else []
         self._releases = self._synchronizer.releases
         return self._release(list(self._parked.values()), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
         """Answer the `pulls` that need not wait; close the run once no snapshot waits."""
-        if self.ended and not self._measuring.waiting:
+        if self.ended and not self._snapshots.waiting:
             return self._close()
         return [
             (pull.node, reply)
@@ -326,15 +326,15 @@ class ParameterServer:
         ]
 
     def _answers(self, pull: Pull) -> bool:
-        if pull.node == self._measuring.evaluator:
-            return self._measuring.answers(pull)
+        if pull.node == self._snapshots.evaluator:
+            return self._snapshots.answers(pull)
         return not self.ended and not self._synchronizer.holds(pull.node)
 
     def _answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
         """Return the replies to `pull`, all of one version: a message for each segment."""
         del self._parked[pull.node]
-        if pull.node == self._measuring.evaluator:
-            replies: Sequence[PullReply] = [self._measuring.answer(pull)]
+        if pull.node == self._snapshots.evaluator:
+            replies: Sequence[PullReply] = [self._snapshots.answer(pull)]
         else:
             replies = self._exchanges.answer(pull, now)
         self._ledger.pull(pull.node, replies, now)

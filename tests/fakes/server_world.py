@@ -44,7 +44,7 @@ class World:
         self.ticket = 0
 
     def begin(self, now=105.0):
-        members = [*WORKERS, *(["evaluator"] if self.server._measuring.evaluator else [])]
+        members = [*WORKERS, *(["evaluator"] if self.server._snapshots.evaluator else [])]
         for name in members:
             replies = self.server.receive(Hello(name, 0), now)
         return replies

@@ -7,7 +7,7 @@ from .evaluations import Evaluations, Snapshot
 from .messages import ModelReply, Pull
 
 
-class Measuring:
+class SnapshotExchange:
     """Sends snapshots of the model to the evaluator, never encoded as the pulls of workers may be.
 
     Without an evaluator no snapshot is kept.
