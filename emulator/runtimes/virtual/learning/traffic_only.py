@@ -6,19 +6,13 @@ They serve fleets too large to train, to see which devices wait and how many byt
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-import numpy as np
-
-from .... import chance
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
-from ....codecs.feedback import StatelessEncoder
+from ....codecs.expected_update import expected_update
 from ....layout import Layout, Segment
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import GradientHandle, SegmentedHandle, SegmentedLearner, VirtualLearner
-
-_STEADY = 10
-"""Updates after which the memory of an encoder is full, and its warm-up over."""
 
 
 class ExpectedFrames(DecodedFrames):
@@ -65,12 +59,7 @@ class ExpectedSizeCodec:
 
     def _made(self, layout: Layout) -> ExpectedFrames:
         """Encode a made-up gradient of `layout`."""
-        draws = chance.stream(chance.expected_gradient(layout.size))
-        rng = chance.stream(chance.expected_codec(layout.size))
-        encoder = self._codec.start(EncoderContext(layout, rng))
-        for _ in range(1 if isinstance(encoder, StatelessEncoder) else _STEADY):
-            gradient = draws.standard_normal(layout.size, np.float32)
-            encoded = tuple(map(bytes, encoder.encode(gradient)))
+        encoded = expected_update(self._codec, layout)
         frames = ExpectedFrames(encoded)
         frames.gradient = self._codec.decode(encoded, layout)
         frames.bytes = self._codec.count(encoded)
