@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from ..layout import Segment
 from ..vectors import Frames, Gradient, Vector
 
 
@@ -28,11 +29,15 @@ class Pulls(Protocol):
         unchanged.
         """
 
-    def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
+    def answer(
+        self, theta: Vector, held: int | None, segment: Segment | None = None
+    ) -> EncodedModel | None:
         """Return the frames for a worker that holds version `held`; None stands for `theta` itself.
 
-        `held` None means that the worker holds no model. A patch costs O(changed parameters),
-        however large the model is. No state is kept for a worker.
+        `held` None means that the worker holds no model. With `segment`, the frames hold only the
+        parameters of the segment's layers, and None stands for their slice of `theta`; all segments
+        of a version are patches, or none is, as the whole model would be. A patch costs O(changed
+        parameters), however large the model is. No state is kept for a worker.
         """
 
     def rounded(self, theta: Vector) -> Vector | None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
+
+import numpy as np
 
 from ..codecs.indices import CODINGS
-from ..layout import Layout
-from ..vectors import Gradient, Vector
+from ..layout import Layout, Segment
+from ..vectors import Gradient, Indices, Vector
 from . import floats
 from .base import EncodedModel, Pulls
 from .changes import Changes
@@ -36,33 +38,51 @@ class Delta:
         return DeltaPulls(self.values, layout, version)
 
 
+class _Patch(NamedTuple):
+    """The patch of the whole model from one version to the present version."""
+
+    changed: Indices
+    coded: EncodedModel
+
+
 class DeltaPulls:
     """State of delta pulls: the latest changes, and the answers for the present version."""
 
     def __init__(self, values: Values, layout: Layout, version: int) -> None:
         self._values: Values = values
-        self._whole = WholeModelPulls(values)
+        self._whole = WholeModelPulls(values, layout)
         self._layout, self._size = layout, layout.size
         self._changes = Changes(layout.size, version)
-        # answers for the present version, by the version that a worker holds
-        self._coded: dict[int, EncodedModel | None] = {}
+        # patches to the present version, by the version that a worker holds; None: all is sent
+        self._patches: dict[int, _Patch | None] = {}
+        self._pieces: dict[tuple[int, Segment], EncodedModel] = {}  # and by segment
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)
         self._changes.note(gradients, everywhere)
-        self._coded.clear()
+        self._patches.clear()
+        self._pieces.clear()
 
-    def answer(self, theta: Vector, held: int | None) -> EncodedModel | None:
+    def answer(
+        self, theta: Vector, held: int | None, segment: Segment | None = None
+    ) -> EncodedModel | None:
         if held is None:
-            return self._whole.answer(theta, None)
-        if held not in self._coded:
-            self._coded[held] = self._patch(theta, held) or self._whole.answer(theta, None)
-        return self._coded[held]
+            return self._whole.answer(theta, None, segment)
+        if held not in self._patches:
+            self._patches[held] = self._patch(theta, held)
+        patch = self._patches[held]
+        if patch is None:
+            return self._whole.answer(theta, None, segment)
+        if segment is None:
+            return patch.coded
+        if (held, segment) not in self._pieces:
+            self._pieces[held, segment] = self._piece(patch, segment)
+        return self._pieces[held, segment]
 
     def rounded(self, theta: Vector) -> Vector | None:
         return self._whole.rounded(theta)
 
-    def _patch(self, theta: Vector, held: int) -> EncodedModel | None:
+    def _patch(self, theta: Vector, held: int) -> _Patch | None:
         """Return the patch from version `held`; None if unknown or as large as the whole model."""
         changed = self._changes.since(held)
         if changed is None or changed.size >= self._size:
@@ -72,4 +92,14 @@ class DeltaPulls:
             floats.encode(theta[changed], self._values),
         )
         smaller = sum(map(len, frames)) < self._size * floats.width(self._values)
-        return EncodedModel(frames, held) if smaller else None
+        return _Patch(changed, EncodedModel(frames, held)) if smaller else None
+
+    def _piece(self, patch: _Patch, segment: Segment) -> EncodedModel:
+        """Return the piece of `patch` for the layers of `segment`, without a look at the model."""
+        place = self._layout.place(segment)
+        first, last = patch.changed.searchsorted([place.start, place.stop]).tolist()
+        indices = patch.changed[first:last] - np.uint32(place.start)
+        _, values = patch.coded.frames
+        part = floats.bytes_of(slice(first, last), self._values)
+        frames = INDICES.encode(indices, self._layout.part(segment)), bytes(values[part])
+        return EncodedModel(frames, patch.coded.base)

@@ -25,6 +25,11 @@ def width(values: Values) -> int:
     return _TYPES[values].itemsize
 
 
+def bytes_of(part: slice, values: Values) -> slice:
+    """Return the slice of the encoded bytes that the parameters in `part` take."""
+    return slice(part.start * width(values), part.stop * width(values))
+
+
 def encode(theta: Vector, values: Values) -> bytes:
     """Return `theta` as bytes in the precision `values`.
 

@@ -2,30 +2,35 @@
 
 from ..codecs.indices import CODINGS
 from ..errors import WireError
-from ..layout import Layout
-from ..vectors import Frames, Vector
+from ..layout import Layout, Segment
+from ..vectors import Frames, Indices, Vector
 from . import floats
 from .floats import Values
+from .staged_model import StagedModel
 
 
 class HeldModel:
-    """The model of a worker, from boot to crash; a worker begins without a model."""
+    """The model of a worker, from boot to crash; a worker begins without a model.
+
+    The pieces of a model are staged, so that a pull that breaks off leaves the model held before.
+    """
 
     def __init__(self, values: Values, layout: Layout) -> None:
         self._values: Values = values
         self._layout, self._size = layout, layout.size
         self._theta: Vector | None = None
+        self._staged = StagedModel(layout)
         self.version: int | None = None
         """Version held; None before the first model."""
 
     def store(self, version: int, theta: Vector) -> Vector:
         """Hold a copy of the whole model `theta` at `version`, and return the copy."""
-        self._theta, self.version = theta.copy(), version
-        return self._theta
+        return self._hold(version, theta.copy())
 
     def forget(self) -> None:
         """Drop the model; the next answer will be a whole model."""
         self._theta = self.version = None
+        self._staged.drop()
 
     def decode(self, version: int, frames: Frames, base: int | None) -> Vector:
         """Decode the model at `version` from `frames`, hold and return the result.
@@ -35,21 +40,80 @@ class HeldModel:
         fit. The next call may patch the returned array in place.
         """
         if base is None:
-            (frame,) = frames
-            theta = floats.decode(frame, self._values, self._size)
-        else:
-            theta = self._patched(frames, base)
+            return self._hold(version, self._whole(frames, self._layout))
+        held = self._held(base)
+        changed, values = self._changes(frames, self._layout)
+        held[changed] = values
+        return self._hold(version, held)
+
+    def store_segment(self, version: int, segment: Segment, theta: Vector) -> Vector:
+        """Stage a copy of `theta`, the parameters of `segment` at `version`, and return the copy.
+
+        The model is held once the piece with the last layer is staged. Raises WireError, drops the
+        pieces staged, and keeps the model held, unless `segment` begins the model or follows the
+        piece before it, of the same version. The returned array keeps its values until the pull
+        after the next one.
+        """
+        part = self._staged.take(version, segment)
+        if theta.size != part.size:
+            self._staged.drop()
+            raise WireError(f"{theta.size} parameters in layers {segment}, expected {part.size}")
+        part[:] = theta
+        self._complete()
+        return part
+
+    def decode_segment(
+        self, version: int, segment: Segment, frames: Frames, base: int | None
+    ) -> Vector:
+        """Stage the parameters of `segment` at `version`, decoded from `frames`, and return them.
+
+        As `store_segment`, with the `frames` and `base` of `decode`.
+        """
+        part, layout = self._staged.take(version, segment), self._layout.part(segment)
+        try:
+            if base is None:
+                part[:] = self._whole(frames, layout)
+            else:
+                part[:] = self._held(base)[self._layout.place(segment)]
+                changed, values = self._changes(frames, layout)
+                part[changed] = values
+        except WireError:
+            self._staged.drop()
+            raise
+        self._complete()
+        return part
+
+    def _complete(self) -> None:
+        """Hold the staged model if it is complete; the model held before is staged over next."""
+        version = self._staged.complete
+        if version is not None:
+            self._theta, self.version = self._staged.swap(self._theta), version
+
+    def _hold(self, version: int, theta: Vector) -> Vector:
+        """Hold `theta` at `version`; the pieces staged are of a pull that this one overtook."""
+        self._staged.drop()
         self._theta, self.version = theta, version
         return theta
 
-    def _patched(self, frames: Frames, base: int) -> Vector:
-        """Return the model held after writing the parameters in `frames` into it."""
+    def _held(self, base: int) -> Vector:
+        """Return the model held. Raises WireError unless its version is `base`."""
         if self._theta is None or base != self.version:
             raise WireError(f"a patch to version {base}, but {self.version} is held")
+        return self._theta
+
+    def _whole(self, frames: Frames, layout: Layout) -> Vector:
+        """Return all parameters of `layout` in `frames`."""
+        if len(frames) != 1:
+            raise WireError(f"parameters in {len(frames)} frames, expected 1")
+        return floats.decode(frames[0], self._values, layout.size)
+
+    def _changes(self, frames: Frames, layout: Layout) -> tuple[Indices, Vector]:
+        """Return indices and values of the changed parameters of `layout` in `frames`."""
+        if len(frames) != 2:
+            raise WireError(f"a patch of {len(frames)} frames, expected 2")
         coded, values = frames
         entries, remainder = divmod(len(values), floats.width(self._values))
-        if remainder or entries > self._size:
-            raise WireError(f"{len(values)} bytes of {self._size} parameters at most")
-        changed = CODINGS["auto"].decode(coded, entries, self._layout)
-        self._theta[changed] = floats.decode(values, self._values, entries)
-        return self._theta
+        if remainder or entries > layout.size:
+            raise WireError(f"{len(values)} bytes of {layout.size} parameters at most")
+        changed = CODINGS["auto"].decode(coded, entries, layout)
+        return changed, floats.decode(values, self._values, entries)

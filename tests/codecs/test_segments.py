@@ -243,6 +243,6 @@ def test_the_warm_up_goes_on_where_the_cuts_change() -> None:
     sizes: list[int] = []
     for gradient in drawn(5, LAYERED.size, 6):
         at = cut(LAYERED, [1 + len(sizes) % 3])
-        sizes.append(np.count_nonzero(decoded(codec, held, gradient, LAYERED, at)))
+        sizes.append(int(np.count_nonzero(decoded(codec, held, gradient, LAYERED, at))))
     # two updates an epoch: a quarter, then a sixteenth, then one in a hundred
     assert [round(LAYERED.size / size) for size in sizes] == [4, 4, 16, 16, 100, 100]
