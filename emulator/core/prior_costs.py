@@ -29,9 +29,9 @@ def through(*sides: Side) -> LinkEstimate:
     The slowest side sets the pace; set-up times and delays add up.
     """
     return LinkEstimate(
-        setup=sum(side.setup for side in sides),
+        setup=float(sum(side.setup for side in sides)),
         pace=max((8 * FRAME / side.rate for side in sides if side.rate), default=0.0),
-        delay=sum(side.delay for side in sides),
+        delay=float(sum(side.delay for side in sides)),
     )
 
 

@@ -1,0 +1,89 @@
+"""The fit of a link's set-up and pace."""
+
+from random import Random
+
+import msgspec
+import pytest
+
+from emulator.core.link_fit import Transfer, fit
+from emulator.core.prior_costs import LinkEstimate, through
+from emulator.units import Rate, Seconds
+from emulator.world.link import FRAME, Side
+
+LINK = LinkEstimate(setup=0.01, pace=1e-6, delay=0.05)
+WRONG = LinkEstimate(setup=1.0, pace=1.0, delay=0.05)
+
+
+def transfers(messages: int, *sizes: int, link: LinkEstimate = LINK) -> list[Transfer]:
+    """Return groups of so many messages, with the exact times of `link`."""
+    return [Transfer(messages, n, messages * link.setup + n * link.pace) for n in sizes]
+
+
+def approximates(found: LinkEstimate, known: LinkEstimate, share: float = 1e-9) -> None:
+    assert found.setup == pytest.approx(known.setup, rel=share)
+    assert found.pace == pytest.approx(known.pace, rel=share)
+    assert found.delay == known.delay
+
+
+def test_exact_times_give_the_exact_link() -> None:
+    approximates(fit(transfers(1, 1000, 50_000), WRONG), LINK)
+    approximates(fit(transfers(3, 4000, 90_000) + transfers(1, 7000), WRONG), LINK)
+
+
+def test_groups_of_equal_sizes_keep_the_setup_of_before() -> None:
+    before = msgspec.structs.replace(LINK, pace=0.5)
+    approximates(fit(transfers(1, 50_000, 51_000), before), LINK)
+
+
+def test_a_quarter_of_the_times_may_be_wrong() -> None:
+    rng = Random("tests/link-fit")
+    for _ in range(50):
+        found = transfers(1, *(rng.randrange(1000, 100_000) for _ in range(40)))
+        for number in rng.sample(range(40), 10):
+            found[number] = found[number]._replace(seconds=rng.choice([0.0, 5.0, 100.0]))
+        estimate = fit(found, WRONG)
+        approximates(estimate, LINK, 1e-6)
+
+
+def test_jitter_moves_the_fit_by_little() -> None:
+    rng = Random("tests/link-fit/jitter")
+    found = [
+        t._replace(seconds=t.seconds * rng.gauss(1.0, 0.05))
+        for t in transfers(1, *[2000, 20_000, 60_000, 200_000] * 20)
+    ]
+    approximates(fit(found, WRONG), LINK, 0.1)
+
+
+def test_no_transfer_changes_nothing() -> None:
+    assert fit([], LINK) == LINK
+
+
+def test_a_time_below_the_setup_makes_the_whole_link_faster() -> None:
+    before = LinkEstimate(setup=0.01, pace=1e-6)
+    found = fit([Transfer(1, 10_000, 0.005)], before)
+    assert (found.setup, found.pace) == pytest.approx((0.0025, 2.5e-7))
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0])
+@pytest.mark.parametrize("sizes", [(10,), (10, 1000), (0,), (0, 0)])
+def test_nonsense_gives_a_link_of_numbers(seconds: float, sizes: tuple[int, ...]) -> None:
+    for before in (LINK, LinkEstimate()):
+        found = fit([Transfer(1, size, seconds) for size in sizes], before)
+        assert found.setup >= 0 <= found.pace
+
+
+def test_larger_messages_that_come_sooner_have_no_negative_pace() -> None:
+    found = fit([Transfer(1, 1000, 2.0), Transfer(1, 2000, 1.0)], WRONG)
+    assert (found.pace, found.setup) == (0.0, 1.5)
+
+
+def test_a_path_is_as_slow_as_its_slowest_side() -> None:
+    mine = Side(rate=Rate(8e6), delay=Seconds(0.03), setup=Seconds(0.002))
+    servers = Side(rate=Rate(1e9), delay=Seconds(0.01))
+    path = through(mine, servers)
+    approximates(path, LinkEstimate(0.002, FRAME * 1e-6, path.delay))
+    assert path.delay == pytest.approx(0.04)
+    assert {*map(type, msgspec.structs.astuple(path))} == {float}  # JSON knows no quantities
+    assert path.rate == pytest.approx(8e6)
+    assert through(Side(), Side()) == LinkEstimate()
+    assert through().rate is None

@@ -1,0 +1,351 @@
+"""The scheduler on devices with known costs: estimates, plans, predictions, interruptions."""
+
+import sys
+from typing import Any
+
+import msgspec
+import pytest
+
+from emulator.core.messages import Times
+from emulator.core.prior_costs import LinkEstimate
+from emulator.log.records import PlanRecord
+from emulator.schedules import (
+    Cuts,
+    DynaComm,
+    IBatch,
+    LayerByLayer,
+    LayerCosts,
+    Schedule,
+    cut,
+    timing,
+)
+from tests.fakes.synthetic_device import COSTS, ZERO, SyntheticDevice, factors
+
+replace = msgspec.structs.replace
+EVERY = 20
+
+
+def device(schedule: Schedule | None = None, **settings: Any) -> SyntheticDevice:
+    return SyntheticDevice.with_schedule(schedule or DynaComm(replan=EVERY), **settings)
+
+
+def layer_costs(costs: Any = COSTS) -> LayerCosts:
+    """Return the exact costs of the synthetic device, a segment's head as part of its set-up."""
+    return LayerCosts(
+        tuple(size * costs.down.pace for size in costs.pull),
+        costs.forward,
+        costs.backward,
+        tuple(size * costs.up.pace for size in costs.push),
+        costs.down.setup + costs.head * costs.down.pace,
+        costs.up.setup + costs.head * costs.up.pace,
+    )
+
+
+@pytest.mark.parametrize("schedule", [LayerByLayer(), IBatch(EVERY), DynaComm(EVERY)], ids=str)
+def test_without_noise_the_prediction_is_exact(schedule: Schedule) -> None:
+    played = device(schedule)
+    played.iterate(3 * 50 + 1)
+    expected = timing.iteration(cut(schedule, layer_costs()), layer_costs())
+    assert len(played.reports.iterations) == 3 * 50 // getattr(schedule, "replan", 50)
+    for record in played.reports.iterations:
+        assert record.t_forward == pytest.approx(expected.forward.seconds, rel=1e-9)
+        assert record.t_backward == pytest.approx(expected.backward.seconds, rel=1e-9)
+        assert record.predicted_forward == pytest.approx(record.t_forward, rel=1e-9)
+        assert record.predicted_backward == pytest.approx(record.t_backward, rel=1e-9)
+    first, second = played.reports.plans[:2]
+    assert (first.pull, first.push) == (second.pull, second.push)
+    # a pull, its answer's propagation, and nothing else
+    assert second.t_iteration == pytest.approx(expected.seconds + 0.050 + 0.020, rel=1e-9)
+    assert played.reports.iterations[1].t_iteration == pytest.approx(second.t_iteration, rel=1e-9)
+
+
+def test_the_trace_is_the_gantt_chart() -> None:
+    played = device()
+    played.iterate(EVERY + 1)
+    (plan, _), (record,) = played.reports.plans, played.reports.iterations
+    for name in ("pulled", "forward", "backward", "pushed"):
+        assert_spans(getattr(record, name), getattr(plan, name))
+    assert record.at == pytest.approx(played.reports.plans[1].at)
+    assert plan.at == 0.0
+    assert (plan.iteration, record.iteration, record.iterations) == (1, EVERY, EVERY)
+    assert len(plan.pull) > 1 < len(plan.push)
+
+
+def assert_spans(found: Any, expected: Any) -> None:
+    assert len(found) == len(expected)
+    for span, known in zip(found, expected, strict=True):
+        assert span == pytest.approx(known, abs=1e-9)
+
+
+@pytest.mark.parametrize("single_threaded", [False, True])
+def test_jitter_moves_the_estimates_by_little(single_threaded: bool) -> None:
+    wrong = replace(
+        COSTS,
+        forward=(0.1,) * 4,
+        backward=(0.001,) * 4,
+        pull=(1e5,) * 4,
+        push=(1e3,) * 4,
+        down=LinkEstimate(0.001, 1e-6, 0.020),
+        up=LinkEstimate(0.1, 1e-8, 0.030),
+    )
+    rng = factors("late", 1.0)
+    played = device(
+        DynaComm(50),
+        prior=wrong,
+        noise=factors(f"noise {single_threaded}", 0.05),
+        late=lambda: 0.001 * rng(),
+        single_threaded=single_threaded,
+    )
+    played.iterate(4 * 50 + 1)
+    plan = played.reports.plans[-1]
+    exact = layer_costs()
+    assert plan.down_rate == pytest.approx(COSTS.down.rate, rel=0.05)
+    assert plan.up_rate == pytest.approx(COSTS.up.rate, rel=0.05)
+    # with one thread only slow pieces are waited for, and only their arrivals are known
+    bias = 0.002 if single_threaded else 0.001
+    assert plan.pull_setup == pytest.approx(exact.pull_setup, abs=bias)
+    assert plan.push_setup == pytest.approx(exact.push_setup, abs=0.001)
+    mean = 1 + 0.03 * 2  # outliers included
+    for found, known in (
+        (plan.forward_times, COSTS.forward),
+        (plan.backward_times, COSTS.backward),
+    ):
+        assert found == pytest.approx([mean * seconds for seconds in known], rel=0.1)
+    best = timing.iteration(cut(DynaComm(), exact), exact).seconds
+    took = timing.iteration(Cuts(tuple(plan.pull), tuple(plan.push)), exact).seconds
+    assert took <= 1.01 * best
+    record = played.reports.iterations[-1]
+    assert record.predicted_forward == pytest.approx(record.t_forward, rel=0.05)
+    assert record.predicted_backward == pytest.approx(record.t_backward, rel=0.05)
+    assert record.predicted_iteration == pytest.approx(record.t_iteration, rel=0.05)
+
+
+@pytest.mark.parametrize("direction", ["down", "up"])
+def test_a_link_that_halves_its_rate_shows_in_the_next_plan(direction: str) -> None:
+    played = device(noise=factors(f"halves {direction}", 0.02))
+    played.iterate(2 * EVERY)
+    link = getattr(COSTS, direction)
+    slow = replace(link, pace=2 * link.pace)
+    played.costs = replace(COSTS, **{direction: slow})
+    played.iterate(EVERY + 1)
+    before, after = played.reports.plans[-2:]
+    rate = f"{direction}_rate"
+    assert getattr(before, rate) == pytest.approx(link.rate, rel=0.05)
+    assert getattr(after, rate) == pytest.approx(link.rate / 2, rel=0.05)
+    other = "up_rate" if direction == "down" else "down_rate"
+    assert getattr(after, other) == pytest.approx(getattr(before, other), rel=0.05)
+
+
+def test_a_processor_that_slows_shows_in_the_next_plan() -> None:
+    played = device(noise=factors("slows", 0.02))
+    played.iterate(2 * EVERY)
+    slow = tuple(3 * seconds for seconds in COSTS.forward)
+    played.costs = replace(COSTS, forward=slow)
+    played.iterate(EVERY + 1)
+    before, after = played.reports.plans[-2:]
+    assert sum(before.forward_times) == pytest.approx(sum(COSTS.forward), rel=0.15)
+    assert sum(after.forward_times) == pytest.approx(sum(slow), rel=0.15)
+    assert sum(after.backward_times) == pytest.approx(sum(COSTS.backward), rel=0.15)
+
+
+def test_updates_that_shrink_show_in_the_next_plan() -> None:
+    """What a codec sends depends on the data."""
+    played = device()
+    played.iterate(EVERY)
+    played.costs = replace(COSTS, push=tuple(size / 10 for size in COSTS.push))
+    played.iterate(3 * EVERY + 1)
+    before, after = played.reports.plans[1].push_times, played.reports.plans[-1].push_times
+    assert after == pytest.approx([seconds / 10 for seconds in before], rel=0.05)
+
+
+def test_whole_messages_tell_the_rate_and_keep_the_setup() -> None:
+    """With a huge set-up there is one segment, so all transfers have one size."""
+    down = LinkEstimate(setup=5.0, pace=1e-7)
+    prior = replace(COSTS, down=down, up=down)
+    played = device(prior=prior, costs=prior)
+    played.iterate(EVERY)
+    played.costs = replace(prior, down=replace(down, pace=4e-7))
+    played.iterate(EVERY + 1)
+    plan = played.reports.plans[-1]
+    assert plan.pull == plan.push == [(1, 4)]
+    assert plan.down_rate == pytest.approx(down.rate / 4, rel=1e-6)
+    assert plan.pull_setup == pytest.approx(5.0, rel=1e-4)
+
+
+def test_a_restarted_device_begins_with_the_prior() -> None:
+    first = device()
+    first.costs = replace(COSTS, up=replace(COSTS.up, pace=1e-6))
+    first.iterate(3 * EVERY)
+    again = device()
+    again.iterate()
+    (plan,) = again.reports.plans
+    exact = layer_costs()
+    assert plan.down_rate == COSTS.down.rate
+    assert plan.forward_times == [*COSTS.forward]
+    assert plan.pull_times == pytest.approx([*exact.pull])
+    assert (tuple(plan.pull), tuple(plan.push)) == tuple(vars(cut(DynaComm(), exact)).values())
+
+
+def test_a_plan_is_made_every_so_many_iterations() -> None:
+    played = device(DynaComm(replan=7))
+    played.iterate(22)
+    assert [plan.iteration for plan in played.reports.plans] == [1, 8, 15, 22]
+    assert [record.iteration for record in played.reports.iterations] == [7, 14, 21]
+    assert [record.iterations for record in played.reports.iterations] == [7, 7, 7]
+
+
+def test_replanning_every_iteration() -> None:
+    played = device(DynaComm(replan=1))
+    played.iterate(5)
+    assert [plan.iteration for plan in played.reports.plans] == [1, 2, 3, 4, 5]
+    assert [record.iteration for record in played.reports.iterations] == [1, 2, 3, 4]
+
+
+def test_the_last_iterations_are_reported_at_the_end() -> None:
+    played = device()
+    played.iterate(EVERY + 4)
+    played.scheduler.close(played.now)
+    played.scheduler.close(played.now)
+    assert [record.iterations for record in played.reports.iterations] == [EVERY, 3]
+    assert played.reports.iterations[-1].at == pytest.approx(played.now - ZERO)
+
+
+# -- interruptions -------------------------------------------------------------------------------
+
+
+def test_a_pull_that_is_asked_again_counts_once() -> None:
+    played, whole = device(), device()
+    whole.iterate(5)
+    played.iterate(2)
+    cuts = played.scheduler.cuts()
+    played.begin()  # this question is lost
+    played.now += 30.0
+    assert played.scheduler.cuts() == cuts
+    played.begin()
+    played.pull(cuts.pull)
+    played.push(cuts.push)
+    played.iterate(2)
+    for each in (played, whole):
+        each.scheduler.close(each.now)
+    (record,), (expected,) = played.reports.iterations, whole.reports.iterations
+    assert record.iterations == expected.iterations == 4
+    assert record.t_forward == pytest.approx(expected.t_forward)
+    # without the 30 s; a pull that is sent later need not wait for the update before it
+    assert record.t_iteration == pytest.approx(expected.t_iteration, rel=0.05)
+
+
+@pytest.mark.parametrize("pieces", [0, 1, 2])
+def test_a_connection_lost_within_a_pull_leaves_no_half_iteration(pieces: int) -> None:
+    played = device(LayerByLayer())
+    played.iterate(3)
+    cuts = played.scheduler.cuts()
+    played.costs = replace(COSTS, down=replace(COSTS.down, pace=1.0), forward=(9.0,) * 4)
+    played.begin()
+    played.pull(cuts.pull[:pieces])  # then the connection is lost
+    played.costs = COSTS
+    played.now += 5.0
+    # the first piece of the answer brought the times of the update before
+    played.told = played.told if not pieces else ()
+    played.iterate(1)
+    played.iterate(50)
+    (_, plan) = played.reports.plans
+    assert plan.iteration == 51
+    assert plan.down_rate == pytest.approx(COSTS.down.rate, rel=1e-6)
+    assert plan.forward_times == pytest.approx([*COSTS.forward], rel=1e-6)
+
+
+def test_an_update_of_which_a_piece_was_lost_does_not_count() -> None:
+    played = device(LayerByLayer())
+    played.iterate(2)
+    cuts = played.scheduler.cuts()
+    played.begin()
+    played.pull(cuts.pull)
+    earlier = played.told
+    played.costs = replace(COSTS, up=replace(COSTS.up, pace=1.0))
+    played.push(cuts.push)
+    played.costs = COSTS
+    for told in (played.told[:-1], earlier, ()):  # some pieces, those of another update, none
+        played.begin()
+        played.scheduler.told(Times(played.now + 0.05, told))
+    played.iterate(48)
+    assert played.reports.plans[-1].up_rate == pytest.approx(COSTS.up.rate, rel=1e-6)
+    played.scheduler.close(played.now)
+    assert sum(record.iterations for record in played.reports.iterations) == 2 + 47
+
+
+def test_pieces_out_of_order_do_not_count() -> None:
+    played = device(LayerByLayer())
+    played.begin()
+    played.scheduler.told(Times(played.now + 0.05, ()))
+    for segment in ((2, 2), (1, 1), (1, 1), (9, 9)):
+        played.scheduler.arrived(segment, 10**9, played.now + 1.0)
+        played.scheduler.forward(segment, [1e6], played.now, played.now)
+        played.scheduler.backward(segment, [1e6], played.now, played.now)
+        played.scheduler.handed(segment, 1, played.now)
+    played.iterate(51)
+    plan = played.reports.plans[-1]
+    assert plan.down_rate == pytest.approx(COSTS.down.rate, rel=1e-6)
+    assert plan.forward_times == pytest.approx([*COSTS.forward], rel=1e-6)
+
+
+def test_events_before_the_first_pull_are_ignored() -> None:
+    played = device()
+    scheduler = played.scheduler
+    scheduler.told(Times(1.0, (2.0,)))
+    scheduler.arrived((1, 1), 10, 1.0)
+    scheduler.forward((1, 1), [1.0], 0.0, 1.0)
+    scheduler.backward((1, 1), [1.0], 0.0, 1.0)
+    scheduler.handed((1, 1), 10, 1.0)
+    scheduler.close(2.0)
+    assert played.reports.plans == played.reports.iterations == []
+
+
+# -- records -------------------------------------------------------------------------------------
+
+
+def test_records_survive_as_json() -> None:
+    played = device()
+    played.iterate(EVERY + 1)
+    for record in (*played.reports.plans, *played.reports.iterations):
+        assert msgspec.json.decode(msgspec.json.encode(record), type=type(record)) == record
+
+
+def test_a_link_without_a_rate_has_none_on_record() -> None:
+    costs = changed_links(LinkEstimate(), LinkEstimate())
+    played = device(prior=costs, costs=costs)
+    played.iterate(EVERY + 1)
+    for plan in played.reports.plans:
+        assert plan.down_rate is None or plan.down_rate > 1e12  # rounding makes a rate of nothing
+        assert isinstance(plan, PlanRecord)
+
+
+def changed_links(down: LinkEstimate, up: LinkEstimate) -> Any:
+    return replace(COSTS, down=down, up=up)
+
+
+def test_memory_stays_bounded() -> None:
+    """A scheduler holds as much after many iterations as after a few hundred."""
+    played = device(DynaComm(replan=10**9))
+    played.iterate(400)
+    before = footprint(played.scheduler)
+    played.reports.iterations.clear()
+    played.iterate(1200)
+    assert footprint(played.scheduler) <= 1.01 * before
+
+
+def footprint(root: object) -> int:
+    """Return the bytes of `root` and of everything that it refers to, classes aside."""
+    seen: dict[int, object] = {}
+    queue = [root]
+    while queue:
+        item = queue.pop()
+        if id(item) in seen or isinstance(item, type):
+            continue
+        seen[id(item)] = item
+        if isinstance(item, dict):
+            queue += [*item.keys(), *item.values()]
+        elif isinstance(item, list | tuple | set) or type(item).__name__ == "deque":
+            queue += list(item)  # type: ignore[arg-type]
+        elif hasattr(item, "__dict__") and not callable(item):
+            queue.append(vars(item))
+    return sum(map(sys.getsizeof, seen.values()))

@@ -1,0 +1,65 @@
+"""The scheduler's averages and windows."""
+
+import pytest
+
+from emulator.core.computing_average import ComputingAverage
+from emulator.core.layer_sizes import LayerSizes
+from emulator.core.recent_items import RecentItems
+
+
+def test_items_since_the_last_look_are_taken() -> None:
+    items: RecentItems[int] = RecentItems(most=5, least=2)
+    assert items.take() == []
+    for number in range(3):
+        items.add(number)
+    assert items.take() == [0, 1, 2]
+    assert items.take() == [1, 2]  # nothing is new: the least
+    items.add(3)
+    assert items.take() == [2, 3]
+    for number in range(4, 14):
+        items.add(number)
+    assert items.take() == [9, 10, 11, 12, 13]
+
+
+def test_the_prior_holds_until_something_is_measured() -> None:
+    average = ComputingAverage((1.0, 2.0), (3.0, 4.0))
+    assert average.means() == ((1.0, 2.0), (3.0, 4.0))
+    average.add([2.0, 2.0], [2.0, 2.0])
+    assert average.means() == ((2.0, 2.0), (2.0, 2.0))
+
+
+def test_the_slowest_and_fastest_iterations_do_not_count() -> None:
+    average = ComputingAverage((0.0,), (0.0,))
+    for seconds in (2.0, 4.0, 3.0, 1000.0, 0.001):
+        average.add([seconds], [2 * seconds])
+    assert average.means() == ((3.0,), (6.0,))
+
+
+def test_a_pause_in_every_iteration_counts() -> None:
+    """Under a CPU quota each iteration pauses, in any of its layers."""
+    average = ComputingAverage((0.0,) * 4, (0.0,) * 4)
+    for number in range(32):
+        seconds = [0.01] * 8
+        seconds[number % 8] += 0.08
+        average.add(seconds[:4], seconds[4:])
+    forward, backward = average.means()
+    assert sum(forward) + sum(backward) == pytest.approx(0.16)
+
+
+def test_layers_share_the_bytes_of_their_segment() -> None:
+    sizes = LayerSizes((100.0, 300.0, 50.0), head=10.0)
+    assert sizes.times(2.0) == (200.0, 600.0, 100.0)
+    sizes.add([((1, 2), 810), ((3, 3), 20)])  # the first sizes replace the guess
+    assert sizes.times(1.0) == pytest.approx((200.0, 600.0, 10.0))
+    for _ in range(200):
+        sizes.add([((1, 1), 60), ((2, 3), 1230)])
+    assert sizes.times(1.0) == pytest.approx((50.0, 1200.0, 20.0), rel=1e-3)
+
+
+def test_layers_without_bytes_may_gain_some() -> None:
+    sizes = LayerSizes((0.0, 0.0), head=0.0)
+    sizes.add([((1, 2), 100)])
+    assert sizes.times(1.0) == (50.0, 50.0)
+    sizes.add([((1, 2), 0)])
+    sizes.add([((1, 2), 0)])
+    assert min(sizes.times(1.0)) >= 0.0
