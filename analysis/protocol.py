@@ -55,7 +55,7 @@ def sentence(run: Run) -> str:
     ]
     about = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
     return (
-        f"{name}{about}: {', '.join(facts)}; model {_part(training.get('model')) or '?'} on "
+        f"{name}{about}: {', '.join(facts)}; model {_network(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     ) + virtual(run)
 
@@ -79,6 +79,11 @@ def virtual(run: Run) -> str:
 def _training(run: Run) -> dict[str, Any]:
     training = run.scenario.get("training")
     return training if isinstance(training, dict) else {}
+
+
+def _network(model: Any) -> str:
+    """Return the name of `model`, which is a name or a layer table with a `name`."""
+    return f"{model.get('name', '?')} (a layer table)" if isinstance(model, dict) else _part(model)
 
 
 def _part(value: Any) -> str:

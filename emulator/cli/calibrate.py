@@ -84,7 +84,7 @@ def _of_file(file: Path, overrides: tuple[str, ...]) -> tuple[str, int, "AnyCode
     from ..scenario import load
 
     training = load(file, overrides).training
-    return training.model, training.batch_size, training.codec, training.error_feedback
+    return training.trainable, training.batch_size, training.codec, training.error_feedback
 
 
 def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "AnyCodec", bool]:

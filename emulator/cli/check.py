@@ -104,6 +104,8 @@ def _step(scenario: "Scenario") -> "StepTime | None":
     training, given = scenario.training, scenario.virtual.step
     if given is not None:
         return StepTime(given.mean, "virtual.step")
+    if not isinstance(training.model, str):
+        return None
     calibration = known(
         training.model,
         training.batch_size,

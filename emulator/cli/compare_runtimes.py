@@ -75,7 +75,7 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
 
     training = scenario.training
     return measure(
-        training.model,
+        training.trainable,
         training.batch_size,
         training.codec,
         lambda step: click.echo(f"{step} ...", err=True),
@@ -88,7 +88,7 @@ def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
 
     training = scenario.training
     return alongside(
-        training.model,
+        training.trainable,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,

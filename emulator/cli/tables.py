@@ -102,8 +102,8 @@ def print_overview(
 def _training(scenario: Scenario) -> Iterable[str]:
     training, stop = scenario.training, scenario.stop
     yield (
-        f"{training.model} on {training.dataset}, batches of {training.batch_size}, learning rate "
-        f"{training.learning_rate:g}, seed {scenario.seed}"
+        f"{training.model_name} on {training.dataset}, batches of {training.batch_size}, "
+        f"learning rate {training.learning_rate:g}, seed {scenario.seed}"
     )
     yield f"algorithm: {training.described}"
     for name in _CHOSEN:

@@ -36,14 +36,16 @@ def server(
     now: float,
     gathering: float | None,
     codec: Codec | None = None,
+    layout: Layout | None = None,
 ) -> ParameterServer:
     """Make the parameter server that holds `state` and writes to `log`.
 
     `now` is the reading of the driver's clock. The members have `gathering` seconds to say hello;
     None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
-    runtime decodes updates in another way.
+    runtime decodes updates in another way; `layout` that of the plan's model where the model is a
+    layer table.
     """
-    layout = models.find(plan.model).layout
+    layout = layout or models.find(plan.model).layout
     policy = synchronization.make(plan.synchronization)
     return ParameterServer(
         state,

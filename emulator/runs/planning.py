@@ -28,7 +28,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
     )
     return Plan(
         worker=worker,
-        model=training.model,
+        model=training.model_name,
         learning_rate=training.learning_rate,
         workers=tuple(device.name for device in scenario.nodes),
         modulation=plugins.plain(training.modulation),

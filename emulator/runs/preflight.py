@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from .. import models
 from ..calibration import known
 from ..errors import DataError, EmulatorError, HostError, ScenarioError
 from ..learners.export import tensorflow_version
@@ -54,6 +53,8 @@ def preflight(
 
     `split_by` makes the data split, if the runtime needs one.
     """
+    if (untrainable := _untrainable(scenario, on)) is not None:
+        return Preflight((untrainable,), None)
     split, refusals = None, []
     if on == "docker" or scenario.virtual.learner != "none":
         try:
@@ -62,6 +63,24 @@ def preflight(
             refusals.append(error)
     checks = _in_containers(scenario, host or Host.here())
     return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), split)
+
+
+def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
+    """Return the error of a scenario that would train a layer table, or calibrate one."""
+    training, virtual = scenario.training, scenario.virtual
+    if isinstance(training.model, str):
+        return None
+    if on == "docker" or virtual.learner != "none":
+        try:
+            _ = training.trainable
+        except ScenarioError as error:
+            return error
+    if virtual.step is None:
+        return ScenarioError(
+            f"virtual.step: is missing: {training.model_name!r} is a layer table, and calibration "
+            "cannot measure it: write the time of a mini-batch, for example 500ms"
+        )
+    return None
 
 
 # -- containers ----------------------------------------------------------------------------------
@@ -119,22 +138,25 @@ def _tensorflow() -> Iterator[HostError]:
 
 
 def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
-    learner, layout = scenario.virtual.learner, models.find(scenario.training.model).layout
+    learner, layout = scenario.virtual.learner, scenario.training.layout
     if learner == "none" and scenario.stop.accuracy is not None:
         yield ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
     if learner == "numpy" and (why := refusal(layout)):
         yield ScenarioError(f"virtual.learner: {why}")
     if learner == "tensorflow":
         yield from _tensorflow()
-    elif scenario.virtual.open and not _calibrated(scenario):
+    elif scenario.virtual.open and not _known(scenario):
         for error in _tensorflow():
             yield HostError(f"{error}; with virtual.step and virtual.boot nothing is measured")
     yield from _timeless(scenario)
 
 
-def _calibrated(scenario: Scenario) -> bool:
-    """Return whether the laws that `scenario` leaves open are in the cache of calibrations."""
+def _known(scenario: Scenario) -> bool:
+    """Return whether the laws that `scenario` leaves open are in the cache of calibrations, or are
+    those of a layer table, of which nothing is measured."""
     training = scenario.training
+    if not isinstance(training.model, str):
+        return True
     calibration = known(
         training.model,
         training.batch_size,

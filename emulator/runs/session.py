@@ -10,7 +10,6 @@ from shutil import disk_usage
 from types import TracebackType
 from typing import Any, Self
 
-from .. import models
 from ..core import wire
 from ..errors import DeploymentError, HostError
 from ..log.records import Record
@@ -189,7 +188,7 @@ class Session:
         host.
         """
         scenario = self.scenario
-        layout = models.find(scenario.training.model).layout
+        layout = scenario.training.layout
         self.summary = summarise(
             records,
             scenario=scenario.name,

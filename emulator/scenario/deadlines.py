@@ -6,7 +6,6 @@ that needs longer, unless no other device sent an update either.
 
 from dataclasses import dataclass
 
-from .. import models
 from ..codecs import Dense
 from ..datasets import DATASETS
 from ..pulls import WholeModel as Whole
@@ -65,7 +64,7 @@ def _carried(scenario: Scenario, group: Group) -> float:
     A message counts 0 bytes where its size depends on the gradient's values (sparse updates,
     delta pulls).
     """
-    training, model = scenario.training, 4 * models.find(scenario.training.model).layout.size
+    training, model = scenario.training, 4 * scenario.training.layout.size
     pull = group.link.down.transfer(model if training.pull == Whole() else 0)
     return pull + group.link.up.transfer(model if training.codec == Dense() else 0)
 

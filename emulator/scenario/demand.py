@@ -3,7 +3,6 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from .. import models
 from ..units import Bytes
 from .model import Scenario
 
@@ -98,7 +97,7 @@ def demand(scenario: Scenario) -> Demand:
     """Return the cores, memory and ports that the containers of `scenario` need."""
     devices = scenario.nodes
     limits = [device.memory for device in devices]
-    layout = models.find(scenario.training.model).layout
+    layout = scenario.training.layout
     model = 4 * layout.size
     server = SERVER + scenario.training.modulation.memory(layout, len(devices))
     return Demand(

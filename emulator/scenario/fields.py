@@ -5,7 +5,7 @@ puts both spellings of a kind, the word and the mapping, into the JSON schema.
 """
 
 from collections.abc import Iterable
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator
@@ -108,6 +108,40 @@ class Name:
         if name not in self._known:
             raise ValueError(not_among(name, self._known))
         return name
+
+
+class NamedOr:
+    """Reads one of the names in `known`, or a mapping as the annotated union's dataclass.
+
+    A string under the key `file_key` of the mapping is the name or the path of a file, as with
+    `Profiled`; `described` is the kind of file in words.
+    """
+
+    def __init__(self, known: dict[str, str], file_key: str, described: str) -> None:
+        self._name = Name(known)
+        self._file_key, self._described = file_key, described
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        (mapping,) = (member for member in get_args(source) if member is not str)
+        name = self._name.__get_pydantic_core_schema__(str, handler)
+        choices = {_BARE: name, self._described: handler.generate_schema(mapping)}
+        return core_schema.tagged_union_schema(choices, self._tag)
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        names = self._name.__get_pydantic_json_schema__(None, None)
+        about = f"Name of a {self._described}, or the path of its file."
+        filed = {
+            "title": self._described,
+            "type": "object",
+            "properties": {self._file_key: {"type": "string", "description": about}},
+            "required": [self._file_key],
+            "additionalProperties": False,
+        }
+        return {"anyOf": [names, filed, handler(schema["choices"][self._described])]}
+
+    def _tag(self, value: Any) -> str:
+        # a value that is neither is told that it is not text
+        return self._described if isinstance(value, dict) or is_dataclass(value) else _BARE
 
 
 class NotEmpty:

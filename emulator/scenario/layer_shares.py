@@ -6,8 +6,13 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
+from ..models.layer_table import LayerTable
 from .devices import Section
 from .fields import NotEmpty
+
+BACKWARD = 2
+"""Computing time of a layer's backward pass over that of its forward pass, by a layer table: the
+gradients of the weights and of the inputs take a product of the forward pass's size each."""
 
 _Relative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -40,3 +45,9 @@ class LayerShares(Section):
             for values in (self.forward, self.backward)
         )
         return forward, backward
+
+
+def shares_by_counts(table: LayerTable) -> LayerShares:
+    """Return shares in proportion to the multiply-adds of the layers of `table`."""
+    counts = [float(layer.multiply_adds) for layer in table.layers]
+    return LayerShares(forward=tuple(counts), backward=tuple(BACKWARD * count for count in counts))

@@ -13,9 +13,12 @@ from pydantic import AfterValidator, Field, model_validator
 from ..codecs import AnyCodec
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
+from ..errors import ScenarioError
 from ..faults import FAULTS, Aimed, scheduled
+from ..layout import Layout
 from ..learners.local_training import LocalTraining
 from ..models import MODELS
+from ..models.layer_table import LayerTable
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..pulls import AnyPull, WholeModel
@@ -26,7 +29,7 @@ from ..world.laws import Law
 from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
 from .devices import Device, Group, Section, expand
-from .fields import AnyLaw, Duration, Kinds, Name, NotEmpty, Profiled
+from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
 from .layer_shares import LayerShares
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -42,9 +45,15 @@ class TrainingSection(Section):
     dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
     """Data set to learn from: images or texts."""
     model: Annotated[
-        str, Name({name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()})
+        str | LayerTable,
+        NamedOr(
+            {name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()},
+            "layers",
+            "layer table",
+        ),
     ]
-    """Neural network to train. Its input must fit the data set."""
+    """Neural network to train, whose input must fit the data set; or `{layers: vgg-19}`, a layer
+    table of a network too large to train, for planning and for `virtual.learner: none`."""
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
     """Data split: the way in which the training set is divided among the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
@@ -68,6 +77,26 @@ class TrainingSection(Section):
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model or of the layer table."""
+        return self.model if isinstance(self.model, str) else self.model.name
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the model's parameters."""
+        return MODELS[self.model].layout if isinstance(self.model, str) else self.model.layout
+
+    @property
+    def trainable(self) -> str:
+        """Name of the model, which can be trained. Raises ScenarioError for a layer table."""
+        if isinstance(self.model, str):
+            return self.model
+        raise ScenarioError(
+            f"training.model: {self.model_name!r} is a layer table, which cannot be trained: only "
+            "virtual.learner: none plays it, with --on virtual and a virtual.step"
+        )
 
     @property
     def algorithm(self) -> str | None:

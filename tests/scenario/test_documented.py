@@ -19,12 +19,20 @@ def documented(page: str) -> list[Any]:
     return [yaml.safe_load(block) for block in blocks(DOCS / page, "yaml")]
 
 
-def test_the_documented_scenario_runs_as_it_stands() -> None:
-    whole, faults, preset = documented("scenario.md")
+def test_the_documented_scenarios_run_as_they_stand(tmp_path: Path) -> None:
+    whole, tabled, table, faults, preset = documented("scenario.md")
     assert loads(json.dumps(whole)).name == "smallest-of-all"
     assert loads(json.dumps({**WRITTEN, **faults}), folder=SCENARIOS).faults
     shipped = yaml.safe_load((SCENARIOS / "profiles" / "links" / "fios.yaml").read_text())
     assert preset == shipped
+    assert loads(json.dumps(tabled)).training.layout.size == 143_667_240
+    files = {"own.yaml": json.dumps(with_table("mine.yaml")), "mine.yaml": json.dumps(table)}
+    assert load(in_folder(tmp_path, files)).training.layout.size == 63_050
+
+
+def with_table(file: str) -> dict[str, Any]:
+    written = {**WRITTEN, "devices": [{"name": "one"}], "faults": []}
+    return {**written, "training": {**WRITTEN["training"], "model": {"layers": file}}}
 
 
 def test_the_documented_failure_profile_can_be_used(tmp_path: Path) -> None:

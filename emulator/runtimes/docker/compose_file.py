@@ -29,7 +29,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
     client = connect()
     image = node_image.require(client)
     backend = backend_for(client, image.id, scenario, timeline(scenario))
-    split, graph = split_data(scenario), exported(scenario.training.model)
+    split, graph = split_data(scenario), exported(scenario.training.trainable)
     folder = RunFolder(path.resolve(), "compose")
     try:
         for left in (folder.work, folder.server):

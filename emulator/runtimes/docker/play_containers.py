@@ -106,4 +106,4 @@ def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _
     backend = backend_for(client, image.id, scenario, planned)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
-    return _Ready(client, split, exported(scenario.training.model), backend, image, host)
+    return _Ready(client, split, exported(scenario.training.trainable), backend, image, host)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ... import models
 from ...datasets import shard
 from ...node import config
 from ...runs.data_split import DataSplit
@@ -107,12 +106,13 @@ def prepare(
 
     `graph`: folder of the exported model; `image`: id of the nodes' image; `tell` shows a step.
     """
-    model = models.find(scenario.training.model)
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     planned = plan(scenario, split.examples)
-    configs = NodeConfigs(scenario, planned, model.layout.size, guests, secrets, backend, user)
+    configs = NodeConfigs(
+        scenario, planned, scenario.training.layout.size, guests, secrets, backend, user
+    )
     world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")
     _write_shards(split, folder.work / "shards")

@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ... import models
 from ...calibration import calibrated
 from ...codecs.base import Codec
 from ...core import assembly
@@ -28,6 +27,9 @@ from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
+from ...scenario.layer_shares import shares_by_counts
+from ...units import Seconds
+from ...world.laws import Fixed
 from .learning.gradient_handle import FleetLearning
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
 from .learning.thread_tools import tools_factory
@@ -35,6 +37,7 @@ from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
 from .virtual_runtime import VirtualRuntime
 
 PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
+_AT_ONCE = Fixed(Seconds(0))
 SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
 
 
@@ -69,9 +72,14 @@ def play(
 def resolve(scenario: Scenario, view: RunView) -> Scenario:
     """Return `scenario` with a law for all work; open laws come from this host's calibration."""
     virtual, training = scenario.virtual, scenario.training
+    if not isinstance(training.model, str) and virtual.step is not None:
+        # a layer table has no worker that could be started, nor layers that could be measured
+        virtual = virtual.filled(step=virtual.step, boot=_AT_ONCE, serve=_AT_ONCE)
+        layers = virtual.layers or shares_by_counts(training.model)
+        virtual = virtual.model_copy(update={"layers": layers})
     if virtual.open:
         measured = calibrated(
-            training.model,
+            training.trainable,
             training.batch_size,
             training.codec,
             view.progress,
@@ -85,18 +93,18 @@ def _learners(
     scenario: Scenario, plan: Plan, split: DataSplit | None, view: RunView, cores: int | None
 ) -> tuple[FleetLearning, Codec, State]:
     training, learner = scenario.training, scenario.virtual.learner
-    model = models.find(plan.model)
+    layout = training.layout
     if split is None:
-        codec = ExpectedSizeCodec(training.codec, model.layout)
-        fleet = TrafficOnly(model.layout.size, codec, _steps(scenario))
-        return fleet, codec, ConstantState(model.initial(scenario.seed))
+        codec = ExpectedSizeCodec(training.codec, layout)
+        fleet = TrafficOnly(layout.size, codec, _steps(scenario))
+        return fleet, codec, ConstantState(layout.size)
     graph = None
     if learner == "tensorflow":
         view.progress("graphs")
-        graph = exported(training.model)
-    make = tools_factory(learner, model.layout, graph)
+        graph = exported(training.trainable)
+    make = tools_factory(learner, layout, graph)
     tools = [make() for _ in range(cores or usable())]
-    training_fleet = PrefetchedTraining(plan.worker, model.layout, split, tools)
+    training_fleet = PrefetchedTraining(plan.worker, layout, split, tools)
     return training_fleet, PredecodedCodec(training.codec), assembly.parameters(plan)
 
 
@@ -141,7 +149,7 @@ class _VirtualRun:
         self._session, self._plan, self._log, self._view = session, plan, log, view
         self._scenario, self._folder = session.scenario, session.folder
         self._learning, self._codec, self._state = learning, codec, state
-        self._layout = models.find(session.scenario.training.model).layout
+        self._layout = session.scenario.training.layout
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> None:
@@ -167,7 +175,13 @@ class _VirtualRun:
 
     def _server(self) -> ParameterServer:
         return assembly.server(
-            self._plan, self._state, self._log, now=0.0, gathering=GATHERING, codec=self._codec
+            self._plan,
+            self._state,
+            self._log,
+            now=0.0,
+            gathering=GATHERING,
+            codec=self._codec,
+            layout=self._layout,
         )
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:

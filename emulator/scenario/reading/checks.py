@@ -82,10 +82,13 @@ def _feedback_fits(document: Document) -> None:
 
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for each layer of the model."""
-    model = document.at(("training", "model"))
-    if not (isinstance(model, str) and model in MODELS):
+    model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
+    if isinstance(model, str) and model in MODELS:
+        layers = len(MODELS[model].layout.layers)
+    elif isinstance(table, list):
+        model, layers = model.get("name"), len(table)
+    else:
         return
-    layers = len(MODELS[model].layout.layers)
     for phase in ("forward", "backward"):
         shares = document.at(("virtual", "layers", phase))
         if isinstance(shares, list) and shares and len(shares) != layers:

@@ -1,4 +1,4 @@
-"""Profiles: files that describe a device, a link or a failure, and that scenarios use by name.
+"""Profiles: files that describe a device, a link, a failure or a network, for use by name.
 
 A name is looked up in `profiles/<kind>/` beside the scenario, then in `scenarios/profiles/<kind>/`
 beside the scenario and in each folder above, then among the emulator's own profiles. A text with a
@@ -14,12 +14,13 @@ from ...errors import suggestion
 from .document import Address, Document
 from .yaml_subset import read
 
-Kind: TypeAlias = Literal["devices", "links", "failures"]
+Kind: TypeAlias = Literal["devices", "links", "failures", "networks"]
 
 _WORDS: dict[Kind, str] = {
     "devices": "device profile",
     "links": "link preset",
     "failures": "failure profile",
+    "networks": "layer table",
 }
 _PACKAGE = Path(__file__).parents[2]
 _SHIPPED = (_PACKAGE.parent / "scenarios" / "profiles", _PACKAGE / "profiles")
@@ -76,9 +77,32 @@ def inline(document: Document, library: Library, towards: Address | None = None)
         if not isinstance(name, str) or not on_the_way:
             continue
         try:
-            document.graft(address, profile(library.find(kind, name), kind))
+            contents = profile(library.find(kind, name), kind)
         except ValueError as error:
             document.complain(address, str(error))
+            continue
+        if kind == "networks":
+            _spread(document, address, contents)
+        else:
+            document.graft(address, contents)
+
+
+def _spread(document: Document, address: Address, table: Document) -> None:
+    """Put the keys of the layer table `table` beside the key at `address`, which names the table.
+
+    Keys that stand there already keep their values.
+    """
+    holder = address[:-1]
+    beside = {key: value for key, value in document.at(holder).items() if key != address[-1]}
+    if isinstance(table.data, dict):
+        table.data |= beside
+        inside = {
+            at[len(holder) :]: mark
+            for at, mark in document.marks.items()
+            if at[: len(holder)] == holder
+        }
+        table.marks |= {at: mark for at, mark in inside.items() if at and at[0] in beside}
+    document.graft(holder, table)
 
 
 def _contents(document: Document, kind: Kind, name: str) -> Document:
@@ -100,6 +124,10 @@ def _uses(data: Any) -> Iterator[tuple[Address, Kind]]:
     scenario = data if isinstance(data, dict) else {}
     if isinstance(scenario.get("server"), dict):
         yield ("server", "link"), "links"
+    training = scenario.get("training")
+    model = training.get("model") if isinstance(training, dict) else None
+    if isinstance(model, dict) and "layers" in model:
+        yield ("training", "model", "layers"), "networks"
     groups = scenario.get("devices")
     for index, group in enumerate(groups if isinstance(groups, list) else ()):
         if not isinstance(group, dict):

@@ -6,6 +6,8 @@ They serve fleets too large to train, to see which devices wait and how many byt
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
+import numpy as np
+
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
@@ -72,8 +74,10 @@ class ConstantState:
     oldest = 0
     everywhere = False
 
-    def __init__(self, theta: Vector) -> None:
-        self.theta, self.version = theta, 0
+    def __init__(self, size: int) -> None:
+        """Hold `size` parameters, all zero, in the memory of a single number."""
+        self.theta: Vector = np.broadcast_to(np.float32(0), (size,))
+        self.version = 0
 
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None

@@ -1,0 +1,1 @@
+"""Layer tables of published networks: the networks' definitions, and the shipped files' tests."""
