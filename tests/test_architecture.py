@@ -41,7 +41,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "zmq": {"transport"},
     "docker": {"runtimes/docker"},
     "requests": {"runtimes/docker"},
-    "tensorflow": {"learners/tensorflow.py"},
+    "tensorflow": {"learners/tensorflow.py", "learners/tensorflow_stages.py"},
     "ctypes": {"learners", "transport"},
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked
@@ -59,7 +59,10 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "transport/watch.py",
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
-    "time": {"calibration", "cli", "node", "runtimes", "sweep", "transport"},
+    "time": {
+        *{"calibration", "cli", "learners/segments.py", "node", "runtimes", "sweep"},
+        "transport",
+    },
     "datetime": {"calibration", "runs"},
     "random": {"faults", "world/laws.py", "runtimes/virtual", "scenario", "shaping", "transport"},
     "secrets": {"runs/folder.py", "transport"},

@@ -31,7 +31,8 @@ class LayeredLearner(Protocol):
     def backward(self, segment: Segment) -> tuple[Vector, list[float]]:
         """Return the gradient of the layers of `segment`, and the seconds of each layer.
 
-        Segments come in order, from the last layer. The gradient is flat float32, equal to the
+        The seconds are ordered as the layers are: item 0 is of the segment's first layer. Segments
+        come in order, from the last layer. The gradient is flat float32, equal to the
         same slice of the whole gradient.
         """
 

@@ -6,8 +6,10 @@ from ..datasets import shard
 from ..vectors import Vector
 from .batches import Batches
 from .graph import GraphEvaluator, GraphLearner
+from .layered_graph import LayeredGraph
 from .local_steps import descend, draw
 from .local_training import LocalTraining
+from .segments import SegmentLearner
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and use more memory."""
@@ -36,6 +38,17 @@ class DeviceLearner:
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
         batches = map(self._batches.examples.batch, draw(self._batches, self._local))
         return descend(self._graph.gradient, weights, batches, self._local.rate)
+
+
+def layered_learner(graph: Path, batches: Batches) -> SegmentLearner:
+    """Return a LayeredLearner of the model exported to the folder `graph`.
+
+    The learner runs a warm-up batch, and draws the mini-batches that a DeviceLearner would draw
+    from `batches`; the two may take turns.
+    """
+    network = LayeredGraph(graph)
+    network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
+    return SegmentLearner(network, batches)
 
 
 class DeviceEvaluator:

@@ -13,8 +13,9 @@ from ..errors import HostError
 from ..machine.cache import cache
 from ..machine.installed import remedy, tensorflow
 from ..machine.remade_files import made_again
-from . import graph
+from . import graph, layered_graph
 from .graph import ABOUT, EVALUATION, GRADIENT
+from .layered_graph import LAYERS, STAGES
 
 SUMS = "SHA256SUMS"
 """File beside the graphs with their SHA-256 digests, in the format of `sha256sum`."""
@@ -58,7 +59,7 @@ def _damage(folder: Path) -> str:
     try:
         lines = (folder / SUMS).read_text().splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        for name in (GRADIENT, EVALUATION, ABOUT):
+        for name in (GRADIENT, EVALUATION, ABOUT, LAYERS, STAGES):
             if _sum(folder / name) != sums.get(name):
                 return f"{name} does not have its SHA-256"
     except FileNotFoundError as error:
@@ -85,7 +86,9 @@ def _digest() -> str:
     sources += [
         Path(layout.__file__),
         Path(graph.__file__),
+        Path(layered_graph.__file__),
         Path(__file__).with_name("tensorflow.py"),
+        Path(__file__).with_name("tensorflow_stages.py"),
     ]
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 

@@ -4,6 +4,7 @@ Layouts of `models.mlp` are supported: dense layers with ReLU in between and sof
 results equal TensorFlow's up to float32 rounding, and do not depend on the number of cores.
 """
 
+import math
 from itertools import pairwise
 
 import numpy as np
@@ -41,6 +42,47 @@ class NumpyLearner:
         """Do nothing, as no resource is held."""
 
 
+class LayeredPerceptron:
+    """Single layers of a perceptron: a `LayeredNetwork`."""
+
+    def __init__(self, layout: Layout) -> None:
+        """Prepare for `layout`, as NumpyLearner does."""
+        self._network, self.layout = _Perceptron(layout), layout
+        self._theta = np.zeros(layout.size, np.float32)
+        self.loss = math.nan
+
+    def begin(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
+        """Begin an iteration over a batch, as of `NumpyLearner.gradient`."""
+        self._network.check(self._theta, x, y)
+        self._x, self._y, self.loss = x, y, math.nan
+        self._entered: list[Array] = []  # inputs of the layers that ran forward and not backward
+        self._error: Array | None = None  # gradient of the last of these layers' outputs
+        self._gradient = np.empty(self.layout.size, np.float32)  # new: the old one was handed out
+
+    def forward(self, layer: int, weights: Vector) -> None:
+        """Compute the forward pass of `layer`. Raises ValueError unless it is the next layer."""
+        if layer != len(self._entered) + 1 or self._error is not None:
+            raise ValueError(f"the forward pass of layer {layer} cannot follow")
+        self._theta[self.layout.layers[layer - 1]] = weights
+        with np.errstate(over="ignore", invalid="ignore"):
+            entered, self._x = self._network.layer_forward(layer - 1, self._theta, self._x)
+            self._entered.append(entered)
+            if layer == len(self.layout.layers):
+                losses, self._error = _cross_entropy(self._x, self._y)
+                self._error /= np.float32(len(self._y))
+                self.loss = float(losses.mean())
+
+    def backward(self, layer: int) -> Vector:
+        """Return the gradient of `layer`. Raises ValueError unless it is the next layer."""
+        if layer != len(self._entered) or self._error is None:
+            raise ValueError(f"the backward pass of layer {layer} cannot follow")
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._error = self._network.layer_backward(
+                layer - 1, self._theta, self._entered.pop(), self._error, self._gradient
+            )
+        return self._gradient[self.layout.layers[layer - 1]]
+
+
 class NumpyEvaluator:
     """Evaluation of a perceptron."""
 
@@ -75,26 +117,45 @@ class _Perceptron:
 
     def forward(self, theta: Vector, x: Array, y: Array) -> tuple[list[Array], Array]:
         """Return the input of every layer, and the logits [batch, classes]. Raises ValueError."""
-        self._check(theta, x, y)
+        self.check(theta, x, y)
         inputs: list[Array] = []
-        for (shape, weights), (_, bias) in self._layers:
-            inputs.append(np.maximum(x, 0) if inputs else x)
-            x = inputs[-1] @ theta[weights].reshape(shape) + theta[bias]
+        for number in range(len(self._layers)):
+            entered, x = self.layer_forward(number, theta, x)
+            inputs.append(entered)
         return inputs, x
 
     def backward(self, theta: Vector, inputs: list[Array], error: Array) -> Vector:
         """Return the gradient of a loss, given its gradient `error` with respect to the logits."""
         gradient = np.empty(self._size, np.float32)
-        layers = list(zip(self._layers, inputs, strict=True))
-        for number, (((shape, weights), (_, bias)), entered) in reversed([*enumerate(layers)]):
-            # written in place: the reshaped slice is a view of the flat gradient
-            np.matmul(entered.T, error, out=gradient[weights].reshape(shape))
-            gradient[bias] = error.sum(0)
-            if number:  # ReLU passes the gradient where its output is positive
-                error = (error @ theta[weights].reshape(shape).T) * (entered > 0)
+        for number, entered in reversed([*enumerate(inputs)]):
+            error = self.layer_backward(number, theta, entered, error, gradient)
         return gradient
 
-    def _check(self, theta: Vector, x: Array, y: Array) -> None:
+    def layer_forward(self, number: int, theta: Vector, x: Array) -> tuple[Array, Array]:
+        """Return the input and the output of layer `number`, from 0; `x` is the output before."""
+        (shape, weights), (_, bias) = self._layers[number]
+        entered = np.maximum(x, 0) if number else x
+        return entered, entered @ theta[weights].reshape(shape) + theta[bias]
+
+    def layer_backward(
+        self, number: int, theta: Vector, entered: Array, error: Array, gradient: Vector
+    ) -> Array:
+        """Write the gradient of layer `number` into the flat `gradient`.
+
+        `error` is the loss's gradient with respect to the layer's output. Return it for the layer
+        before; `error` itself for the first layer.
+        """
+        (shape, weights), (_, bias) = self._layers[number]
+        # written in place: the reshaped slice is a view of the flat gradient
+        np.matmul(entered.T, error, out=gradient[weights].reshape(shape))
+        gradient[bias] = error.sum(0)
+        if not number:
+            return error
+        # ReLU passes the gradient where its output is positive
+        passed: Array = (error @ theta[weights].reshape(shape).T) * (entered > 0)
+        return passed
+
+    def check(self, theta: Vector, x: Array, y: Array) -> None:
         """Raise ValueError unless `theta`, `x` and `y` fit the layout."""
         if theta.shape != (self._size,):
             raise ValueError(f"theta has shape {theta.shape}, the model {self._size} parameters")

@@ -1,4 +1,4 @@
-"""Export of a model's gradient and evaluation as frozen graphs; the only importer of TensorFlow.
+"""Export of a model's graphs: gradient, evaluation, and the layers apart from each other.
 
 `python -m emulator.learners.tensorflow MODEL FOLDER` fills the folder.
 """
@@ -16,13 +16,16 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from .. import models
 from ..models import Model
 from .graph import ABOUT, EVALUATION, GRADIENT
+from .layered_graph import LAYERS, STAGES
+from .tensorflow_stages import staged
 
 
 def export(model: Model, folder: Path) -> None:
     """Write the graphs of `model`, and the names of their operations, into `folder`.
 
-    Both graphs take theta [parameters] float32, x [batch, inputs] float32 and y [batch] int32, or
-    [batch, length] int32 for texts, with any batch size.
+    The first two graphs take theta [parameters] float32, x [batch, inputs] float32 and y [batch]
+    int32, or [batch, length] int32 for texts, with any batch size. The third takes the parameters
+    of each layer in place of theta.
     """
     about: dict[str, Any] = {"model": model.name, "tensorflow": tf.__version__}
     about["layout"] = model.layout.plain()
@@ -32,6 +35,9 @@ def export(model: Model, folder: Path) -> None:
         about["inputs"] = [tensor.op.name for tensor in frozen.inputs]
         about[outputs.__name__] = [tensor.op.name for tensor in frozen.outputs]
     (folder / ABOUT).write_text(json.dumps(about, indent=1))
+    layers = staged(model, _losses)
+    (folder / LAYERS).write_bytes(layers.graph)
+    (folder / STAGES).write_text(json.dumps(layers.plain(), indent=1))
 
 
 def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:

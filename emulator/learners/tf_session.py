@@ -21,26 +21,117 @@ the graph faster."""
 _CONFIG = _ONE_THREAD + _AS_IT_IS
 
 
-class TFSession:
-    """Session of one graph for many runs; not for two threads at once."""
+class LoadedGraph:
+    """A graph in a session, of which any part may be run; not for two threads at once.
 
-    def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:
-        """Load `graph`, a serialized GraphDef; `inputs` and `outputs` name its operations."""
+    A part of a graph is what its outputs need, down to the inputs that are fed.
+    """
+
+    def __init__(self, graph: bytes) -> None:
+        """Load `graph`, a serialized GraphDef. Raises TensorFlowError."""
         self._tf = tf = library()
         # every handle is freed in reverse order, on an error here or at `close`
         with ExitStack() as held:
             self._status = tf.TF_NewStatus()
             held.callback(tf.TF_DeleteStatus, self._status)
-            loaded = tf.TF_NewGraph()
-            held.callback(tf.TF_DeleteGraph, loaded)
-            self._import(loaded, graph)
-            self._session = self._open(loaded)
-            held.callback(self._close, tf, self._session)
+            self._graph = tf.TF_NewGraph()
+            held.callback(tf.TF_DeleteGraph, self._graph)
+            self._import(graph)
+            self._session = self._open()
+            held.callback(_close, tf, self._session)
+            self._finalizer = weakref.finalize(self, held.pop_all().close)
+
+    def close(self) -> None:
+        """Free TensorFlow's handles; results stay valid."""
+        self._finalizer()
+
+    def find(self, names: Sequence[str]) -> "ctypes.Array[Output]":
+        """Return the tensors called `operation:index`, or `operation` for the first of its results.
+
+        Raises TensorFlowError for missing ones.
+        """
+        parted = [name.partition(":") for name in names]
+        find = self._tf.TF_GraphOperationByName
+        operations = [find(self._graph, operation.encode()) for operation, _, _ in parted]
+        missing = [n for n, operation in zip(names, operations, strict=True) if not operation]
+        if missing:
+            raise TensorFlowError(f"the graph has no operation {' or '.join(missing)}")
+        indices = [int(index or 0) for _, _, index in parted]
+        return (Output * len(names))(*map(Output, operations, indices))
+
+    def run(
+        self,
+        inputs: "ctypes.Array[Output]",
+        tensors: Sequence[int],
+        outputs: "ctypes.Array[Output]",
+    ) -> Sequence[int]:
+        """Return the tensors of `outputs`, computed from the `tensors` of `inputs`.
+
+        The caller deletes them. Raises TensorFlowError with TensorFlow's message.
+        """
+        if not self._finalizer.alive:
+            raise TensorFlowError("the session is closed")
+        results: Any = (ctypes.c_void_p * len(outputs))()
+        self._tf.TF_SessionRun(
+            self._session,
+            None,  # run options
+            *(inputs, (ctypes.c_void_p * len(tensors))(*tensors), len(tensors)),
+            *(outputs, results, len(results)),
+            *(None, 0),  # operations run for their effect
+            *(None, self._status),  # run metadata, status
+        )
+        self._check()
+        return [*results]
+
+    def _import(self, graph: bytes) -> None:
+        """Add the serialized `graph` to the empty graph."""
+        tf = self._tf
+        with ExitStack() as held:
+            buffer = tf.TF_NewBufferFromString(graph, len(graph))
+            held.callback(tf.TF_DeleteBuffer, buffer)
+            options = tf.TF_NewImportGraphDefOptions()
+            held.callback(tf.TF_DeleteImportGraphDefOptions, options)
+            tf.TF_GraphImportGraphDef(self._graph, buffer, options, self._status)
+            self._check()
+
+    def _open(self) -> int:
+        """Return a new session of the graph, on one thread."""
+        tf = self._tf
+        with ExitStack() as held:
+            options = tf.TF_NewSessionOptions()
+            held.callback(tf.TF_DeleteSessionOptions, options)
+            tf.TF_SetConfig(options, _CONFIG, len(_CONFIG), self._status)
+            self._check()
+            session: int = tf.TF_NewSession(self._graph, options, self._status)
+            self._check()
+            return session
+
+    def _check(self) -> None:
+        """Raise TensorFlowError if the last call failed."""
+        if self._tf.TF_GetCode(self._status):
+            raise TensorFlowError(self._tf.TF_Message(self._status).decode(errors="replace"))
+
+
+def _close(tf: Any, session: int) -> None:
+    """Delete the session."""
+    status = tf.TF_NewStatus()
+    tf.TF_DeleteSession(session, status)
+    tf.TF_DeleteStatus(status)
+
+
+class TFSession:
+    """One function of one graph, for many runs; not for two threads at once."""
+
+    def __init__(self, graph: bytes, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Load `graph`, a serialized GraphDef; `inputs` and `outputs` name its operations."""
+        with ExitStack() as held:
+            self._graph = LoadedGraph(graph)
+            held.callback(self._graph.close)
             self._feeds = [Feed() for _ in inputs]
             for feed in self._feeds:
                 held.callback(feed.free)
-            self._inputs = self._find(loaded, inputs)
-            self._outputs = self._find(loaded, outputs)
+            self._inputs = self._graph.find(inputs)
+            self._outputs = self._graph.find(outputs)
             self._finalizer = weakref.finalize(self, held.pop_all().close)
 
     def close(self) -> None:
@@ -53,62 +144,6 @@ class TFSession:
         Inputs are copied. Outputs are views of TensorFlow's memory, freed with the arrays. Raises
         TensorFlowError with TensorFlow's message.
         """
-        if not self._finalizer.alive:
-            raise TensorFlowError("the session is closed")
         fed = zip(self._feeds, values, strict=True)
-        inputs = (ctypes.c_void_p * len(values))(*[feed.fill(value) for feed, value in fed])
-        results: Any = (ctypes.c_void_p * len(self._outputs))()
-        self._tf.TF_SessionRun(
-            self._session,
-            None,  # run options
-            *(self._inputs, inputs, len(inputs)),
-            *(self._outputs, results, len(results)),
-            *(None, 0),  # operations run for their effect
-            *(None, self._status),  # run metadata, status
-        )
-        self._check()
-        return [view(tensor) for tensor in results]
-
-    def _import(self, loaded: int, graph: bytes) -> None:
-        """Add the serialized `graph` to the empty graph `loaded`."""
-        tf = self._tf
-        with ExitStack() as held:
-            buffer = tf.TF_NewBufferFromString(graph, len(graph))
-            held.callback(tf.TF_DeleteBuffer, buffer)
-            options = tf.TF_NewImportGraphDefOptions()
-            held.callback(tf.TF_DeleteImportGraphDefOptions, options)
-            tf.TF_GraphImportGraphDef(loaded, buffer, options, self._status)
-            self._check()
-
-    def _open(self, loaded: int) -> int:
-        """Return a new session of the graph `loaded`, on one thread."""
-        tf = self._tf
-        with ExitStack() as held:
-            options = tf.TF_NewSessionOptions()
-            held.callback(tf.TF_DeleteSessionOptions, options)
-            tf.TF_SetConfig(options, _CONFIG, len(_CONFIG), self._status)
-            self._check()
-            session: int = tf.TF_NewSession(loaded, options, self._status)
-            self._check()
-            return session
-
-    @staticmethod
-    def _close(tf: Any, session: int) -> None:
-        """Delete the session."""
-        status = tf.TF_NewStatus()
-        tf.TF_DeleteSession(session, status)
-        tf.TF_DeleteStatus(status)
-
-    def _find(self, loaded: int, names: Sequence[str]) -> "ctypes.Array[Output]":
-        """Return the first output of each named operation. Raises TensorFlowError for missing
-        ones."""
-        operations = [self._tf.TF_GraphOperationByName(loaded, name.encode()) for name in names]
-        missing = [n for n, operation in zip(names, operations, strict=True) if not operation]
-        if missing:
-            raise TensorFlowError(f"the graph has no operation {' or '.join(missing)}")
-        return (Output * len(names))(*[Output(operation, 0) for operation in operations])
-
-    def _check(self) -> None:
-        """Raise TensorFlowError if the last call failed."""
-        if self._tf.TF_GetCode(self._status):
-            raise TensorFlowError(self._tf.TF_Message(self._status).decode(errors="replace"))
+        tensors = [feed.fill(value) for feed, value in fed]
+        return [view(tensor) for tensor in self._graph.run(self._inputs, tensors, self._outputs)]

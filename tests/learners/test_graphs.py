@@ -254,6 +254,8 @@ def test_exports_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         "gradient.pb",
         "evaluation.pb",
         "graph.json",
+        "layers.pb",
+        "layers.json",
         "SHA256SUMS",
     }
     assert list((tmp_path / "graphs").iterdir()) == [folder]

@@ -117,7 +117,7 @@ def test_a_failed_export_says_what_tensorflow_said_and_leaves_nothing(
     assert list((tmp_path / "cache" / "graphs").iterdir()) == []
 
 
-FILES = ("gradient.pb", "evaluation.pb", "graph.json")
+FILES = ("gradient.pb", "evaluation.pb", "graph.json", "layers.pb", "layers.json")
 
 
 @pytest.fixture

@@ -1,0 +1,201 @@
+"""Export of a model as one graph in stages: each layer's forward and backward pass.
+
+The boundaries between layers follow from the graph that `Model.logits` builds, so that a model has
+nothing to mark: an operation belongs to the last layer on whose parameters it depends. Operations
+without parameters thus belong to the parameterised layer before them, and a residual connection
+passes by the layers that it skips.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tensorflow as tf
+
+from ..models import Model
+from .layered_graph import LAYERS
+from .stages import Stage
+
+REPEATED = "MaxPool"
+"""Type of operations that a backward pass repeats: oneDNN has a fast gradient of the maximum only
+for a graph that holds the maximum, too. Alone, the gradient takes ten times as long."""
+
+Operations = dict[Any, int]
+"""Number of the stage of each operation, from 0. Constants and inputs of the graph have none."""
+
+
+class _Network(NamedTuple):
+    """Forward pass of a model in a graph."""
+
+    thetas: list[Any]
+    """Parameters of each layer, flat."""
+    variables: list[list[Any]]
+    """Variables of each layer, in their shapes."""
+    examples: list[Any]
+    """Inputs x and y."""
+    loss: Any
+
+
+class Staged(NamedTuple):
+    """A model in stages; tensors are called `operation:index`."""
+
+    graph: bytes
+    """Serialized GraphDef."""
+    thetas: list[str]
+    """Input of each layer's parameters, flat float32."""
+    examples: list[str]
+    """Inputs x and y."""
+    loss: str
+    gradients: list[str]
+    """Gradient of each layer, flat float32."""
+    stages: list[Stage]
+    """Forward from the first layer to the last, then backward from the last layer to the first."""
+
+    def plain(self) -> dict[str, Any]:
+        """Return the names as JSON holds them, without the graph."""
+        stages = [{"inputs": [*stage.inputs], "outputs": [*stage.outputs]} for stage in self.stages]
+        return {**self._asdict(), "graph": LAYERS, "stages": stages}
+
+
+def staged(model: Model, losses: Callable[[Any, Any], Any]) -> Staged:
+    """Return the stages of `model`; `losses` maps logits and labels to the loss of each answer."""
+    graph = tf.Graph()
+    with graph.as_default():
+        network = _forward(model, losses)
+        depths = _depths(graph, network)
+        gradients, placement = _backward(graph, network, depths)
+    # what depends on the examples alone is computed with the first layer
+    placement |= {operation: max(depth, 1) - 1 for operation, depth in depths.items()}
+    for given in (*network.thetas, *network.examples):
+        placement.pop(given.op, None)
+    return Staged(
+        graph.as_graph_def().SerializeToString(),
+        [tensor.name for tensor in network.thetas],
+        [tensor.name for tensor in network.examples],
+        network.loss.name,
+        [tensor.name for tensor in gradients],
+        _stages(placement, [network.loss, *gradients], 2 * len(network.thetas)),
+    )
+
+
+def _forward(model: Model, losses: Callable[[Any, Any], Any]) -> _Network:
+    """Build the forward pass of `model` in the current graph, with an input for each layer."""
+    placeholder = tf.compat.v1.placeholder
+    x = placeholder(tf.float32, [None, math.prod(model.task.shape)], "x")
+    y = placeholder(tf.int32, [None, *model.task.answers], "y")
+    thetas, variables = [], []
+    for number in range(1, len(model.layout.layers) + 1):
+        part = model.layout.part((number, number))
+        thetas.append(placeholder(tf.float32, [part.size], f"theta{number}"))
+        variables.append([tf.reshape(thetas[-1][at], v.shape) for v, at in part])
+    logits = model.logits(tf, [v for layer in variables for v in layer], x)
+    return _Network(thetas, variables, [x, y], tf.reduce_mean(losses(logits, y)))
+
+
+def _depths(graph: Any, network: _Network) -> Operations:
+    """Return, for each operation, the number of the last layer among its inputs, from 1.
+
+    0 stands for operations that depend on the examples alone. Constants are left out.
+    """
+    depths: Operations = {tensor.op: 0 for tensor in network.examples}
+    depths |= {tensor.op: number for number, tensor in enumerate(network.thetas, 1)}
+    for operation in graph.get_operations():  # in the order of creation: inputs come first
+        before = [depths[source] for source in _sources(operation) if source in depths]
+        if before:
+            depths[operation] = max(before)
+    return depths
+
+
+def _sources(operation: Any) -> list[Any]:
+    """Return the operations that must run before `operation`."""
+    return [*(tensor.op for tensor in operation.inputs), *operation.control_inputs]
+
+
+def _backward(graph: Any, network: _Network, depths: Operations) -> tuple[list[Any], Operations]:
+    """Add each layer's backward pass; return the layers' gradients and the new operations' stages.
+
+    The gradients of tensors that a later layer reads are handed from layer to layer. They are
+    added in the order in which `tf.gradients` adds them, the later layer's first.
+    """
+    count = len(network.thetas)
+    slopes = {network.loss.name: (network.loss, None)}  # None: the gradient is 1
+    gradients: list[Any] = []
+    placement: Operations = {}
+    for layer in range(count, 0, -1):
+        begun = len(graph.get_operations())
+        ends = [pair for pair in slopes.values() if depths[pair[0].op] == layer]
+        entered, variables = _entered(depths, layer), network.variables[layer - 1]
+        tensors, given = zip(*ends, strict=True)
+        found = tf.gradients(tensors, [*variables, *entered], given, stop_gradients=entered)
+        parts, handed = found[: len(variables)], found[len(variables) :]
+        gradients.insert(0, tf.concat([tf.reshape(part, [-1]) for part in parts], 0))
+        for tensor, slope in zip(entered, handed, strict=True):
+            if slope is not None:
+                _, later = slopes.get(tensor.name, (tensor, None))
+                slopes[tensor.name] = (tensor, slope if later is None else later + slope)
+        made = graph.get_operations()[begun:]
+        placement |= dict.fromkeys(_unlike_constants(made, depths, placement), 2 * count - layer)
+    return gradients, placement
+
+
+def _entered(depths: Operations, layer: int) -> list[Any]:
+    """Return the tensors of earlier layers that the operations of `layer` read, if floats.
+
+    Tensors that depend on the examples alone need no gradient.
+    """
+    read = [
+        tensor
+        for operation, depth in depths.items()
+        if depth == layer
+        for tensor in operation.inputs
+        if 0 < depths.get(tensor.op, 0) < layer and tensor.dtype.is_floating
+    ]
+    return [*{tensor.name: tensor for tensor in read}.values()]
+
+
+def _unlike_constants(made: list[Any], *known: Operations) -> list[Any]:
+    """Return the operations among `made` that depend on an input of the graph."""
+    varying: set[Any] = set().union(*known)
+    for operation in made:
+        if any(source in varying for source in _sources(operation)):
+            varying.add(operation)
+    return [operation for operation in made if operation in varying]
+
+
+def _stages(placement: Operations, results: list[Any], count: int) -> list[Stage]:
+    """Return the inputs and outputs of `count` stages, of which each computes no more than needed.
+
+    `results` are tensors that must leave the graph.
+    """
+    wanted: list[dict[str, Any]] = [{} for _ in range(count)]  # outputs of each stage, by name
+    for tensor in results:
+        wanted[placement[tensor.op]][tensor.name] = tensor
+    stages: list[Stage] = []
+    for number in reversed(range(count)):  # later stages decide what earlier ones hand on
+        inputs = _inputs(placement, number, wanted[number].values())
+        for name, tensor in inputs.items():
+            if tensor.op in placement:
+                wanted[placement[tensor.op]][name] = tensor
+        stages.insert(0, Stage((*inputs,), (*wanted[number],)))
+    return stages
+
+
+def _inputs(placement: Operations, number: int, outputs: Any) -> dict[str, Any]:
+    """Return the tensors from outside that stage `number` needs for `outputs`, by name."""
+    waiting, seen, inputs = [tensor.op for tensor in outputs], set(), {}
+    while waiting:
+        operation = waiting.pop()
+        if operation in seen:
+            continue
+        seen.add(operation)
+        for tensor in operation.inputs:
+            inside = placement.get(tensor.op, number) == number or tensor.op.type == REPEATED
+            if inside and tensor.op.type != "Placeholder":
+                waiting.append(tensor.op)
+            else:
+                inputs[tensor.name] = tensor
+        for before in operation.control_inputs:
+            if placement.get(before, number) != number:
+                raise ValueError(f"{operation.name} waits for {before.name} of another layer")
+            waiting.append(before)
+    return inputs
