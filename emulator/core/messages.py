@@ -83,6 +83,11 @@ class ModelSegment:
     times: Times | None = None
     """With the first piece of an answer; None: a later piece."""
 
+    @property
+    def size(self) -> int:
+        """Number of parameters of the layers of `segment`."""
+        return self.theta.size
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class PatchSegment:

@@ -174,7 +174,7 @@ def hello(
     """Say hello until the run begins: the server first gathers its members, which may take long."""
     while True:
         yield Tell(Hello(node, incarnation))
-        while (answer := _unless_over((yield Await(timeout)))) is not None:
+        while (answer := unless_over((yield Await(timeout)))) is not None:
             if isinstance(answer, Begin):  # anything else is meant for an earlier incarnation
                 yield Begun(answer.zero)
                 return
@@ -193,13 +193,14 @@ def settled(
     """
     if isinstance(answer, kind):
         return answer.ticket == ticket and answer.size == parameters
-    return _unless_over(answer) is None
+    return unless_over(answer) is None
 
 
 AnswerT = TypeVar("AnswerT")
 
 
-def _unless_over(answer: AnswerT) -> AnswerT:
+def unless_over(answer: AnswerT) -> AnswerT:
+    """Return `answer`; raise Over if the server says bye."""
     if isinstance(answer, Bye):
         raise Over
     return answer
