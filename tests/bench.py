@@ -1,10 +1,10 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python -m tests.bench [containers|coding|virtual] [--json] [--seconds 20]
+    python -m tests.bench [containers|coding|schedules|virtual] [--json] [--seconds 20]
 
-Takes about two minutes for containers, one for the codecs and ten for virtual time, whose figure it
-draws; wants the engine, the image and the data (`make bench` sees to them; the codecs need none of
-these), and a machine that does nothing else.
+Takes about two minutes for containers, one for the codecs, seconds for the schedules and ten
+minutes for virtual time, whose figure it draws; wants the engine, the image and the data (`make
+bench` sees to them; codecs and schedules need none of these), and a machine that does nothing else.
 """
 
 import argparse
@@ -17,7 +17,17 @@ from typing import Any
 
 from emulator import models
 from emulator.errors import EmulatorError
-from tests.benchmarks import coding, cost, exchange, fleet, gradient, patches, table, trained
+from tests.benchmarks import (
+    coding,
+    cost,
+    exchange,
+    fleet,
+    gradient,
+    patches,
+    planning,
+    table,
+    trained,
+)
 
 MEDIUM, LARGE = 1_200_000, 25_000_000
 FIGURE = Path(__file__).parents[1] / "docs" / "virtual-cost.png"
@@ -28,7 +38,7 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["containers", "coding", "virtual"],
+        choices=["containers", "coding", "schedules", "virtual"],
         help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -50,6 +60,9 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
         result |= _containers(seconds)
     if part in (None, "coding"):
         result |= _coding()
+    if part in (None, "schedules"):
+        say("planning, 16 to 1,000 layers")
+        result["schedules"] = planning.measure()
     if part in (None, "virtual"):
         result["virtual"] = _virtual()
     return result

@@ -12,7 +12,7 @@ import pytest
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
-from tests.benchmarks import books, coding, cost, fleet, patches, table, trained
+from tests.benchmarks import books, coding, cost, fleet, patches, planning, table, trained
 
 
 def found(others):
@@ -147,6 +147,18 @@ def test_every_codec_and_coding_is_timed(monkeypatch):
     assert took["values"].keys() == VALUES.keys()
     assert all(value > 0 for value in took["top"].values())
     assert took["codecs"]["dense"]["bytes"] == 80_000
+
+
+def test_planning_is_timed_and_set_beside_the_spans_of_a_plan():
+    took = planning.measure((3, planning.PAPERS + 1), repeats=1)
+    names = [planning.BASELINE, *planning.SCHEDULES]
+    assert [[*row] for row in took.values()] == [names, names]
+    (paper,) = [name for name in names if "paper" in name]
+    assert took[planning.PAPERS + 1][paper] is None
+    took[3] = {planning.BASELINE: 0.01, "dynacomm": 0.02, paper: 0.5, "ibatch": 0.04}
+    page = table.page({"host": found(0.0)["host"], "schedules": took})
+    lines = [line.split()[-2:] for line in page.splitlines() if line.startswith(f"  {paper}")]
+    assert lines == [["0.500", "-"], ["50.0", "-"]]
 
 
 def test_a_patch_is_timed():

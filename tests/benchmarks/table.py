@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import patches, trained
+from . import patches, planning, trained
 from .cost import each
 
 WIDTH = 56
@@ -19,6 +19,8 @@ def page(found: dict[str, Any]) -> str:
     if "coding" in found:
         lines += [*_coding(found["coding"]), "", *_trained(found["trained"]), ""]
         lines += [*_patches(found["patches"]), ""]
+    if "schedules" in found:
+        lines += [*_schedules(found["schedules"]), ""]
     if "virtual" in found:
         lines += _virtual(found["virtual"])
     return "\n".join(lines).rstrip()
@@ -110,6 +112,24 @@ def _patches(found: dict[int, Any]) -> list[str]:
     for size, took in found.items():
         lines.append(_narrow(f"    {size:,} parameters", *[f"{ms:.1f}" for ms in took.values()]))
     return lines
+
+
+def _schedules(found: planning.Figures) -> list[str]:
+    baseline = {layers: row[planning.BASELINE] or 0.0 for layers, row in found.items()}
+    names = [planning.BASELINE, *planning.SCHEDULES]
+    lines = [_narrow("planning, ms: layers", *[f"{layers:,}" for layers in found])]
+    for name in names:
+        lines.append(_narrow(f"  {name}", *[_given(row[name], ".3f") for row in found.values()]))
+    lines.append("times the spans of a plan")
+    for name in names[1:]:
+        ratios = [(row[name], baseline[layers]) for layers, row in found.items()]
+        times = [took and took / spans for took, spans in ratios]
+        lines.append(_narrow(f"  {name}", *[_given(ratio, ",.1f") for ratio in times]))
+    return lines
+
+
+def _given(value: float | None, form: str) -> str:
+    return "-" if value is None else format(value, form)
 
 
 def _timed(what: str, size: int, took: float, copy: float) -> str:
