@@ -6,7 +6,7 @@ from ..errors import WireError
 from ..layout import Layout, Segment
 from ..pulls import Pulls
 from ..vectors import Gradient, Vector
-from .messages import ModelReply, ModelSegment, Patch, Pull, PullReply, Times
+from .messages import ModelReply, ModelSegment, Patch, PatchSegment, Pull, PullReply, Times
 from .parameters import State
 
 
@@ -56,5 +56,9 @@ class PullReplies:
         return [self._piece(pull, *piece) for piece in zip(pull.segments, carried, strict=True)]
 
     def _piece(self, pull: Pull, segment: Segment, times: Times | None) -> PullReply:
-        theta = self._parameters.snapshot()[self._layout.place(segment)]
-        return ModelSegment(pull.ticket, self._parameters.version, segment, theta, times)
+        ticket, version = pull.ticket, self._parameters.version
+        coded = self._pulls.answer(self._parameters.theta, pull.held, segment)
+        if coded is None:
+            theta = self._parameters.snapshot()[self._layout.place(segment)]
+            return ModelSegment(ticket, version, segment, theta, times)
+        return PatchSegment(ticket, version, segment, coded.base, coded.frames, times)

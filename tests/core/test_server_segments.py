@@ -7,10 +7,19 @@ from hypothesis import strategies as st
 
 from emulator.codecs import Dense, SignSGD, StatelessEncoder, TopK
 from emulator.core import wire
-from emulator.core.messages import Diverged, Hello, ModelSegment, Update, UpdateSegment
+from emulator.core.messages import (
+    Diverged,
+    Hello,
+    ModelSegment,
+    Patch,
+    PatchSegment,
+    Update,
+    UpdateSegment,
+)
 from emulator.core.plan import Stop
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
+from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.synchronization import Barrier
 from emulator.units import Fraction, Seconds
 from tests.fakes.server_world import World
@@ -196,7 +205,8 @@ def test_a_half_update_is_forgotten(end, arrived):
         case "hello":
             world.server.receive(Hello("a", 1), 120.0)
         case "pull":
-            world.pull("a", segments=LAYERS)
+            ((_, reply), *_) = world.pull("a", segments=LAYERS)
+            assert reply.times.arrived == ()  # these would be no update's
         case "whole pull":
             world.pull("a")
         case "diverged":
@@ -317,3 +327,36 @@ def test_a_piece_on_a_whole_model_is_refused():
     assert not isinstance(reply, ModelSegment)
     with pytest.raises(WireError, match="None was answered last"):
         world.piece("a", 0, (4, 4), GRADIENT)
+
+
+# -- pulls that are coded --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pull", [Delta("f32"), Delta("f16"), WholeModel("f16")], ids=repr)
+@pytest.mark.parametrize("segments", [LAYERS, ((1, 2), (3, 4)), ((1, L),)])
+def test_coded_pieces_decode_to_the_model_that_a_whole_answer_brings(pull, segments):
+    world = started(codec=CODECS["topk"], pulls=pull.start(LAYOUT))
+    pieces, whole = HeldModel(pull.values, LAYOUT), HeldModel(pull.values, LAYOUT)
+    patches = 0
+    for version in range(4):
+        ((_, reply),) = world.pull("b", held=whole.version)
+        expected = taken(whole, reply)
+        for _, reply in world.pull("a", held=pieces.version, segments=segments):
+            assert (reply.ticket, reply.version) == (world.ticket, version)
+            part = taken(pieces, reply)
+            assert part.tobytes() == expected[LAYOUT.place(reply.segment)].tobytes()
+            patches += isinstance(reply, PatchSegment) and reply.base is not None
+        assert expected.tobytes() == world.server.pulled().tobytes()
+        push(world, "a", version, LAYERS, np.roll(GRADIENT, version))
+    assert (patches > 0) == isinstance(pull, Delta)
+
+
+def taken(held, reply):
+    match reply:
+        case ModelSegment():
+            return held.store_segment(reply.version, reply.segment, reply.theta)
+        case PatchSegment():
+            return held.decode_segment(reply.version, reply.segment, reply.frames, reply.base)
+        case Patch():
+            return held.decode(reply.version, reply.frames, reply.base)
+    return held.store(reply.version, reply.theta)
