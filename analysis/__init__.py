@@ -11,6 +11,7 @@ from .figures import (
     accuracy_updates,
     bytes_by_kind,
     device_traffic,
+    iteration_gantt,
     link_rates,
     server_traffic,
     staleness,
@@ -28,6 +29,7 @@ FIGURES = (
     server_traffic,
     device_traffic,
     link_rates,
+    iteration_gantt,
 )
 """The figures, in the order of the report."""
 

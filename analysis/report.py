@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from . import byte_tables, device_tables, page, sections
+from . import byte_tables, device_tables, page, schedule_table, sections
 from .protocol import sentence
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
@@ -41,6 +41,7 @@ def _content(run: Run) -> dict[str, object]:
         "models": byte_tables.models(run),
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),
+        "schedules": schedule_table.schedules(run),
         "faults": sections.faults(run),
         "faults_left_out": sections.faults_left_out(run),
         "faults_to_come": sections.faults_to_come(run),

@@ -116,6 +116,10 @@ RECORDS = [
     ("traffic", "at", "noon"),
     ("pull", "bytes", "many"),
     ("traffic", "tx", 10**400),
+    ("plan", "pull", [[1, 2, 3]]),
+    ("plan", "kind", 7),
+    ("iteration", "pushed", "none"),
+    ("iteration", "t_forward", []),
 ]
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from emulator.log.targets import Costs
 from emulator.world import verbs
+from tests.fakes.made_up_plans import planned, realised
 from tests.fakes.plain_records import full
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class World:
             heapq.heappush(turns, (done, name))
         self.now = self.records[-1]["at"] if self.applied else 1.0
         self._faults()
+        self._plans(names)
         self._traffic()
         reason = {"success": "updates", "canceled": "canceled", "failed": "failed"}
         self.note(self.now, "stop", reason=reason.get(self.spec.outcome, "time"))
@@ -133,6 +135,14 @@ class World:
             if node == name and begin <= at < until:
                 return until
         return None
+
+    def _plans(self, names: list[str]) -> None:
+        # a generator of its own, so that no other number depends on the plans
+        random = Random(self.spec.seed)
+        for name in names:
+            self.records.append(planned(name, 0.05, 1))
+            self.records.append(planned(name, self.now / 2, 11))
+            self.records.append(realised(name, self.now / 2, 10, random))
 
     def _faults(self) -> None:
         for row in self.spec.timeline():
