@@ -26,7 +26,8 @@ def test_iterations_stand_beside_the_plan_that_they_followed(tmp_path: Path) -> 
     """The next plan is on record before them, and has other cuts."""
     old = planned("a", 0.1, 1)
     result = realised("a", 9.0, 10, DICE)
-    (plan,) = device_plans(run_of(tmp_path, old, planned("a", 8.9, 11, LayerByLayer(), result)))
+    following = planned("a", 8.9, 11, LayerByLayer())
+    (plan,) = device_plans(run_of(tmp_path, old, following, result))
     assert plan.kind == "dynacomm"
     assert plan.realised is not None
     assert plan.predicted.iteration == old["t_iteration"]
