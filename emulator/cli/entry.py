@@ -21,6 +21,7 @@ from .report import report
 from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
+from .show_schedules import schedule
 from .stop import stop
 from .study import study
 from .sweep import sweep
@@ -54,7 +55,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, run, sweep, study),
+    *(check, schedule, run, sweep, study),
     *(list_, logs, stop, clean),
     *(report, compare),
     *(algorithms, schema, compose, node),

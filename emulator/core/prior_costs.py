@@ -2,6 +2,7 @@
 
 import msgspec
 
+from ..schedules.base import LayerCosts
 from ..world.link import FRAME, Side
 
 
@@ -52,3 +53,15 @@ class PriorCosts(msgspec.Struct, frozen=True):
     """The path from the device to the server."""
     head: float = 0.0
     """Bytes on the wire that a segment needs beside its layers, in either direction."""
+
+    @property
+    def seconds(self) -> LayerCosts:
+        """The costs in seconds. The head of a segment counts as a part of its set-up."""
+        return LayerCosts(
+            pull=tuple(size * self.down.pace for size in self.pull),
+            forward=self.forward,
+            backward=self.backward,
+            push=tuple(size * self.up.pace for size in self.push),
+            pull_setup=self.down.setup + self.head * self.down.pace,
+            push_setup=self.up.setup + self.head * self.up.pace,
+        )
