@@ -25,6 +25,7 @@ from tests.benchmarks import (
     gradient,
     patches,
     planning,
+    segments,
     table,
     trained,
 )
@@ -89,9 +90,10 @@ def _coding() -> dict[str, Any]:
     for shape, repeats in [(layout, 100), (coding.flat(MEDIUM), 30), (large, 3)]:
         say(f"every codec, {shape.size:,} parameters")
         result[shape.size] = coding.measure(shape, repeats)
-    say("gradients of a model that has trained, and patches")
+    say("segments, gradients of a model that has trained, and patches")
     return {
         "coding": result,
+        "segments": segments.measure(layout, 100),
         "trained": trained.measure(100),
         "patches": {
             layout.size: patches.measure(layout, 0.01, 100),

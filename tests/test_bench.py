@@ -12,7 +12,18 @@ import pytest
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
-from tests.benchmarks import books, coding, cost, fleet, patches, planning, table, trained
+from tests.benchmarks import (
+    books,
+    coding,
+    cost,
+    fleet,
+    patches,
+    planning,
+    segments,
+    table,
+    trained,
+)
+from tests.fakes.segments import LAYERED
 
 
 def found(others):
@@ -41,6 +52,15 @@ def found(others):
                 "values": {},
             }
         },
+        "segments": {
+            "dgc": {
+                "whole": 0.5,
+                "cut": 0.6,
+                "recut": 1.0,
+                "whole bytes": 21_000,
+                "cut bytes": 20_998,
+            }
+        },
         "trained": {
             "entries": 4000,
             "least": 8.08,
@@ -65,6 +85,7 @@ def test_a_run_is_set_beside_what_its_parts_allow():
     assert row(page, "topk") == ["1.00", "4.0", "2.0", "0.50", "4,321"]
     assert row(page, "4,000 indices") == ["bits", "write,", "us", "read,", "us"]
     assert row(page, "gap ") == ["8.5", "40", "50"]
+    assert row(page, "dgc") == ["0.50", "1.20", "2.00", "-2"]
     assert row(page, "gap, f32") == ["79"]
     assert row(page, "2,000,000 parameters") == ["2.0", "2.2"]
     assert "not installed" in page
@@ -147,6 +168,14 @@ def test_every_codec_and_coding_is_timed(monkeypatch):
     assert took["values"].keys() == VALUES.keys()
     assert all(value > 0 for value in took["top"].values())
     assert took["codecs"]["dense"]["bytes"] == 80_000
+
+
+def test_encoding_by_segment_is_timed_and_weighed():
+    took = segments.measure(LAYERED, repeats=2)
+    assert took.keys() == {codec.kind for codec in get_args(AnyCodec)}
+    assert all(min(codec.values()) > 0 for codec in took.values())
+    assert took["dense"]["cut bytes"] == took["dense"]["whole bytes"] == 4 * LAYERED.size
+    assert took["randomk"]["cut bytes"] == took["randomk"]["whole bytes"] + 3 * 8
 
 
 def test_planning_is_timed_and_set_beside_the_spans_of_a_plan():

@@ -17,7 +17,8 @@ def page(found: dict[str, Any]) -> str:
         lines += [*_rates(found), "", *_costs(found), "", *_memory(found)]
         lines += [*_doubts(found), ""]
     if "coding" in found:
-        lines += [*_coding(found["coding"]), "", *_trained(found["trained"]), ""]
+        lines += [*_coding(found["coding"]), "", *_segments(found["segments"]), ""]
+        lines += [*_trained(found["trained"]), ""]
         lines += [*_patches(found["patches"]), ""]
     if "schedules" in found:
         lines += [*_schedules(found["schedules"]), ""]
@@ -82,6 +83,16 @@ def _coding(found: dict[int, Any]) -> list[str]:
                 lines.append(line + f"{took['decode']:>12.2f}{took['bytes']:>12,}")
         lines.append("")
     return lines[:-1]
+
+
+def _segments(found: dict[str, dict[str, float]]) -> list[str]:
+    heads = ["whole, ms", "by layer", "recut", "bytes more"]
+    lines = [_narrow("an update in a segment for each layer", *heads)]
+    for name, took in found.items():
+        times = [f"{took[step] / took['whole']:.2f}" for step in ("cut", "recut")]
+        more = f"{took['cut bytes'] - took['whole bytes']:+,}"
+        lines.append(_narrow(f"  {name}", f"{took['whole']:.2f}", *times, more))
+    return lines
 
 
 def _trained(found: dict[str, Any]) -> list[str]:
