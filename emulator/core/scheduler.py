@@ -115,6 +115,7 @@ class Scheduler:
         `late`: the device was computing and found the piece waiting, so it may have arrived before
         `now`. Without the flag `now` counts as the time of arrival.
         """
+        self._now = now  # of the record that `told` may make
         if self._running is not None:
             self._running.trace.arrived(Piece(segment, size, now, late))
 

@@ -6,6 +6,7 @@ from random import Random
 
 from ...core.evaluator import evaluator
 from ...core.fault_draws import FaultDraws
+from ...core.layered_worker import layered_worker
 from ...core.worker import worker
 from ...scenario import Scenario
 from ...scenario.timeouts import answer_timeout
@@ -15,7 +16,14 @@ from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
-from .learning.gradient_handle import FleetLearning, HandleEncoder, PrefetchedReply
+from .layered_fleet import LayeredFleet
+from .learning.gradient_handle import (
+    FleetLearning,
+    HandleEncoder,
+    PrefetchedReply,
+    PrefetchedSegment,
+    SegmentHandleEncoder,
+)
 from .links.link_group import LinkGroup
 from .links.network import GroupLinks, acknowledgements
 from .links.transmission import LinkConstants
@@ -24,10 +32,20 @@ from .links.transmission import LinkConstants
 class Fleet:
     """Makes and boots the nodes of a run."""
 
-    def __init__(self, scenario: Scenario, learning: FleetLearning, size: int, boot: Law) -> None:
-        """The model has `size` parameters; `boot` is the law of a boot's duration."""
+    def __init__(
+        self,
+        scenario: Scenario,
+        learning: FleetLearning,
+        size: int,
+        boot: Law,
+        layered: LayeredFleet | None = None,
+    ) -> None:
+        """The model has `size` parameters; `boot` is the law of a boot's duration.
+
+        With `layered` the devices compute layer by layer.
+        """
         self._scenario, self._learning, self._size = scenario, learning, size
-        self._boot_law = boot
+        self._boot_law, self._layered = boot, layered
         self._encoder = HandleEncoder()
         self.nodes: dict[str, VirtualDevice] = {}
         """Every node by name; empty until `populate`."""
@@ -72,12 +90,26 @@ class Fleet:
         seed = self._scenario.seed
         if device.hazards:
             device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
-        device.learner = self._learning.learner(device.name, incarnation)
-        device.begin(
-            worker(
-                device.name, incarnation, self._encoder, self._size, device.timeout, PrefetchedReply
+        name, timeout = device.name, device.timeout
+        if self._layered is None:
+            device.learner = self._learning.learner(name, incarnation)
+            begun = worker(name, incarnation, self._encoder, self._size, timeout, PrefetchedReply)
+            device.begin(begun)
+        else:
+            device.layered = self._layered.work(name, incarnation)
+            scheduler, pieces = device.layered.scheduler, SegmentHandleEncoder()
+            layout = self._layered.layout
+            device.begin(
+                layered_worker(
+                    name, incarnation, scheduler, pieces, layout, timeout, PrefetchedSegment
+                )
             )
-        )
+
+    def close(self) -> None:
+        """Have the schedulers report their last iterations: the run is over."""
+        for device in self.nodes.values():
+            if device.layered is not None:
+                device.layered.scheduler.close(device.surroundings.clock.now)
 
     def _start_evaluator(self, surroundings: Surroundings[VirtualDevice]) -> None:
         """Make the evaluator, on links that take no time, and begin the coroutine."""

@@ -13,6 +13,7 @@ from ...core.parameters import State
 from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
 from ...datasets import DATASETS
+from ...errors import ScenarioError
 from ...learners.export import exported
 from ...log.lines import read
 from ...log.records import StopRecord
@@ -28,8 +29,10 @@ from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
 from ...scenario.layer_shares import shares_by_counts
+from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
+from .layered_fleet import LayeredFleet
 from .learning.gradient_handle import FleetLearning
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
 from .learning.thread_tools import tools_factory
@@ -86,6 +89,11 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
             error_feedback=training.error_feedback,
         )
         virtual = virtual.filled(step=measured.step, boot=measured.boot, serve=measured.serve)
+    if virtual.layers is None and training.schedule != Sequential():
+        raise ScenarioError(
+            f"virtual.layers: is missing: training.schedule: {training.schedule.kind} needs the "
+            "computing time of each layer"
+        )
     return scenario.model_copy(update={"virtual": virtual})
 
 
@@ -169,6 +177,7 @@ class _VirtualRun:
             self._log,
             self._view,
             self._chores(server),
+            self._layered(),
         )
         with _uncollected():
             run(self._scenario, self._session.timeline, self._runtime)
@@ -183,6 +192,13 @@ class _VirtualRun:
             codec=self._codec,
             layout=self._layout,
         )
+
+    def _layered(self) -> LayeredFleet | None:
+        """Return the maker of the parts of devices that compute layer by layer, if they do."""
+        if self._scenario.training.schedule == Sequential():
+            return None
+        workers = assembly.WorkerAssembly(self._plan.worker, self._layout)
+        return LayeredFleet(self._scenario, self._layout, workers, self._learning, self._log)
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
         every, model = self._plan.checkpoint, self._folder.path / "model.npz"

@@ -21,6 +21,7 @@ from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
 from .fleet import Fleet
+from .layered_fleet import LayeredFleet
 from .learning.gradient_handle import FleetLearning
 from .links.network import build_links
 from .server_processor import ServerProcessor
@@ -45,15 +46,19 @@ class VirtualRuntime:
         log: RunLog,
         view: RunView,
         chores: Sequence[Chore] = (),
+        layered: LayeredFleet | None = None,
     ) -> None:
-        """Put the parts together. `scenario.virtual.step` and `.boot` must be known laws."""
+        """Put the parts together. `scenario.virtual.step` and `.boot` must be known laws.
+
+        With `layered` the devices compute layer by layer.
+        """
         step, boot = scenario.virtual.step, scenario.virtual.boot
         if step is None or boot is None:
             raise TypeError("virtual.step and virtual.boot must be known")
         size, encrypted = server.layout.size, scenario.server.encrypt
         self.clock = clock = Heap()
         self.links = build_links(clock, scenario)
-        self.fleet = Fleet(scenario, learning, size, boot)
+        self.fleet = Fleet(scenario, learning, size, boot, layered)
         self._server, self._learning = server, learning
         self._log, self._view, self._chores = log, view, chores
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
@@ -115,6 +120,7 @@ class VirtualRuntime:
     def teardown(self) -> None:
         if self._meter:
             self._meter.tick(self.clock.now)
+        self.fleet.close()
         self._learning.close()
 
     @property

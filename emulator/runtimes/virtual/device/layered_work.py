@@ -7,12 +7,12 @@ passes at the same moments as in a container.
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from ....core.messages import Pull, Request, Times, UpdateSegment
+from ....core.messages import Pull, Request, UpdateSegment
+from ....core.scheduler import Scheduler
 from ....core.worker import Computed
 from ....layout import Segment
-from ....schedules.base import Cuts
 from ..learning.gradient_handle import PrefetchedSegment, SegmentedHandle, SegmentedLearner
 from .passes import LayerPass
 
@@ -27,36 +27,12 @@ class LayerTimes(NamedTuple):
     backward: tuple[float, ...]
 
 
-class SegmentScheduler(Protocol):
-    """Cuts iterations into segments, and observes them; times are readings of the run's clock."""
-
-    def cuts(self) -> Cuts: ...
-
-    def told(self, times: Times) -> None: ...
-
-    def arrived(self, segment: Segment, size: int, now: float) -> None: ...
-
-    def forward(
-        self, segment: Segment, seconds: list[float], began: float, ended: float
-    ) -> None: ...
-
-    def backward(
-        self, segment: Segment, seconds: list[float], began: float, ended: float
-    ) -> None: ...
-
-    def handed(self, segment: Segment, size: int, now: float) -> None: ...
-
-    def begin(self, now: float) -> None: ...
-
-
 class LayeredWork:
     """The work of one incarnation of a device that computes layer by layer."""
 
     __slots__ = ("_computed", "_handle", "_step", "_ticket", "_times", "learner", "scheduler")
 
-    def __init__(
-        self, learner: SegmentedLearner, scheduler: SegmentScheduler, times: LayerTimes
-    ) -> None:
+    def __init__(self, learner: SegmentedLearner, scheduler: Scheduler, times: LayerTimes) -> None:
         self.learner, self.scheduler, self._times = learner, scheduler, times
         self._handle: SegmentedHandle | None = None  # of the iteration that goes on
         self._step = 0.0  # seconds of a whole core for this iteration's layers
@@ -77,9 +53,13 @@ class LayeredWork:
         """Observe a `piece` of `size` bytes of an answer; answers to earlier pulls do not count."""
         if piece.ticket != self._ticket:
             return
+        self.scheduler.arrived(piece.segment, size, now)
         if piece.times is not None:
             self.scheduler.told(piece.times)
-        self.scheduler.arrived(piece.segment, size, now)
+
+    def ends(self, segment: Segment) -> bool:
+        """Return whether `segment` has the model's last layer."""
+        return segment[1] == len(self._times.forward)
 
     # -- passes ----------------------------------------------------------------------------------
 

@@ -37,7 +37,7 @@ from .receive_cost import Reception
 from .standstill import Standstill
 from .surroundings import Surroundings
 
-Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply | PrefetchedSegment]
+Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply] | NodeCoroutine[PrefetchedSegment]
 Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
 """A worker is sent PrefetchedReplies and PrefetchedSegments in place of models and their segments;
 the evaluator is sent models."""
@@ -111,13 +111,15 @@ class VirtualDevice:
     def _receive(self, model: PrefetchedReply | PrefetchedSegment | ModelReply, size: int) -> None:
         """Take a model, or a piece of one, of `size` bytes: it has arrived."""
         now = self.surroundings.clock.now
-        self.held = model.version
         if self.quota and self.reception:
             # to receive a model takes processor time, while its bytes come in
             work, over = self.reception
             self.quota.spend(now, work * size, over * size)
         if self.layered is not None and isinstance(model, PrefetchedSegment):
             self.layered.arrived(model, size, now)
+            if not self.layered.ends(model.segment):
+                return  # a model is held from its last piece on
+        self.held = model.version
 
     def renew(self) -> None:
         """Go on with a new connection. An answer awaited on the old connection never comes."""
@@ -182,11 +184,11 @@ class VirtualDevice:
                             self._wait(timeout)
                             return
                         result = self.inbox.pop(0)
-                    case Compute(PrefetchedReply() as reply):
+                    case Compute(reply):
                         if not surroundings.draw_fault(self):
                             self._compute(reply.handle)
                         return
-                    case Forward(PrefetchedSegment() as piece):
+                    case Forward(piece):
                         # the piece with layer 1 begins an iteration
                         if piece.segment[0] > 1 or not surroundings.draw_fault(self):
                             self._forward(piece)
@@ -196,8 +198,9 @@ class VirtualDevice:
                         return
                     case Evaluate(theta):
                         result = surroundings.evaluate(theta)
-                    case Begun():
-                        pass
+                    case Begun(zero):
+                        if self.layered is not None:
+                            self.layered.scheduler.started(zero)
         except StopIteration:
             self.coroutine = None
 
