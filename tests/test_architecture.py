@@ -60,7 +60,15 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {
-        *{"calibration", "cli", "learners/segments.py", "node", "runtimes", "sweep"},
+        *{
+            "calibration",
+            "cli",
+            "learners/device.py",
+            "learners/segments.py",
+            "node",
+            "runtimes",
+            "sweep",
+        },
         "transport",
     },
     "datetime": {"calibration", "runs"},

@@ -8,7 +8,9 @@ from collections.abc import Callable
 
 from ..codecs import AnyCodec
 from ..errors import HostError
-from .measuring import alongside, measure
+from . import layer_record
+from .layer_record import LayerSeconds
+from .measuring import alongside, measure, measure_layers
 from .record import Calibration, described, find, here, store
 
 
@@ -44,4 +46,31 @@ def known(
     return find(*here(), model, batch_size, described(codec, error_feedback))
 
 
-__all__ = ["Calibration", "alongside", "calibrated", "known", "measure", "store"]
+def layer_seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> LayerSeconds:
+    """Return the CPU seconds of the layers of `model` on a core of this host.
+
+    They are measured and stored if the cache has none. A schedule that cuts the model into segments
+    needs them; a step's law does not. Arguments and errors as of `calibrated`.
+    """
+    cached = layer_record.find(*here(), model, batch_size)
+    if cached is not None:
+        return cached
+    try:
+        measured = measure_layers(model, batch_size, tell)
+    except HostError as error:
+        error.add_note("with virtual.layers in the scenario no layer is measured")
+        raise
+    layer_record.store(measured)
+    return measured
+
+
+__all__ = [
+    "Calibration",
+    "LayerSeconds",
+    "alongside",
+    "calibrated",
+    "known",
+    "layer_seconds",
+    "measure",
+    "store",
+]

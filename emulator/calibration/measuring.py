@@ -15,6 +15,8 @@ from ..codecs import AnyCodec
 from ..learners.export import exported
 from ..units import Seconds
 from ..world.laws import Fixed
+from .layer_bench import layer_times
+from .layer_record import LayerSeconds
 from .record import Calibration, described, here, rounded
 from .step_meter import StepMeter, law, median
 from .worker_bench import bench
@@ -59,6 +61,19 @@ def measure(
         boot=Fixed(Seconds(rounded(min(meter.readings[0] for meter in meters)))),
         serve=median([time for meter in meters for time in meter.served]),
     )
+
+
+def measure_layers(model: str, batch_size: int, tell: Callable[[str], None]) -> LayerSeconds:
+    """Measure the passes of each layer on a core of this host, which takes seconds; store nothing.
+
+    Arguments and errors as of `measure`.
+    """
+    description = models.find(model)
+    tell("graphs")
+    graph = exported(model)
+    tell(f"measuring the layers of {model}, batch {batch_size}: a few seconds")
+    forward, backward = layer_times(description, batch_size, graph)
+    return LayerSeconds(*here(), model, batch_size, forward, backward)
 
 
 @contextmanager

@@ -131,12 +131,16 @@ def store(calibration: Calibration) -> Path:
 
     Raises a HostError if the cache cannot be written.
     """
-    file = calibration.file
+    return keep(calibration.file, calibration.plain())
+
+
+def keep(file: Path, plain: dict[str, Any]) -> Path:
+    """Write `plain` as JSON to `file` in the cache; return the file. Raises a HostError."""
     # renamed once complete, so that a reader never sees half of the file
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(calibration.plain(), indent=1) + "\n")
+        part.write_text(json.dumps(plain, indent=1) + "\n")
         part.replace(file)
     except OSError as error:
         raise HostError(

@@ -63,11 +63,11 @@ def bench(
 ) -> Iterator["WorkerBench"]:
     """Make a bench for `model` in a temporary folder; `graph` is the folder of its export."""
     with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
-        shard.write(Path(folder), _noise(model.task, batch_size))
+        shard.write(Path(folder), noise(model.task, batch_size))
         yield WorkerBench(model, batch_size, codec, error_feedback, graph, Path(folder))
 
 
-def _noise(task: Task, batch_size: int) -> Examples:
+def noise(task: Task, batch_size: int) -> Examples:
     """Draw random examples of `task`, at least `batch_size`."""
     rng, count = chance.stream(chance.CALIBRATION), max(2000, batch_size)
     levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)

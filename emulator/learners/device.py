@@ -1,5 +1,6 @@
 """Learning on a device: a shard of data, an exported graph, and the order of batches."""
 
+import time
 from pathlib import Path
 
 from ..datasets import shard
@@ -9,7 +10,7 @@ from .graph import GraphEvaluator, GraphLearner
 from .layered_graph import LayeredGraph
 from .local_steps import descend, draw
 from .local_training import LocalTraining
-from .segments import SegmentLearner
+from .segments import Clock, SegmentLearner
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and use more memory."""
@@ -40,15 +41,17 @@ class DeviceLearner:
         return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 
-def layered_learner(graph: Path, batches: Batches) -> SegmentLearner:
-    """Return a LayeredLearner of the model exported to the folder `graph`.
+def layered_learner(
+    graph: Path, batches: Batches, clock: Clock = time.perf_counter
+) -> SegmentLearner:
+    """Return a LayeredLearner of the model exported to `graph`, with seconds from `clock`.
 
     The learner runs a warm-up batch, and draws the mini-batches that a DeviceLearner would draw
     from `batches`; the two may take turns.
     """
     network = LayeredGraph(graph)
     network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
-    return SegmentLearner(network, batches)
+    return SegmentLearner(network, batches, clock)
 
 
 class DeviceEvaluator:

@@ -1,7 +1,8 @@
 """Learning segment by segment: computes single layers of a network, and measures their time."""
 
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from ..layout import Layout, Segment
 from ..vectors import Vector
 from .batches import Batches
+
+Clock: TypeAlias = Callable[[], float]
 
 
 class LayeredNetwork(Protocol):
@@ -35,11 +38,13 @@ class LayeredNetwork(Protocol):
 class SegmentLearner:
     """A LayeredLearner: `network` on mini-batches from `batches`.
 
-    A `Learner` may draw from the same `batches` in other iterations.
+    A `Learner` may draw from the same `batches` in other iterations. `clock` returns seconds.
     """
 
-    def __init__(self, network: LayeredNetwork, batches: Batches) -> None:
-        self._network, self._batches = network, batches
+    def __init__(
+        self, network: LayeredNetwork, batches: Batches, clock: Clock = time.perf_counter
+    ) -> None:
+        self._network, self._batches, self._clock = network, batches, clock
 
     def begin(self) -> None:
         self._network.begin(*next(self._batches))
@@ -50,33 +55,33 @@ class SegmentLearner:
             raise ValueError(
                 f"weights have shape {weights.shape}, {segment} {part.size} parameters"
             )
-        clock = _LapClock()
+        laps = _Laps(self._clock)
         for layer, place in enumerate(part.layers, first):
             self._network.forward(layer, weights[place])
-            clock.lap()
-        return clock.laps
+            laps.lap()
+        return laps.seconds
 
     def backward(self, segment: Segment) -> tuple[Vector, list[float]]:
         part, (first, last) = self._network.layout.part(segment), segment
-        clock, gradient = _LapClock(), np.empty(part.size, np.float32)
+        laps, gradient = _Laps(self._clock), np.empty(part.size, np.float32)
         for layer in range(last, first - 1, -1):
             gradient[part.layers[layer - first]] = self._network.backward(layer)
-            clock.lap()
-        return gradient, clock.laps[::-1]
+            laps.lap()
+        return gradient, laps.seconds[::-1]
 
     @property
     def loss(self) -> float:
         return self._network.loss
 
 
-class _LapClock:
+class _Laps:
     """Seconds between one `lap` and the next."""
 
-    def __init__(self) -> None:
-        self.laps: list[float] = []
-        self._at = time.perf_counter()
+    def __init__(self, clock: Clock) -> None:
+        self.seconds: list[float] = []
+        self._clock, self._at = clock, clock()
 
     def lap(self) -> None:
         """Note the seconds since the last lap, or since the start."""
-        before, self._at = self._at, time.perf_counter()
-        self.laps.append(self._at - before)
+        before, self._at = self._at, self._clock()
+        self.seconds.append(self._at - before)
