@@ -20,7 +20,8 @@ class Piece(NamedTuple):
     at: float
     """When it arrived, or was given to the link."""
     late: bool = False
-    """Whether it may have arrived earlier: the device was computing, and found it waiting."""
+    """Whether the device was computing and found the piece waiting: it may have arrived before
+    `at`."""
 
 
 class Block(NamedTuple):
@@ -34,7 +35,8 @@ class Block(NamedTuple):
 
 
 class IterationTrace:
-    """One iteration, from its pull to its push. An observation out of order spoils it."""
+    """An iteration of a device, from the pull to the push. Observations out of order spoil the
+    trace."""
 
     def __init__(self, cuts: Cuts, began: float) -> None:
         """Begin at the time `began`, when the pull was sent."""
@@ -140,8 +142,7 @@ class IterationTrace:
         seconds: list[float] = []
         free = self._pulled[0].at
         for piece, block in zip(self._pulled, self._forward, strict=True):
-            since = free if piece.late else max(free, piece.at)
-            seconds += _shared(block, block.ended - since)
+            seconds += _shared(block, block.ended - max(free, piece.at))
             free = block.ended
         return seconds
 

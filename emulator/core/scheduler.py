@@ -112,8 +112,8 @@ class Scheduler:
     def arrived(self, segment: Segment, size: int, now: float, late: bool = False) -> None:
         """Note that a piece of the model arrived, of `size` bytes on the wire.
 
-        `late`: the device was computing and found the piece waiting, so it may have arrived before
-        `now`. Without the flag `now` counts as the time of arrival.
+        `late`: the device was computing and found the piece waiting, so the piece may have arrived
+        before `now`. Without the flag `now` counts as the time of arrival.
         """
         self._now = now  # of the record that `told` may make
         if self._running is not None:
@@ -167,7 +167,7 @@ class Scheduler:
             self._report(self._outcome.record(self._node, self._now - self._zero))
 
     def _planned(self) -> IterationPlan:
-        """Return the plan of the next iteration; make one if none is there or one is due."""
+        """Return the next iteration's plan. Make a new plan if the last has served its time."""
         following = self._done + 1
         if self._plan is None or following >= self._plan.first + self._every:
             self._plan = self._new_plan(following)
