@@ -35,8 +35,11 @@ class Block(NamedTuple):
 
 
 class IterationTrace:
-    """An iteration of a device, from the pull to the push. Observations out of order spoil the
-    trace."""
+    """An iteration of a device, from the pull to the push.
+
+    Observations out of the order of `cuts` are not added, so memory is bounded by the cuts. The
+    trace of an interrupted iteration never gets complete.
+    """
 
     def __init__(self, cuts: Cuts, began: float) -> None:
         """Begin at the time `began`, when the pull was sent."""
@@ -47,7 +50,6 @@ class IterationTrace:
         self._forward: list[Block] = []
         self._backward: list[Block] = []
         self._handed: list[Piece] = []
-        self._spoilt = False
 
     # -- observations ----------------------------------------------------------------------------
 
@@ -72,17 +74,15 @@ class IterationTrace:
             self._handed.append(piece)
 
     def _is_next(self, segment: Segment, seen: int, planned: Segments) -> bool:
-        """Return whether `segment` is the next of the `planned` after the `seen`; else spoil."""
-        follows = seen < len(planned) and planned[seen] == segment
-        self._spoilt |= not follows
-        return follows
+        """Return whether `segment` comes next in `planned`, of which `seen` segments have come."""
+        return seen < len(planned) and planned[seen] == segment
 
     @property
     def pushed(self) -> bool:
         """Whether the device has done its part: all is computed, all is given to the link."""
         pull, push = len(self.cuts.pull), len(self.cuts.push)
-        counts = [len(seen) for seen in (self._forward, self._backward, self._handed)]
-        return not self._spoilt and counts == [pull, push, push] and len(self._pulled) == pull
+        received = len(self._pulled) == len(self._forward) == pull
+        return received and len(self._backward) == len(self._handed) == push
 
     def fits(self, arrived: Sequence[float]) -> bool:
         """Return whether `arrived` may be the times at which the server got the update's pieces.

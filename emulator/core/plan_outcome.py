@@ -1,6 +1,5 @@
 """A device's plan for its next iterations, and the record of what came of it."""
 
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -12,9 +11,6 @@ from ..schedules.base import Cuts, LayerCosts, Segments
 from ..schedules.timing import IterationTiming
 from .iteration_trace import IterationTrace, Spans
 from .prior_costs import LinkEstimate
-
-MOST = 256
-"""Largest number of iterations that medians are taken of."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +77,14 @@ class PlanOutcome:
 
     def __init__(self, plan: IterationPlan) -> None:
         self.plan = plan
-        self.iterations = 0
-        self._measured: deque[Measured] = deque(maxlen=MOST)
+        self._measured: list[Measured] = []
         self._last = 0
         self._spans: tuple[Spans, Spans, Spans, Spans] = ([], [], [], [])
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations since the last record."""
+        return len(self._measured)
 
     def add(
         self, number: int, trace: IterationTrace, arrived: Sequence[float], next_began: float
@@ -98,7 +98,6 @@ class PlanOutcome:
             trace.t_forward(down), trace.t_backward(arrived, up), next_began - trace.began
         )
         self._measured.append(measured)
-        self.iterations += 1
         self._last = number
         self._spans = (
             trace.pull_spans(down),
@@ -116,7 +115,7 @@ class PlanOutcome:
             at=at,
             node=node,
             iteration=self._last,
-            iterations=len(self._measured),
+            iterations=self.iterations,
             pull=[*self.plan.cuts.pull],
             push=[*self.plan.cuts.push],
             t_forward=median(measured.forward for measured in self._measured),
@@ -131,7 +130,6 @@ class PlanOutcome:
             pushed=pushed,
         )
         self._measured.clear()
-        self.iterations = 0
         return record
 
 

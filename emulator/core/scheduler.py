@@ -30,7 +30,8 @@ Report: TypeAlias = Callable[[PlanRecord | IterationRecord], None]
 """Takes each record of a device's plans and iterations."""
 
 REPLAN = 50
-"""Iterations between two predictions for a schedule that needs no costs (`layer-by-layer`)."""
+"""Iterations between two predictions for a schedule that needs no costs (`layer-by-layer`), and the
+largest number of iterations that a record stands for."""
 MOST, LEAST = 128, 8
 """Largest number of transfers that a link is fitted to, and the number after a short interval."""
 RESTS = 64
