@@ -48,6 +48,8 @@ def sentence(run: Run) -> str:
         return f"{name}; the rest is unknown, as the run's scenario is missing."
     facts = [f"{key} {_part(training[key])}" for key in _PARTS if training.get(key)]
     facts += ["error feedback"] if training.get("error_feedback") else []
+    schedule = _part(training.get("schedule"))
+    facts += [f"schedule {schedule}"] if schedule not in ("", "sequential") else []
     facts += [
         f"learning rate α = {training.get('learning_rate', '?')}",
         f"batch {training.get('batch_size', '?')}",

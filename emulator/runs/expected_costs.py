@@ -14,6 +14,7 @@ from ..core import wire
 from ..core.messages import ModelSegment
 from ..core.prior_costs import PriorCosts, through
 from ..layout import Layout
+from ..pulls import floats
 from ..scenario.devices import Group
 from ..scenario.model import Scenario
 
@@ -39,10 +40,12 @@ def expected_costs(
     step = virtual.step.mean / min(1.0, float(cpu or 1))
     forward, backward = virtual.layers.parts
     server = scenario.server.link
+    # of a delta pull too: how many parameters will change is unknown before the run
+    width = float(floats.width(scenario.training.pull.values))
     return PriorCosts(
         forward=tuple(part * step for part in forward),
         backward=tuple(part * step for part in backward),
-        pull=tuple(4.0 * (place.stop - place.start) for place in layout.layers),
+        pull=tuple(width * (place.stop - place.start) for place in layout.layers),
         push=tuple(push),
         down=through(group.link.down, server.up),
         up=through(group.link.up, server.down),

@@ -8,6 +8,7 @@ import pytest
 from analysis import Run, drawing
 from analysis.figures import iteration_gantt
 from analysis.iterations import device_plans
+from analysis.protocol import sentence
 from analysis.report import report
 from analysis.schedule_table import schedules
 from emulator.schedules import LayerByLayer
@@ -107,3 +108,21 @@ def test_the_report_has_a_section_only_for_a_run_with_plans(tmp_path: Path) -> N
     assert heading in report(run.folder).read_text()
     plain = written(tmp_path / "plain", [{"at": 1.0, "what": "stop", "reason": "time"}])
     assert heading not in report(plain.folder).read_text()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        ("sequential", ""),
+        ({"kind": "sequential"}, ""),
+        ("layer-by-layer", "schedule layer-by-layer"),
+        ({"kind": "dynacomm", "replan": 9}, "schedule dynacomm (replan 9)"),
+    ],
+)
+def test_the_protocol_names_a_schedule_that_cuts(
+    tmp_path: Path, schedule: object, words: str
+) -> None:
+    training = {"algorithm": "asgd", "schedule": schedule}
+    run = written(tmp_path, [], scenario={"name": "cut", "training": training})
+    said = sentence(run)
+    assert words in said if words else "schedule" not in said

@@ -47,6 +47,16 @@ def test_a_head_is_the_part_of_a_segment_beside_its_parameters() -> None:
     assert costs.head == wire.size(piece) - theta.nbytes
 
 
+@pytest.mark.parametrize("kind", ["dense", "delta"])
+def test_a_pull_in_half_precision_takes_half_the_bytes(kind: str) -> None:
+    pull = f"algorithm: asgd\n  pull: {{kind: {kind}, values: f16}}"
+    half = small(("algorithm: asgd", pull)).training.pull
+    training = SCENARIO.training.model_copy(update={"pull": half})
+    halved = SCENARIO.model_copy(update={"training": training})
+    costs = expected_costs(halved, SCENARIO.devices[0], LAYOUT, (0.0, 0.0, 0.0))
+    assert costs.pull == tuple(2 * LAYOUT.part((n, n)).size for n in (1, 2, 3))
+
+
 def test_a_device_without_a_quota_has_a_whole_core() -> None:
     costs = expected_costs(SCENARIO, SCENARIO.devices[1], LAYOUT, (0.0, 0.0, 0.0))
     assert sum((*costs.forward, *costs.backward)) == pytest.approx(0.02)
