@@ -1,4 +1,4 @@
-"""A worker's coroutine that pulls and pushes in segments of layers, as its scheduler cuts them.
+"""A worker's coroutine that pulls and pushes in segments of layers, cut by a scheduler.
 
 Transfer overlaps computing: the forward pass of a piece of the model runs while the next pieces
 come, and a piece of the update travels while the layers before it are computed.
@@ -98,11 +98,11 @@ def layered_worker(
 def _forward(
     segments: Segments, ticket: int, layout: Layout, timeout: float, kind: type[PieceT]
 ) -> Generator[Await | Forward[PieceT], Any, int | None]:
-    """Compute the forward pass of each piece that answers the pull with `ticket`, as it arrives.
+    """Compute the forward pass of each piece of the answer to the pull `ticket`, on arrival.
 
-    Return the version of the model; None if a piece did not come in time or is not the piece that
-    had to come next: then the forward passes so far are in vain, and the node has to pull again. So
-    no gradient is ever computed on pieces of two versions.
+    Return the version of the model. Return None if a piece did not come in time, is out of order,
+    or has another version: the forward passes so far are in vain, and the node has to pull again.
+    A gradient is never computed on pieces of two versions.
     """
     version: int | None = None
     for segment in segments:

@@ -1,4 +1,4 @@
-"""The members of a run: its workers and the evaluator, and which of them have said hello."""
+"""The members of a run, workers and evaluator, and the hellos that they have said."""
 
 from collections.abc import Iterable
 

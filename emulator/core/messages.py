@@ -160,3 +160,5 @@ Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score
 PullReply: TypeAlias = ModelReply | ModelSegment | Patch | PatchSegment
 Reply: TypeAlias = Begin | PullReply | Bye
 Message: TypeAlias = Request | Reply
+Replies: TypeAlias = list[tuple[str, Reply]]
+"""Pairs of a receiver and a reply."""

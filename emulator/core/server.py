@@ -8,9 +8,8 @@ the last model to measure. Then it is *over*.
 Whoever drives it passes `now`, and asks `deadline()` when it wants to be called again.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ..codecs.base import Codec
 from ..errors import WireError
@@ -33,7 +32,7 @@ from .messages import (
     Patch,
     PatchSegment,
     Pull,
-    PullReply,
+    Replies,
     Reply,
     Score,
     Update,
@@ -41,6 +40,7 @@ from .messages import (
 )
 from .parameters import State
 from .plan import Stop
+from .pull_queue import PullQueue
 from .snapshot_exchange import SnapshotExchange
 from .worker_exchanges import WorkerExchanges
 
@@ -49,8 +49,6 @@ GATHERING = 120.0
 
 ENDING = 60.0
 """Seconds that the evaluator has to measure the last model and the snapshots that still wait."""
-
-Replies: TypeAlias = list[tuple[str, Reply]]
 
 
 @dataclass(frozen=True)
@@ -94,18 +92,13 @@ class ParameterServer:
         self._synchronizer, self._stop = synchronizer, stop
         self._members = Membership(workers, evaluator)
         self._ledger = Ledger(log, codec, layout, encrypted)
+        pulls = pulls or WholeModel().start(layout)
         self._exchanges = WorkerExchanges(
-            parameters,
-            codec,
-            layout,
-            synchronizer,
-            pulls or WholeModel().start(layout),
-            self._ledger,
+            parameters, codec, layout, synchronizer, pulls, self._ledger
         )
         self._gather_until = None if gathering is None else now + gathering
-        self._parked: dict[str, Pull] = {}  # pulls without an answer, by node
-        self._releases = synchronizer.releases  # at the last look at all parked pulls
         self._snapshots = SnapshotExchange(evaluator, every, parameters.theta.nbytes)
+        self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
     @property
@@ -138,8 +131,8 @@ class ParameterServer:
     def receive(self, message: Message, now: float) -> Replies:
         """Take `message`; return pairs of receiver and reply.
 
-        Raises a WireError, and changes nothing, for a message to refuse. The driver has checked
-        `message.node` against the sender.
+        Raises a WireError for a message to refuse, which changes nothing, but may drop the sender's
+        pieces of an update. The driver has checked `message.node` against the sender.
         """
         match message:
             case Begin() | ModelReply() | ModelSegment() | Patch() | PatchSegment() | Bye():
@@ -151,7 +144,8 @@ class ParameterServer:
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
             case Pull():
-                return self._pull(message, now)
+                self._queue.add(message)
+                return self._release([message], now)
             case Update() | UpdateSegment():
                 self._expect(message, self._exchanges.sent(message.node))
                 if not self.ended:
@@ -204,6 +198,7 @@ class ParameterServer:
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
         """End the run at once, without a last evaluation; return the replies."""
         self.ended = self.ended or Ended(reason, now, detail)
+        self._exchanges.close()
         return self._close()
 
     def pulled(self) -> Vector:
@@ -220,7 +215,7 @@ class ParameterServer:
             self._snapshots.forget()
         else:
             self._exchanges.lost(hello.node)
-        self._parked.pop(hello.node, None)
+        self._queue.forget(hello.node)
         if self.zero is not None:
             self._ledger.hello(hello.node, hello.incarnation, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
@@ -298,44 +293,12 @@ class ParameterServer:
 
     # -- pulls ---------------------------------------------------------------------------------
 
-    def _pull(self, pull: Pull, now: float) -> Replies:
-        if pull.node == self._snapshots.evaluator:
-            self._snapshots.check(pull)
-        else:
-            self._exchanges.ask(pull)
-        self._parked[pull.node] = pull
-        return self._release([pull], now)
-
     def _advanced(self, now: float) -> Replies:
-        """Answer the pulls that need not wait any more: after a new turn, or at the end, all."""
-        if self._releases == self._synchronizer.releases and not self.ended:
-            evaluator = self._parked.get(self._snapshots.evaluator or "")
-            return self._release([evaluator], now) if evaluator else []
-        self._releases = self._synchronizer.releases
-        return self._release(list(self._parked.values()), now)
+        """Answer the pulls that need not wait any more."""
+        return self._release(self._queue.changed(self.ended is not None), now)
 
     def _release(self, pulls: Iterable[Pull], now: float) -> Replies:
         """Answer the `pulls` that need not wait; close the run once no snapshot waits."""
         if self.ended and not self._snapshots.waiting:
             return self._close()
-        return [
-            (pull.node, reply)
-            for pull in pulls
-            if self._answers(pull)
-            for reply in self._answer(pull, now)
-        ]
-
-    def _answers(self, pull: Pull) -> bool:
-        if pull.node == self._snapshots.evaluator:
-            return self._snapshots.answers(pull)
-        return not self.ended and not self._synchronizer.holds(pull.node)
-
-    def _answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
-        """Return the replies to `pull`, all of one version: a message for each segment."""
-        del self._parked[pull.node]
-        if pull.node == self._snapshots.evaluator:
-            replies: Sequence[PullReply] = [self._snapshots.answer(pull)]
-        else:
-            replies = self._exchanges.answer(pull, now)
-        self._ledger.pull(pull.node, replies, now)
-        return replies
+        return self._queue.answer(pulls, now, self.ended is not None)

@@ -1,4 +1,4 @@
-"""The server's side of the evaluator: snapshots that wait, and the one that is being measured."""
+"""Snapshots of the model on their way to the evaluator, and their scores on the way back."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ class SnapshotExchange:
 
     @property
     def sent(self) -> int | None:
-        """The version that the evaluator measures; None: it measures none."""
+        """The version that the evaluator measures, or None."""
         return self._evaluated.version if self._evaluated else None
 
     def reach(self, version: int, take: Callable[[], Snapshot]) -> None:
@@ -50,11 +50,11 @@ class SnapshotExchange:
             raise WireError(f"{pull.node} cannot pull in segments")
 
     def answers(self, pull: Pull) -> bool:
-        """Return whether a snapshot waits that `pull` asks for."""
+        """Return whether a snapshot answers `pull`."""
         return self._evaluations.next(pull.after) is not None
 
     def answer(self, pull: Pull) -> ModelReply:
-        """Return the next snapshot that `pull` asks for; there must be one."""
+        """Return the next snapshot that answers `pull`. `answers` must have returned True."""
         snapshot = self._evaluated = self._evaluations.next(pull.after)
         assert snapshot is not None
         return ModelReply(pull.ticket, snapshot.version, snapshot.theta)

@@ -1,14 +1,13 @@
 """Pieces of updates that arrived before their update is complete, by device.
 
 A device that pulled in segments may push in segments, the last layers first. The server decodes and
-checks each piece when the piece arrives, and applies the update once the piece with layer 1 is
-there. A device has at most one update here, so all pieces together take at most one update's memory
-per member.
+checks each piece on arrival, and applies the update once the piece with layer 1 has arrived. Pieces
+never overlap, so the staged pieces of a device take at most the memory of an update.
 
-A piece is refused in two ways. A piece of another pull (an unknown ticket) says nothing about the
-staged pieces, which stay. A piece of the present pull that breaks the order, repeats or overlaps
-another, or does not decode shows that the update cannot become complete: the staged pieces are
-dropped, and the device may begin again with the last layer.
+A refused piece has one of two effects. The ticket of another pull proves nothing about the staged
+pieces, and they stay. A piece with the ticket of the present pull that breaks the order, repeats or
+overlaps a staged piece, or does not decode, proves that the update cannot become complete: the
+staged pieces are dropped, and the device may begin again with the last layer.
 """
 
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ from .messages import Times, UpdateSegment
 
 @dataclass(slots=True)
 class _Exchange:
-    """A pull that was answered in segments, and the update that follows it."""
+    """An answered pull, and the pieces of the update that the device computes on the model."""
 
     ticket: int
     pieces: list[UpdateSegment] = field(default_factory=list)
@@ -57,13 +56,13 @@ class Staging:
         return Times(now, tuple(before.arrived) if before else ())
 
     def interrupt(self, node: str) -> None:
-        """Drop the pieces of `node`, unless its update is complete and only its times are kept."""
+        """Drop the pieces of an incomplete update of `node`; keep the times of a complete one."""
         exchange = self._exchanges.get(node)
         if exchange and exchange.pieces:
             exchange.drop()
 
     def forget(self, node: str) -> None:
-        """Drop the pieces of `node`, and take no more before the next pull in segments."""
+        """Drop the pieces of `node`, and refuse more before the next pull in segments."""
         self._exchanges.pop(node, None)
 
     def clear(self) -> None:
@@ -71,15 +70,15 @@ class Staging:
         self._exchanges.clear()
 
     def whole(self, node: str, now: float) -> None:
-        """Note that an update of `node` arrived in one message at `now`; drop its pieces."""
+        """Note that a whole update of `node` arrived at `now`; drop the pieces of `node`."""
         if exchange := self._exchanges.get(node):
             exchange.drop()
             exchange.arrived = [now]
 
     def add(self, piece: UpdateSegment, now: float) -> Arrival | None:
-        """Take a `piece`; return the update that it completes, or None if more pieces follow.
+        """Stage `piece`; return the whole update if `piece` is the last, None otherwise.
 
-        Raises WireError for a piece that is refused.
+        Raises WireError to refuse `piece`.
         """
         exchange = self._exchanges.get(piece.node)
         if exchange is None or piece.ticket != exchange.ticket:

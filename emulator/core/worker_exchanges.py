@@ -19,8 +19,8 @@ from .staging import Staging
 class WorkerExchanges:
     """Answers pulls, and turns pushes into steps of the model as the synchronizer says.
 
-    A push that comes in pieces reaches the synchronizer when it is complete: a device that dies
-    between two pieces is as one that died before its push.
+    A push in pieces reaches the synchronizer when the last piece arrives. For the synchronizer a
+    device that dies between two pieces died before its push.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class WorkerExchanges:
         self._staging = Staging(codec, layout)
 
     def sent(self, node: str) -> int | None:
-        """Return the version on which `node` computes; None: on none."""
+        """Return the version on which `node` computes, or None."""
         return self._pulled.version(node)
 
     def lost(self, node: str) -> None:
@@ -55,15 +55,15 @@ class WorkerExchanges:
     # -- models out ----------------------------------------------------------------------------
 
     def ask(self, pull: Pull) -> None:
-        """Take a worker's `pull`, which ends an update of which only some pieces came.
+        """Drop the pieces of an update that a worker's `pull` cuts short.
 
-        Raises a WireError if the model cannot be sent as the worker asks for it.
+        Raises a WireError if the model cannot be sent in the segments of `pull`.
         """
         self._replies.check(pull)
         self._staging.interrupt(pull.node)
 
     def answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
-        """Return the replies to `pull`, all of one version: a message for each segment."""
+        """Return the replies to `pull`: a message for each segment, all of the same version."""
         self._pulled.begin(pull.node, self._parameters.version)
         self._synchronizer.sent(pull.node)
         if pull.segments:

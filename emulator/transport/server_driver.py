@@ -6,8 +6,8 @@ from typing import Any
 
 from ..core import wire
 from ..core.chores import Chore
-from ..core.messages import Hello, Message
-from ..core.server import ParameterServer, Replies
+from ..core.messages import Hello, Message, Replies
+from ..core.server import ParameterServer
 from ..shaping.hold import Hold
 from .router import Router
 

@@ -9,13 +9,14 @@ from ...core.messages import (
     ModelSegment,
     Patch,
     PatchSegment,
+    Replies,
     Reply,
     Request,
     Times,
     Update,
     UpdateSegment,
 )
-from ...core.server import ParameterServer, Replies
+from ...core.server import ParameterServer
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import Incoming, VirtualDevice

@@ -1,0 +1,70 @@
+"""Pulls that wait for an answer, of workers and of the evaluator."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..synchronization.base import Synchronizer
+from .ledger import Ledger
+from .messages import Pull, PullReply, Replies
+from .snapshot_exchange import SnapshotExchange
+from .worker_exchanges import WorkerExchanges
+
+
+class PullQueue:
+    """Answers each pull as soon as the synchronizer, or for the evaluator a snapshot, allows."""
+
+    def __init__(
+        self,
+        synchronizer: Synchronizer[Any],
+        exchanges: WorkerExchanges,
+        snapshots: SnapshotExchange,
+        ledger: Ledger,
+    ) -> None:
+        self._synchronizer, self._ledger = synchronizer, ledger
+        self._exchanges, self._snapshots = exchanges, snapshots
+        self._waiting: dict[str, Pull] = {}  # the last pull of each node that has no answer
+        self._releases = synchronizer.releases  # at the last look at all waiting pulls
+
+    def add(self, pull: Pull) -> None:
+        """Let `pull` wait. Raises a WireError if it cannot be answered as it asks."""
+        if pull.node == self._snapshots.evaluator:
+            self._snapshots.check(pull)
+        else:
+            self._exchanges.ask(pull)
+        self._waiting[pull.node] = pull
+
+    def forget(self, node: str) -> None:
+        """Drop the pull of `node`, which a crash has ended."""
+        self._waiting.pop(node, None)
+
+    def changed(self, ended: bool) -> list[Pull]:
+        """Return the pulls whose wait may be over: after a new turn or at the end, all of them."""
+        if self._releases == self._synchronizer.releases and not ended:
+            pull = self._waiting.get(self._snapshots.evaluator or "")
+            return [pull] if pull else []
+        self._releases = self._synchronizer.releases
+        return list(self._waiting.values())
+
+    def answer(self, pulls: Iterable[Pull], now: float, ended: bool) -> Replies:
+        """Answer the `pulls` that need not wait; once the run has `ended`, the evaluator's only."""
+        return [
+            (pull.node, reply)
+            for pull in pulls
+            if self._ready(pull, ended)
+            for reply in self._answered(pull, now)
+        ]
+
+    def _ready(self, pull: Pull, ended: bool) -> bool:
+        if pull.node == self._snapshots.evaluator:
+            return self._snapshots.answers(pull)
+        return not ended and not self._synchronizer.holds(pull.node)
+
+    def _answered(self, pull: Pull, now: float) -> Sequence[PullReply]:
+        """Return the messages that answer `pull`, all of one version: one for each segment."""
+        del self._waiting[pull.node]
+        if pull.node == self._snapshots.evaluator:
+            replies: Sequence[PullReply] = [self._snapshots.answer(pull)]
+        else:
+            replies = self._exchanges.answer(pull, now)
+        self._ledger.pull(pull.node, replies, now)
+        return replies
