@@ -25,7 +25,7 @@ from emulator.codecs.feedback import RandomEncoder, StatelessEncoder
 from emulator.layout import Layout, Segment
 from emulator.units import Fraction
 from emulator.vectors import Vector
-from tests.fakes.codec_table import SMALL, Row, place, rows, spread
+from tests.fakes.codec_table import ROWS, SMALL, Row, place, rows, spread
 from tests.fakes.segments import LAYERED, cut, cuts_of, layouts
 from tests.fakes.stateless_codecs import CODECS
 
@@ -170,6 +170,14 @@ def test_a_codec_of_the_whole_gradient_is_refused(codec: Codec, reason: str) -> 
     assert uncuttable(codec) == reason
     with pytest.raises(ValueError, match=f"cannot encode by segment: {reason}"):
         SegmentEncoder(codec, place(SMALL))
+
+
+def test_no_other_codec_is_refused() -> None:
+    """Or the laws above would be tried on fewer codecs than there are."""
+    named = {name: row.codec for name, row in ROWS.items()}
+    named |= {str(item.id): item.values[0] for item in CODECS}
+    whole = {name for name, codec in named.items() if uncuttable(codec)}
+    assert whole == {"topk-global", "dgc-clip"}
 
 
 def test_error_feedback_goes_around_the_same_codecs() -> None:

@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from emulator import models
-from emulator.codecs import AdaCompResidual, ErrorFeedback, TopK
+from emulator.codecs import AdaCompResidual, ErrorFeedback, SegmentEncoder, TopK
 from emulator.core import assembly
 from emulator.core.plan import Plan
 from emulator.datasets.examples import Examples
@@ -72,6 +72,17 @@ def test_an_encoder_is_made_from_the_plan() -> None:
     )
     bare = assembly.WorkerAssembly(other, LAYOUT)
     assert isinstance(bare.codec, AdaCompResidual)
+
+
+def test_an_encoder_by_segment_draws_as_the_other_does() -> None:
+    codec = {"kind": "terngrad"}
+    parts = assembly.WorkerAssembly(msgspec.structs.replace(PLAN.worker, codec=codec), LAYOUT)
+    batches = parts.batches("far-0", 1, data(200))
+    whole, cut = (make("far-0", 1, batches) for make in (parts.encoder, parts.segment_encoder))
+    gradient = np.random.default_rng(0).standard_normal(LAYOUT.size, np.float32)
+    assert isinstance(whole, ErrorFeedback) and isinstance(cut, SegmentEncoder)
+    one = (1, len(LAYOUT.layers))
+    assert [whole.encode(gradient) for _ in range(2)] == [cut.encode(one, gradient) for _ in "12"]
 
 
 def test_a_worker_holds_a_model_only_where_models_travel_coded() -> None:
