@@ -46,17 +46,19 @@ class IterationTrace:
         self.cuts, self.began = cuts, began
         self.answered: float | None = None
         """When the server answered the pull."""
-        self._pulled: list[Piece] = []
+        self.pulled: list[Piece] = []
+        """Pieces of the model that have arrived."""
+        self.sent: list[Piece] = []
+        """Pieces of the update that were given to the link."""
         self._forward: list[Block] = []
         self._backward: list[Block] = []
-        self._handed: list[Piece] = []
 
     # -- observations ----------------------------------------------------------------------------
 
     def arrived(self, piece: Piece) -> None:
         """Add a piece of the model."""
-        if self._is_next(piece.segment, len(self._pulled), self.cuts.pull):
-            self._pulled.append(piece)
+        if self._is_next(piece.segment, len(self.pulled), self.cuts.pull):
+            self.pulled.append(piece)
 
     def forward(self, block: Block) -> None:
         """Add a forward pass."""
@@ -70,8 +72,8 @@ class IterationTrace:
 
     def handed(self, piece: Piece) -> None:
         """Add a piece of the update, given to the link."""
-        if self._is_next(piece.segment, len(self._handed), self.cuts.push):
-            self._handed.append(piece)
+        if self._is_next(piece.segment, len(self.sent), self.cuts.push):
+            self.sent.append(piece)
 
     def _is_next(self, segment: Segment, seen: int, planned: Segments) -> bool:
         """Return whether `segment` comes next in `planned`, of which `seen` segments have come."""
@@ -81,18 +83,18 @@ class IterationTrace:
     def pushed(self) -> bool:
         """Whether the device has done its part: all is computed, all is given to the link."""
         pull, push = len(self.cuts.pull), len(self.cuts.push)
-        received = len(self._pulled) == len(self._forward) == pull
-        return received and len(self._backward) == len(self._handed) == push
+        received = len(self.pulled) == len(self._forward) == pull
+        return received and len(self._backward) == len(self.sent) == push
 
     def fits(self, arrived: Sequence[float]) -> bool:
         """Return whether `arrived` may be the times at which the server got the update's pieces.
 
         The times of an earlier update came before this one was sent, so they do not fit.
         """
-        if self.answered is None or not self.began <= self.answered <= self._pulled[0].at:
+        if self.answered is None or not self.began <= self.answered <= self.pulled[0].at:
             return False
-        pairs = zip(self._handed, arrived, strict=False)
-        return len(arrived) == len(self._handed) and all(piece.at <= at for piece, at in pairs)
+        pairs = zip(self.sent, arrived, strict=False)
+        return len(arrived) == len(self.sent) and all(piece.at <= at for piece, at in pairs)
 
     # -- for estimates ---------------------------------------------------------------------------
 
@@ -105,7 +107,7 @@ class IterationTrace:
         transfers = []
         since = self._opened(link)
         messages = size = 0
-        for piece in self._pulled:
+        for piece in self.pulled:
             messages, size = messages + 1, size + piece.size
             if not piece.late:
                 transfers.append(Transfer(messages, size, piece.at - since))
@@ -118,20 +120,12 @@ class IterationTrace:
         A piece begins when it is given to the link, or when the piece before has left.
         """
         transfers = []
-        free = self._handed[0].at
-        for piece, at in zip(self._handed, arrived, strict=True):
+        free = self.sent[0].at
+        for piece, at in zip(self.sent, arrived, strict=True):
             left = at - link.delay
             transfers.append(Transfer(1, piece.size, left - max(free, piece.at)))
             free = left
         return transfers
-
-    def pull_sizes(self) -> list[tuple[Segment, int]]:
-        """Return the bytes of each segment of the pull."""
-        return [(piece.segment, piece.size) for piece in self._pulled]
-
-    def push_sizes(self) -> list[tuple[Segment, int]]:
-        """Return the bytes of each segment of the push."""
-        return [(piece.segment, piece.size) for piece in self._handed]
 
     def forward_seconds(self) -> list[float]:
         """Return the seconds that the processor spent on each layer until its forward pass ended.
@@ -140,8 +134,8 @@ class IterationTrace:
         before, or from the arrival that the processor waited for.
         """
         seconds: list[float] = []
-        free = self._pulled[0].at
-        for piece, block in zip(self._pulled, self._forward, strict=True):
+        free = self.pulled[0].at
+        for piece, block in zip(self.pulled, self._forward, strict=True):
             seconds += _shared(block, block.ended - max(free, piece.at))
             free = block.ended
         return seconds
@@ -153,7 +147,7 @@ class IterationTrace:
         """
         layers: list[list[float]] = []
         free = self._backward[0].began
-        for block, piece in zip(self._backward, self._handed, strict=True):
+        for block, piece in zip(self._backward, self.sent, strict=True):
             layers.append(_shared(block, piece.at - free))
             free = piece.at
         return [seconds for block in reversed(layers) for seconds in block]
@@ -177,7 +171,7 @@ class IterationTrace:
         """
         opened, free = self._opened(link), 0.0
         spans = []
-        for piece in self._pulled:
+        for piece in self.pulled:
             at = piece.at - opened
             if piece.late:
                 at = min(at, free + link.setup + piece.size * link.pace)
@@ -199,7 +193,7 @@ class IterationTrace:
         """Return when the link carried each segment of the push."""
         zero, free = self._backward[0].began, 0.0
         spans = []
-        for piece, at in zip(self._handed, arrived, strict=True):
+        for piece, at in zip(self.sent, arrived, strict=True):
             began = max(free, piece.at - zero)
             spans.append((began, max(began, at - link.delay - zero)))
             free = spans[-1][1]

@@ -1,36 +1,41 @@
 """Bytes of each layer on the wire, learnt from the sizes of segments."""
 
-from ..layout import Segment
+from collections.abc import Sequence
 
-FOLLOW = 0.1
-"""Weight of the newest sizes, once there are many."""
+from ..layout import Segment
 
 
 class LayerSizes:
-    """Moving average of each layer's bytes in one direction.
+    """Mean bytes of each layer in one direction, of the iterations since the last plan.
 
     A segment tells the sum of its layers' bytes; each layer takes part in a change by its share.
     """
 
-    def __init__(self, sizes: tuple[float, ...], head: float) -> None:
+    def __init__(self, sizes: Sequence[float], head: float) -> None:
         """Begin with `sizes`; a segment needs `head` bytes beside its layers."""
         self._sizes = [*sizes]
         self._head = head
-        self._iterations = 0
+        # bytes and number of messages of each segment since the last plan; a plan and its
+        # predecessor have at most two segments for each layer
+        self._seen: dict[Segment, tuple[int, int]] = {}
 
-    def add(self, segments: list[tuple[Segment, int]]) -> None:
-        """Add the sizes of an iteration's segments."""
-        self._iterations += 1
-        weight = max(FOLLOW, 1 / self._iterations)  # the first sizes replace the guess
-        for (first, last), size in segments:
-            layers = slice(first - 1, last)
-            held = self._sizes[layers]
-            content, known = max(0.0, size - self._head), sum(held)
-            new = [content * (each / known if known else 1 / len(held)) for each in held]
-            self._sizes[layers] = [
-                each + weight * (other - each) for each, other in zip(held, new, strict=True)
-            ]
+    def add(self, segment: Segment, size: int) -> None:
+        """Add a message of `size` bytes with the layers of `segment`."""
+        total, messages = self._seen.get(segment, (0, 0))
+        self._seen[segment] = total + size, messages + 1
 
-    def times(self, pace: float) -> tuple[float, ...]:
-        """Return the seconds of each layer's bytes at `pace` seconds per byte."""
-        return tuple(size * pace for size in self._sizes)
+    def means(self) -> tuple[float, ...]:
+        """Return each layer's mean bytes since the last call; as before if there was no message."""
+        for segment, (total, messages) in self._seen.items():
+            self._share(segment, max(0.0, total / messages - self._head))
+        self._seen.clear()
+        return tuple(self._sizes)
+
+    def _share(self, segment: Segment, content: float) -> None:
+        """Give the layers of `segment` their shares of `content` bytes."""
+        layers = slice(segment[0] - 1, segment[1])
+        held = self._sizes[layers]
+        known = sum(held)
+        self._sizes[layers] = [
+            content * each / known if known else content / len(held) for each in held
+        ]

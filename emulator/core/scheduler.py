@@ -154,8 +154,10 @@ class Scheduler:
         measured = self._outcome.add(number, trace, arrived, next_began)
         self._rests.append(measured.rest)
         self._computing.add(trace.forward_seconds(), trace.backward_seconds())
-        self._pull_sizes.add(trace.pull_sizes())
-        self._push_sizes.add(trace.push_sizes())
+        for piece in trace.pulled:
+            self._pull_sizes.add(piece.segment, piece.size)
+        for piece in trace.sent:
+            self._push_sizes.add(piece.segment, piece.size)
         for transfer in trace.pull_transfers(self._down):
             self._pulls.add(transfer)
         for transfer in trace.push_transfers(arrived, self._up):
@@ -180,10 +182,10 @@ class Scheduler:
         self._up = fit(self._pushes.take(), self._up)
         forward, backward = self._computing.means()
         costs = LayerCosts(
-            pull=self._pull_sizes.times(self._down.pace),
+            pull=tuple(size * self._down.pace for size in self._pull_sizes.means()),
             forward=forward,
             backward=backward,
-            push=self._push_sizes.times(self._up.pace),
+            push=tuple(size * self._up.pace for size in self._push_sizes.means()),
             # each segment has a head, too: a cost of the segment, not of a layer
             pull_setup=self._down.setup + self._head * self._down.pace,
             push_setup=self._up.setup + self._head * self._up.pace,

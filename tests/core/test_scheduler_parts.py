@@ -48,18 +48,19 @@ def test_a_pause_in_every_iteration_counts() -> None:
 
 def test_layers_share_the_bytes_of_their_segment() -> None:
     sizes = LayerSizes((100.0, 300.0, 50.0), head=10.0)
-    assert sizes.times(2.0) == (200.0, 600.0, 100.0)
-    sizes.add([((1, 2), 810), ((3, 3), 20)])  # the first sizes replace the guess
-    assert sizes.times(1.0) == pytest.approx((200.0, 600.0, 10.0))
-    for _ in range(200):
-        sizes.add([((1, 1), 60), ((2, 3), 1230)])
-    assert sizes.times(1.0) == pytest.approx((50.0, 1200.0, 20.0), rel=1e-3)
+    assert sizes.means() == (100.0, 300.0, 50.0)
+    for size in (790, 830):
+        sizes.add((1, 2), size)
+    sizes.add((3, 3), 20)
+    assert sizes.means() == pytest.approx((200.0, 600.0, 10.0))
+    assert sizes.means() == pytest.approx((200.0, 600.0, 10.0))  # nothing new
+    sizes.add((1, 1), 60)
+    sizes.add((2, 3), 1230)
+    assert sizes.means() == pytest.approx((50.0, 1200.0, 20.0))
 
 
 def test_layers_without_bytes_may_gain_some() -> None:
-    sizes = LayerSizes((0.0, 0.0), head=0.0)
-    sizes.add([((1, 2), 100)])
-    assert sizes.times(1.0) == (50.0, 50.0)
-    sizes.add([((1, 2), 0)])
-    sizes.add([((1, 2), 0)])
-    assert min(sizes.times(1.0)) >= 0.0
+    sizes = LayerSizes((0.0, 0.0), head=10.0)
+    for size, mean in ((110, 50.0), (0, 0.0), (5, 0.0), (110, 50.0)):
+        sizes.add((1, 2), size)
+        assert sizes.means() == (mean, mean)
