@@ -1,95 +1,48 @@
 """Runs the coroutine of a worker or the evaluator on a DEALER socket and the monotonic clock."""
 
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from ..core import wire
-from ..core.messages import Message, ModelReply, Patch, Pull
-from ..core.worker import Await, Begun, Compute, Computed, Evaluate, NodeCoroutine, Tell
+from ..core.messages import (
+    Message,
+    ModelReply,
+    ModelSegment,
+    Patch,
+    PatchSegment,
+    Pull,
+    Request,
+)
+from ..core.worker import (
+    Await,
+    Backward,
+    Begun,
+    Compute,
+    Computed,
+    Evaluate,
+    Forward,
+    NodeCoroutine,
+    Tell,
+)
 from ..errors import WireError
 from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
+from .inbox import Delivery, Inbox
 from .peer import Peer
-
-OFFLINE = 0.5
-"""Seconds between two looks for a connection while there is none."""
-
-
-@dataclass
-class Inbox:
-    """Messages from the server, held back as long as the emulated link would have taken."""
-
-    peer: Peer
-    hold: Hold[Message] | None
-    """None: messages are delivered as they arrive."""
-    due: deque[Message] = field(default_factory=deque)
-    """Messages that the hold has released."""
-    looked: float = field(default_factory=time.monotonic)
-    """Last time at which no message had arrived."""
-
-    def next(self, timeout: float) -> Message | None:
-        """Return the next message; None if the node has to ask again.
-
-        A node asks again if a new connection has replaced the connection that lost the question or
-        its answer, and if one connection has brought no answer for `timeout` seconds.
-        """
-        until: float | None = None  # end of the time-out; None while there is no connection
-        while True:
-            now = time.monotonic()
-            if self.hold:
-                self._collect(self.hold)
-                self.due.extend(self.hold.release(now))
-            if self.due:
-                return self.due.popleft()
-            # a message that is held may be the answer
-            if self.peer.lost and self._release_time() is None:
-                return None
-            if not self.peer.connected:
-                until = None
-            elif until is None:
-                until = now + timeout
-            elif now >= until:
-                return None
-            message = self.peer.receive(self._wait(until, now))
-            if message is None:
-                continue
-            if self.hold is None:
-                return message
-            self.hold.take(message, time.monotonic(), self._size(message))
-
-    def _collect(self, hold: Hold[Message]) -> None:
-        """Give `hold` the messages that have arrived while the node was computing."""
-        now = time.monotonic()
-        while (message := self.peer.receive(0.0)) is not None:
-            hold.take(message, now, self._size(message), self.looked)
-        self.looked = now
-
-    def _size(self, message: Message) -> int:
-        """Return the size of `message` on the wire, in bytes."""
-        return wire.size(message, encrypted=self.peer.encrypted)
-
-    def _wait(self, until: float | None, now: float) -> float:
-        """Return the seconds that the peer may wait for a message."""
-        wait = OFFLINE if until is None else until - now
-        release = self._release_time()
-        return wait if release is None else min(wait, release - now)
-
-    def _release_time(self) -> float | None:
-        """Return the time at which the next held message is due; None if no message is held."""
-        return self.hold.deadline() if self.hold else None
+from .segment_work import SegmentWork
 
 
 def run(
-    coroutine: NodeCoroutine[ModelReply],
+    coroutine: NodeCoroutine[Any],
     peer: Peer,
     *,
-    hold: Hold[Message] | None = None,
+    hold: Hold[Delivery] | None = None,
     learner: Learner | None = None,
+    work: SegmentWork | None = None,
     evaluator: Evaluator | None = None,
     held_model: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
@@ -97,11 +50,11 @@ def run(
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
 
-    `hold` delays messages from the server. `held_model` keeps the model if pulls are patches or
-    carry coded values. `begun` is called with the run's zero. `before_gradient` is called before
-    each gradient, and need not return.
+    `hold` delays messages from the server. `work` computes layer by layer. `held_model` keeps the
+    model if pulls are patches or carry coded values. `begun` is called with the run's zero.
+    `before_gradient` is called before each gradient, and need not return.
     """
-    inbox = Inbox(peer, hold)
+    exchange = _Exchange(peer, Inbox(peer, hold), held_model, work)
     result: Any = None
     try:
         while True:
@@ -109,24 +62,74 @@ def run(
             result = None
             match command:
                 case Tell(message):
-                    if isinstance(message, Pull) and held_model:
-                        message = replace(message, held=held_model.version)
-                    peer.send(message)
+                    exchange.send(message)
                 case Await(timeout):
-                    result = inbox.next(timeout)
-                    if isinstance(result, ModelReply | Patch) and held_model:
-                        result = _decoded(result, held_model)
+                    result = exchange.next(timeout)
                 case Begun(zero):
                     begun(zero)
+                    if work:
+                        work.started(zero)
                 case Compute(reply) if learner:
                     before_gradient()
                     result = _compute(learner, reply.theta)
+                case Forward(reply) if work:
+                    if reply.segment[0] == 1:
+                        before_gradient()
+                    work.forward(reply)
+                case Backward(segment) if work:
+                    result = work.backward(segment)
                 case Evaluate(theta) if evaluator:
                     result = evaluator.evaluate(theta)
                 case _:
                     raise TypeError(f"this node cannot carry out {command}")
     except StopIteration:
-        return
+        if work:
+            work.close()
+
+
+class _Exchange:
+    """The messages of a node with the server, and the model that they carry."""
+
+    def __init__(
+        self, peer: Peer, inbox: Inbox, held_model: HeldModel | None, work: SegmentWork | None
+    ) -> None:
+        self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
+        self._ticket: int | None = None
+        """Ticket of the last pull; None once a piece of its answer did not decode."""
+
+    def send(self, message: Request) -> None:
+        """Send `message` to the server; a pull names the version that the node holds."""
+        if isinstance(message, Pull):
+            self._ticket = message.ticket
+            if self._held_model:
+                message = replace(message, held=self._held_model.version)
+        now = time.monotonic()
+        self._peer.send(message)
+        if self._work:
+            self._work.sent(message, wire.size(message, encrypted=self._peer.encrypted), now)
+
+    def next(self, timeout: float) -> Message | None:
+        """Return the next message, with models decoded; None if the node has to ask again."""
+        delivery = self._inbox.next(timeout)
+        if delivery is None:
+            return None
+        message = delivery.message
+        match message:
+            case ModelReply() | Patch() if self._held_model:
+                return _decoded(message, self._held_model)
+            # pieces of the answer to an earlier pull would break the order of this one's
+            case ModelSegment() | PatchSegment() if message.ticket == self._ticket:
+                return self._piece(message, delivery)
+        return message
+
+    def _piece(self, reply: ModelSegment | PatchSegment, delivery: Delivery) -> ModelSegment | None:
+        """Return the piece of the model in `reply`, decoded; None if it does not decode."""
+        piece = _decoded_piece(reply, self._held_model)
+        if piece is None:
+            self._ticket = None
+        elif self._work:
+            self._work.arrived(piece, delivery.size, delivery.at, delivery.late)
+        return piece
 
 
 def _decoded(reply: ModelReply | Patch, held_model: HeldModel) -> ModelReply | None:
@@ -144,6 +147,32 @@ def _decoded(reply: ModelReply | Patch, held_model: HeldModel) -> ModelReply | N
         held_model.forget()
         return None
     return ModelReply(reply.ticket, reply.version, theta)
+
+
+def _decoded_piece(
+    reply: ModelSegment | PatchSegment, held_model: HeldModel | None
+) -> ModelSegment | None:
+    """Return `reply` with the parameters of its segment, and keep them in `held_model` if given.
+
+    A piece that does not decode, patches another version, or does not follow the piece before it
+    returns None and empties `held_model`: the node asks again and gets the whole model.
+    """
+    try:
+        if isinstance(reply, ModelSegment):
+            if held_model is None:
+                return reply
+            theta = held_model.store_segment(reply.version, reply.segment, reply.theta)
+        elif held_model is None:
+            return None
+        else:
+            theta = held_model.decode_segment(
+                reply.version, reply.segment, reply.frames, reply.base
+            )
+    except WireError:
+        if held_model:
+            held_model.forget()
+        return None
+    return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
 
 
 def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:

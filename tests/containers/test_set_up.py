@@ -77,7 +77,7 @@ from emulator.core.messages import Hello, Pull, Update
 from emulator.node import config
 from emulator.node.role import _connect, _hold
 from emulator.shaping.apply import apply
-from emulator.transport.node_driver import Inbox
+from emulator.transport.inbox import Inbox
 node = config.read()
 apply(node.network.shape)
 connection = node.part.connection

@@ -11,7 +11,7 @@ from emulator.core.heartbeat import Heartbeat
 from emulator.core.messages import Hello, ModelReply, Pull
 from emulator.shaping.hold import Hold
 from emulator.transport import server_driver
-from emulator.transport.node_driver import Inbox
+from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
@@ -100,7 +100,7 @@ def test_pieces_that_come_while_a_node_computes_are_set_up_meanwhile(secret_and_
             assert router.send("a", ModelReply(ticket, 0, np.zeros(1000, np.float32)))
         times = []
         for ticket in range(4):
-            assert inbox.next(5.0).ticket == ticket
+            assert inbox.next(5.0).message.ticket == ticket
             times.append(time.monotonic() - began)
             if ticket == 0:
                 time.sleep(2.5 * SETUP)

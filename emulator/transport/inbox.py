@@ -1,0 +1,96 @@
+"""Messages from the server to a node, with the times at which they arrived."""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ..core import wire
+from ..core.messages import Message
+from ..shaping.hold import Hold
+from .peer import Peer
+
+OFFLINE = 0.5
+"""Seconds between two looks for a connection while there is none."""
+
+
+class Delivery(NamedTuple):
+    """A message that has arrived over the emulated link."""
+
+    message: Message
+    size: int
+    """Bytes on the wire."""
+    at: float
+    """When it arrived, a reading of the monotonic clock."""
+    late: bool
+    """Whether it was found waiting, so that `at` is an estimate: an upper bound without a hold."""
+
+
+@dataclass
+class Inbox:
+    """Messages from the server, held back as long as the emulated link would have taken."""
+
+    peer: Peer
+    hold: Hold[Delivery] | None
+    """None: messages are delivered as they arrive."""
+    due: deque[Delivery] = field(default_factory=deque)
+    """Messages to be delivered next."""
+    looked: float = field(default_factory=time.monotonic)
+    """Last time at which no message had arrived."""
+
+    def next(self, timeout: float) -> Delivery | None:
+        """Return the next message; None if the node has to ask again.
+
+        A node asks again if a new connection has replaced the connection that lost the question or
+        its answer, and if one connection has brought no answer for `timeout` seconds.
+        """
+        until: float | None = None  # end of the time-out; None while there is no connection
+        while True:
+            now = time.monotonic()
+            self._collect(now)
+            self._release(now)
+            if self.due:
+                return self.due.popleft()
+            # a message that is held may be the answer
+            if self.peer.lost and self._release_time() is None:
+                return None
+            if not self.peer.connected:
+                until = None
+            elif until is None:
+                until = now + timeout
+            elif now >= until:
+                return None
+            message = self.peer.receive(self._wait(until, now))
+            if message is not None:
+                self._take(message, time.monotonic(), None)
+
+    def _collect(self, now: float) -> None:
+        """Take the messages that have arrived while the node was computing."""
+        while (message := self.peer.receive(0.0)) is not None:
+            self._take(message, now, self.looked)
+        self.looked = now
+
+    def _take(self, message: Message, now: float, after: float | None) -> None:
+        """Take a `message` read at time `now`; `after` as for `Hold.take`."""
+        size = wire.size(message, encrypted=self.peer.encrypted)
+        delivery = Delivery(message, size, now, late=after is not None)
+        if self.hold is None:
+            self.due.append(delivery)
+        else:
+            self.hold.take(delivery, now, size, after)
+
+    def _release(self, now: float) -> None:
+        """Take the messages that the hold releases, with the times at which they were due."""
+        while (release := self._release_time()) is not None and release <= now:
+            assert self.hold is not None
+            self.due.extend(held._replace(at=release) for held in self.hold.release(release))
+
+    def _wait(self, until: float | None, now: float) -> float:
+        """Return the seconds that the peer may wait for a message."""
+        wait = OFFLINE if until is None else until - now
+        release = self._release_time()
+        return wait if release is None else min(wait, release - now)
+
+    def _release_time(self) -> float | None:
+        """Return the time at which the next held message is due; None if no message is held."""
+        return self.hold.deadline() if self.hold else None
