@@ -11,6 +11,7 @@ import msgspec
 
 from ..core.heartbeat import Heartbeat
 from ..core.plan import Plain, Plan, WorkerPlan
+from ..core.prior_costs import PriorCosts
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
 
@@ -71,6 +72,8 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     plan: WorkerPlan
     hazards: list[Plain] = []
     """Faults that the device draws once an iteration, as `Device.hazards` holds them."""
+    prior: PriorCosts | None = None
+    """Costs that the first plan of each boot is made from; None: model and update travel whole."""
 
 
 class EvaluatorRole(msgspec.Struct, frozen=True, tag="evaluator"):

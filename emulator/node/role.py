@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..shaping.hold import Hold, hold_for
 
@@ -15,6 +15,9 @@ from ..transport.peer import Peer
 from . import config
 from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .supervisor import CONTROL
+
+if TYPE_CHECKING:
+    from ..log.records import IterationRecord, PlanRecord
 
 
 def main() -> None:
@@ -34,25 +37,25 @@ def main() -> None:
 def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     """Run the worker of this device until the server says bye."""
     from ..core.assembly import WorkerAssembly
-    from ..core.messages import ModelReply
-    from ..core.worker import worker
     from ..datasets import shard
-    from ..learners.device import DeviceLearner
     from ..learners.graph import read_layout
+    from .worker_parts import layered_parts, whole_parts
 
     layout = read_layout(config.GRAPH)
     assembly = WorkerAssembly(part.plan, layout)
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
-    learner = DeviceLearner(config.GRAPH, batches, part.plan.local)
-    encoder = assembly.encoder(node.name, incarnation, batches)
-    timeout = part.connection.timeout
-    coroutine = worker(node.name, incarnation, encoder, layout.size, timeout, ModelReply)
+    scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
+    if scheduler is None:
+        parts = whole_parts(node.name, incarnation, part, assembly, layout, batches)
+    else:
+        parts = layered_parts(node.name, incarnation, part, assembly, layout, batches, scheduler)
     with _connect(part.connection) as peer:
         node_driver.run(
-            coroutine,
+            parts.coroutine,
             peer,
             hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
-            learner=learner,
+            learner=parts.learner,
+            work=parts.work,
             held_model=assembly.held_model(),
             before_gradient=_fault_draws(node, part, incarnation),
         )
@@ -104,12 +107,23 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
         if drawn is None:
             return
         begin, end, lasts = drawn
-        report = {"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts}
-        os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\n")
+        _tell({"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts})
         if verbs.row(begin.verb).ends_process:
             signal.pause()  # until the supervisor ends this process
 
     return draw if part.hazards else lambda: None
+
+
+def _report(record: "PlanRecord | IterationRecord") -> None:
+    """Hand a scheduler's `record` to the supervisor, which passes it on to the conductor."""
+    _tell({"record": record.what, "at": record.at, "facts": record.facts()})
+
+
+def _tell(line: dict[str, Any]) -> None:
+    """Write `line` to the supervisor."""
+    left = json.dumps(line).encode() + b"\n"
+    while left:  # the supervisor may be slow to read a long line
+        left = left[os.write(int(os.environ[CONTROL]), left) :]
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from .. import chance, models
+from .. import chance, models, schedules
 from ..core import assembly
 from ..core.chores import Chore
 from ..core.plan import Plan
@@ -18,6 +18,9 @@ from . import config
 from .checkpoint import Checkpoints, save
 from .config import ENDINGS, PORT, ServerRole
 from .roll import FILE, Roll
+
+WHOLE = schedules.plain(schedules.Sequential())
+"""The schedule with which models and updates travel whole."""
 
 SLACK = 65536
 """Bytes by which the largest honest frame may exceed the dense model."""
@@ -33,7 +36,9 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
     with (output / "run.jsonl").open("ab", buffering=0) as sink:
         log = RunLog(sink)
         server = build(part, log)
-        with Router(f"tcp://*:{port}", part.guests, part.heartbeat, largest) as router:
+        pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
+        address = f"tcp://*:{port}"
+        with Router(address, part.guests, part.heartbeat, largest, pieces) as router:
             server_driver.serve(
                 server,
                 router,

@@ -33,7 +33,11 @@ SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
 
 CONTROL = "EMULATE_CONTROL"
-"""Environment variable with the file descriptor to which a part writes the faults that it draws."""
+"""Environment variable with the file descriptor to which a part writes the faults that it draws,
+and the records of its scheduler."""
+
+OBSERVED = ("plan", "iteration")
+"""Kinds of records that a part makes itself, and the supervisor passes on."""
 
 
 def main() -> None:
@@ -243,9 +247,13 @@ class Supervisor:
             self.child.kill()
 
     def _drawn(self) -> None:
-        """Begin the faults that the device has drawn, and plan their ends."""
+        """Begin the faults that the device has drawn, and plan their ends; pass on its records."""
         for line in self.draws.read() or ():
             drawn = json.loads(line)
+            if "record" in drawn:
+                if drawn["record"] in OBSERVED:
+                    say(drawn["record"], at=drawn["at"], **drawn["facts"])
+                continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
             self.obey(order)
             if drawn["lasts"] is not None:

@@ -1,5 +1,6 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
+from ..schedules import Sequential
 from ..world.link import Link
 from .model import Scenario
 
@@ -21,12 +22,15 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
     return max(exchange_time(scenario, group.link, model) for group in scenario.devices)
 
 
-def exchange_time(scenario: Scenario, link: Link, model: int, pieces: int = 1) -> float:
+def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     """Return the seconds for a dense update up `link`, a pull, and a model down, while all devices
     share the server's link.
 
-    Model and update have `model` bytes each, and come in up to `pieces` messages.
+    Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
+    message of its own.
     """
+    training = scenario.training
+    pieces = 1 if training.schedule == Sequential() else len(training.layout.layers)
     server, everyone = scenario.server.link, len(scenario.nodes) * model
     own = link.up.transfer(model) + link.down.transfer(model)
     shared = server.up.transfer(everyone) + server.down.transfer(everyone)

@@ -19,11 +19,12 @@ from ..core.messages import Request
 from ..errors import WireError
 from .admission import Admission
 from .secrets import AllowList, Keys
+from .send_backlog import SendBacklog
 from .sockets import prepare
 from .watch import Watch
 
 ANSWERS = 4
-"""Messages that may wait for one node. Each may be a model, and an honest node asks for one."""
+"""Models that may wait for one node. An honest node asks for one."""
 
 STALE = 8
 """Connections from one address allowed beyond one for each node: dead ones, not yet noticed."""
@@ -55,11 +56,19 @@ class Router:
     `encrypted`: whether every message is encrypted, and so longer on the wire.
     """
 
-    def __init__(self, address: str, guests: AllowList, heartbeat: Heartbeat, largest: int) -> None:
+    def __init__(
+        self,
+        address: str,
+        guests: AllowList,
+        heartbeat: Heartbeat,
+        largest: int,
+        pieces: int = 1,
+    ) -> None:
         """Listen at `address`, for example `tcp://*:5555`.
 
         `largest`: bytes of the largest frame; libzmq refuses a larger one before it allocates
-        memory. A message may be twice as long: an index and a value of each parameter.
+        memory. A message may be twice as long: an index and a value of each parameter. `pieces`:
+        messages in which a model may travel.
         """
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
@@ -70,7 +79,10 @@ class Router:
         self._socket.setsockopt(zmq.MAXMSGSIZE, largest)
         self._socket.setsockopt(zmq.BACKLOG, 1024)
         prepare(self._socket)
-        self._socket.setsockopt(zmq.SNDHWM, ANSWERS)
+        # libzmq hears of room in a queue when half of the queue has been read
+        room = ANSWERS if pieces == 1 else 2 * (pieces + ANSWERS)
+        self._socket.setsockopt(zmq.SNDHWM, room)
+        self._backlog = SendBacklog(ANSWERS * largest) if pieces > 1 else None
         # no bound here, see `_probe`: the watch bounds the messages that wait
         self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat)
@@ -166,14 +178,21 @@ class Router:
         if route is None:
             return False
         frames = [route, *wire.pack(message)]
+        if self._backlog and self._backlog.full(route):
+            return False
+        tracked = self._backlog is not None
         try:
-            self._socket.send_multipart(frames, flags=zmq.DONTWAIT, copy=False)
+            tracker = self._socket.send_multipart(
+                frames, flags=zmq.DONTWAIT, copy=False, track=tracked
+            )
         except zmq.Again:  # the node's queue is full
             return False
         except zmq.ZMQError as error:
             if error.errno != zmq.EHOSTUNREACH:
                 raise
             return False
+        if self._backlog and tracker:
+            self._backlog.add(route, tracker, sum(map(len, frames)))
         return True
 
     def __enter__(self) -> Self:

@@ -6,8 +6,8 @@ from typing import Any
 
 import zmq
 
-QUEUE = 64
-"""Messages that may wait for one peer."""
+QUEUE = 1024
+"""Messages that may wait for one peer; more than an update or a model has pieces."""
 
 UP = zmq.EVENT_HANDSHAKE_SUCCEEDED
 """Event of a connection over which messages can pass."""

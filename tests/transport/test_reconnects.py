@@ -24,6 +24,7 @@ from emulator.log.writing import RunLog
 from emulator.modulation import PerParameter
 from emulator.synchronization import Asynchronous
 from emulator.transport import node_driver, server_driver
+from emulator.transport.inbox import Inbox
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import Secret, issue
@@ -120,7 +121,7 @@ def heard(router: Router, seconds: float = 5.0) -> Any:
 def test_a_lost_answer_is_given_up_with_its_connection() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
-        inbox = node_driver.Inbox(peer, None)
+        inbox = Inbox(peer, None)
         peer.send(Hello("a", 0))
         assert heard(router)
         wire.whole.clear()
@@ -132,14 +133,14 @@ def test_a_lost_answer_is_given_up_with_its_connection() -> None:
         peer.send(Hello("a", 0))
         assert heard(router)
         router.send("a", Begin(2.0))
-        answer = inbox.next(PATIENCE)
-        assert isinstance(answer, Begin) and answer.zero == 2.0
+        delivery = inbox.next(PATIENCE)
+        assert delivery and isinstance(delivery.message, Begin) and delivery.message.zero == 2.0
 
 
 def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
-        inbox = node_driver.Inbox(peer, None)
+        inbox = Inbox(peer, None)
         peer.send(Hello("a", 0))
         assert heard(router)
         wire.whole.clear()

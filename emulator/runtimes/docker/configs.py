@@ -2,10 +2,11 @@
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...core.heartbeat import Heartbeat
 from ...core.plan import Plan
+from ...core.prior_costs import PriorCosts
 from ...node.config import (
     PORT,
     Delay,
@@ -38,6 +39,8 @@ class NodeConfigs:
     backend: Backend
     user: int
     """User id that nodes run as."""
+    priors: Mapping[str, PriorCosts] = field(default_factory=dict)
+    """Costs for the first plans of devices that cut models, by the device's name."""
 
     @property
     def model_bytes(self) -> int:
@@ -68,6 +71,7 @@ class NodeConfigs:
             connection=self._connection(device.name, address, device.link),
             plan=self.plan.worker,
             hazards=list(device.hazards),
+            prior=self.priors.get(device.name),
         )
         return self._node(device.name, part, device.link, [self.scenario.server.link.down])
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...datasets import shard
 from ...node import config
 from ...runs.data_split import DataSplit
+from ...runs.first_costs import first_costs
 from ...runs.folder import RunFolder
 from ...runs.planning import plan
 from ...scenario import Device, Scenario, demand
@@ -110,9 +111,8 @@ def prepare(
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     planned = plan(scenario, split.examples)
-    configs = NodeConfigs(
-        scenario, planned, scenario.training.layout.size, guests, secrets, backend, user
-    )
+    size, priors = scenario.training.layout.size, first_costs(scenario)
+    configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
     world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")
     _write_shards(split, folder.work / "shards")

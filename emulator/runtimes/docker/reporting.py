@@ -5,7 +5,7 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
-from ...log.records import ExitRecord, TrafficRecord, made
+from ...log.records import ExitRecord, IterationRecord, PlanRecord, TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
 from .exits import Exit, Exits
@@ -75,7 +75,8 @@ class Reports:
         """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
         at = round(now - (self._zero or 0.0), 6)
         what = fact["what"]
-        facts = {key: value for key, value in fact.items() if key != "what"}
+        facts = {key: value for key, value in fact.items() if key not in ("what", "at", "node")}
+        at = fact.get("at", at)  # a device's record of its own has the time of the event
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
@@ -83,7 +84,7 @@ class Reports:
         self._view.record(record)
         if isinstance(record, ExitRecord) and node not in (SERVER, EVALUATOR):
             self._survivors.ended(node, at)
-        if not isinstance(record, TrafficRecord):
+        if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
             self._logs.write(node, f"{at:.3f} {what} {facts}")
 
     def _obituary(self, node: str) -> str:

@@ -133,6 +133,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
         },
         "plan": WORKER_PLAN,
         "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
+        "prior": None,
     }
 
 
