@@ -111,7 +111,7 @@ def prepare(
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     planned = plan(scenario, split.examples)
-    size, priors = scenario.training.layout.size, first_costs(scenario)
+    size, priors = scenario.training.layout.size, first_costs(scenario, tell)
     configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
     world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")
