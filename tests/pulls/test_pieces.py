@@ -189,3 +189,33 @@ def test_a_piece_stays_as_it_is_while_the_next_model_comes() -> None:
 
 
 HALVES: list[Segment] = [(1, 2), (3, 4)]
+
+
+@pytest.mark.parametrize("kind", KINDS[1:], ids=lambda kind: f"{kind.kind} {kind.values}")
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_mutated_pieces_are_refused_or_have_the_size_of_their_segment(
+    kind: AnyPull, data: st.DataObject
+) -> None:
+    server, holder = kind.start(LAYOUT), HeldModel(kind.values, LAYOUT)
+    holder.store(0, ONES)
+    server.changed([sparse(range(0, SIZE, 9))], False)
+    cuts = data.draw(CUTS)
+    spoilt = data.draw(st.integers(0, len(cuts) - 1))
+    for number, segment in enumerate(cuts):
+        coded = server.answer(2 * ONES, 0, segment)
+        frames = [bytearray(frame) for frame in coded.frames] if coded else [bytearray(7)]
+        base = coded.base if coded else None
+        if number == spoilt:
+            frame = data.draw(st.sampled_from(frames))
+            at = data.draw(st.integers(0, len(frame)))
+            frame[at : at + data.draw(st.integers(0, 5))] = data.draw(st.binary(max_size=5))
+            base = data.draw(st.sampled_from([base, base, None, 0, 1]))
+        try:
+            part = holder.decode_segment(1, segment, [bytes(frame) for frame in frames], base)
+        except WireError:
+            assert holder.version == 0 and holder._theta is not None
+            assert holder._theta.tobytes() == ONES.tobytes()
+            return
+        assert part.size == LAYOUT.part(segment).size
+    assert holder.version == 1
