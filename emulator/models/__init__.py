@@ -7,8 +7,10 @@ from .digits_mlp import DIGITS_MLP
 from .mnist_cnn import MNIST_CNN
 from .mnist_lenet import MNIST_LENET
 from .mnist_mlp import MNIST_MLP
+from .mnist_resnet import MNIST_RESNET
+from .mnist_vgg import MNIST_VGG
 
-_ALL = (MNIST_CNN, MNIST_LENET, MNIST_MLP, DIGITS_MLP, CHAR_LSTM)
+_ALL = (MNIST_CNN, MNIST_LENET, MNIST_VGG, MNIST_RESNET, MNIST_MLP, DIGITS_MLP, CHAR_LSTM)
 MODELS = {model.name: model for model in _ALL}
 
 

@@ -32,3 +32,14 @@ def glorot_uniform(variable: Variable, rng: np.random.Generator) -> NDArray[np.f
     *window, inputs, outputs = variable.shape
     bound = math.sqrt(6 / (math.prod(window) * (inputs + outputs)))
     return rng.uniform(-bound, bound, size=variable.shape)
+
+
+def he_normal(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return weights that keep a signal's size through layers with ReLU (He et al., 2015).
+
+    Biases are zero.
+    """
+    if variable.kind == "bias":
+        return np.zeros(variable.shape)
+    entering = math.prod(variable.shape[:-1])
+    return rng.normal(0, math.sqrt(2 / entering), size=variable.shape)

@@ -47,6 +47,8 @@ def keras(model: Model, theta: np.ndarray) -> Any:
     """The model once more, from Keras' own layers."""
     import tensorflow as tf
 
+    if model.name == "mnist-resnet":
+        return residual(model, theta)
     network = tf.keras.Sequential([tf.keras.Input((math.prod(model.task.shape),))])
     if model.task.inputs == "texts":
         network.add(tf.keras.layers.CategoryEncoding(model.task.classes, output_mode="one_hot"))
@@ -62,14 +64,41 @@ def keras(model: Model, theta: np.ndarray) -> Any:
     return network
 
 
+def residual(model: Model, theta: np.ndarray) -> Any:
+    """The residual network, from Keras' own layers."""
+    import tensorflow as tf
+
+    layers = tf.keras.layers
+
+    def convolve(x: Any, filters: int, stride: int = 1) -> Any:
+        # Keras pads an even image below and to the right of it, as TensorFlow does
+        return layers.Conv2D(filters, 3, strides=stride, padding="same")(x)
+
+    x = entered = tf.keras.Input((784,))
+    x = layers.ReLU()(convolve(layers.Reshape((28, 28, 1))(x), 16))
+    for filters in (16, 32, 64):
+        for _ in range(3):
+            added = filters - x.shape[-1]
+            inner = convolve(layers.ReLU()(convolve(x, filters, 2 if added else 1)), filters)
+            if added:  # every second pixel, and channels of zeros
+                x = layers.MaxPooling2D(1, strides=2)(x)
+                x = layers.Concatenate()([x, layers.Rescaling(0.0)(x)])
+            x = layers.ReLU()(layers.Add()([inner, x]))
+    network = tf.keras.Model(entered, layers.Dense(10)(layers.Flatten()(x)))
+    network.set_weights([theta[at].reshape(v.shape) for v, at in model.layout])
+    return network
+
+
 def of_keras(model: Model, variable: Variable, last: bool) -> list[Any]:
     import tensorflow as tf
 
     layers, (*inner, outputs) = tf.keras.layers, variable.shape
     if variable.kind == "conv":
-        how = {"padding": "valid"} if model.name == "mnist-lenet" else {"activation": "relu"}
-        convolution = layers.Conv2D(outputs, inner[0], **{"padding": "same", **how})
-        return [convolution, layers.MaxPooling2D(2)]
+        bare = model.name == "mnist-lenet"
+        padding, active = ("valid", None) if bare else ("same", "relu")
+        convolution = layers.Conv2D(outputs, inner[0], padding=padding, activation=active)
+        pooled = model.name != "mnist-vgg" or variable.layer in (1, 3, 6, 8)
+        return [convolution, *([layers.MaxPooling2D(2, padding=padding)] if pooled else [])]
     if variable.name.endswith("recurrent"):
         return []  # it belongs to the layer before
     if variable.kind == "recurrent":
@@ -110,10 +139,11 @@ def test_the_gradient_is_the_slope_of_the_loss(name: str) -> None:
     theta, (x, y) = model.initial(0), batch(model, 10)
     learner = GraphLearner(exported(name))
     gradient, _ = learner.gradient(theta, x, y)
+    length = 0.005 if name == "mnist-resnet" else 0.02  # a deep loss has many bends
     for variable, at in model.layout:
         step = np.zeros_like(theta)
         step[at] = gradient[at] + rng.normal(size=variable.size) * gradient[at].std()
-        step *= np.float32(0.02 / np.linalg.norm(step))
+        step *= np.float32(length / np.linalg.norm(step))
         above, below = (learner.gradient(theta + aside, x, y)[1] for aside in (step, -step))
         slope = float(gradient @ step)
         assert (above - below) / 2 == pytest.approx(slope, rel=0.03, abs=3e-6), variable.name

@@ -14,6 +14,8 @@ from emulator.models import MODELS
 SIZES = {
     "mnist-cnn": (421_642, 8),
     "mnist-lenet": (431_080, 8),
+    "mnist-vgg": (397_114, 22),
+    "mnist-resnet": (299_466, 40),
     "mnist-mlp": (669_706, 6),
     "digits-mlp": (17_226, 6),
     "char-lstm": (218_144, 8),
@@ -21,6 +23,8 @@ SIZES = {
 KINDS = {
     "mnist-cnn": ["conv", "conv", "dense", "dense"],
     "mnist-lenet": ["conv", "conv", "dense", "dense"],
+    "mnist-vgg": ["conv"] * 9 + ["dense"] * 2,
+    "mnist-resnet": ["conv"] * 19 + ["dense"],
     "mnist-mlp": ["dense"] * 3,
     "digits-mlp": ["dense"] * 3,
     "char-lstm": ["recurrent", "recurrent", "dense"],
@@ -54,6 +58,17 @@ def test_the_cnn_is_the_one_that_adacomp_was_tried_on() -> None:
 def test_lenet_is_the_one_that_residual_compression_was_tried_on() -> None:
     shapes = [v.shape for v in models.find("mnist-lenet").layout.variables]
     assert shapes[::2] == [(5, 5, 1, 20), (5, 5, 20, 50), (800, 500), (500, 10)]
+
+
+def test_vgg_doubles_its_filters_at_each_pooling() -> None:
+    shapes = [v.shape for v in models.find("mnist-vgg").layout.variables if v.kind == "conv"]
+    assert all(shape[:2] == (3, 3) for shape in shapes)
+    assert [shape[3] for shape in shapes] == [16, 16, 32, 32, 64, 64, 64, 128, 128]
+
+
+def test_the_residual_network_has_three_groups_of_three_blocks() -> None:
+    shapes = [v.shape for v in models.find("mnist-resnet").layout.variables if v.kind == "conv"]
+    assert [shape[3] for shape in shapes] == [16] * 7 + [32] * 6 + [64] * 6
 
 
 def test_the_lstm_is_as_char_rnn_has_it() -> None:
@@ -106,6 +121,20 @@ def test_others_begin_as_glorot_proposes(name: str) -> None:
             assert start[at].std() == pytest.approx(spread, rel=0.05)
 
 
+@pytest.mark.parametrize("name", ["mnist-vgg", "mnist-resnet"])
+def test_deep_ones_begin_as_he_proposes(name: str) -> None:
+    """And the ends of nine residual blocks with a third of it."""
+    model = models.find(name)
+    start = model.initial(0)
+    for variable, at in model.layout:
+        if variable.kind == "bias":
+            assert not start[at].any()
+        else:
+            ends_block = name == "mnist-resnet" and variable.layer in range(2, 19, 2)
+            spread = np.sqrt(2 / math.prod(variable.shape[:-1])) / (3 if ends_block else 1)
+            assert start[at].std() == pytest.approx(spread, rel=0.1)  # the first one has 144
+
+
 def test_the_lstm_begins_with_glorots_weights_in_each_gate_and_forgets_nothing() -> None:
     model = models.find("char-lstm")
     start = {v.name: model.initial(0)[at].reshape(v.shape) for v, at in model.layout}
@@ -128,7 +157,7 @@ def test_an_unknown_name_is_told_what_was_meant() -> None:
     with pytest.raises(ValueError, match=r"'mnist-cn' is not mnist-cnn or .*mean 'mnist-cnn'\?"):
         models.find("mnist-cn")
     with pytest.raises(ValueError, match=r"char-lstm$"):
-        models.find("resnet")
+        models.find("transformer")
 
 
 def test_knowing_the_models_costs_no_tensorflow() -> None:
