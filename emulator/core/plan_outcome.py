@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import NamedTuple
 
-from ..log.records import IterationRecord, PlanRecord
+from ..log.plan_records import IterationRecord, PlanRecord
 from ..schedules import timing
 from ..schedules.base import Cuts, LayerCosts, Segments
 from ..schedules.timing import IterationTiming

@@ -15,7 +15,7 @@ from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from ..layout import Segment
-from ..log.records import IterationRecord, PlanRecord
+from ..log.plan_records import IterationRecord, PlanRecord
 from ..schedules.base import Cuts, LayerCosts, Schedule, cut
 from .computing_average import ComputingAverage
 from .iteration_trace import Block, IterationTrace, Piece

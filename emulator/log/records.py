@@ -8,52 +8,14 @@ made from these Structs and their docstrings (`python -m tests.log.record_tables
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, TypeAlias, cast, get_args
+from typing import Any, TypeAlias, cast, get_args
 
 import msgspec
-from msgspec import Meta
 
-from ..layout import Kind, Segment
+from ..layout import Kind
 from ..world.verbs import VERBS
-
-Time: TypeAlias = Annotated[float, Meta(extra={"unit": "s"})]
-"""Emulated seconds; a time since the run's zero where the docstring names no other beginning."""
-
-Size: TypeAlias = Annotated[int, Meta(extra={"unit": "bytes"})]
-"""Bytes."""
-
-Share: TypeAlias = Annotated[float, Meta(extra={"unit": "fraction"})]
-"""A fraction between 0 and 1."""
-
-Rate: TypeAlias = Annotated[float, Meta(extra={"unit": "bit/s"})]
-"""Bits per second."""
-
-Times: TypeAlias = Annotated[list[float], Meta(extra={"unit": "s"})]
-"""Emulated seconds, one number for each layer, layer 1 first."""
-
-Layers: TypeAlias = Annotated[list[Segment], Meta(extra={"unit": "layers"})]
-"""Segments of layers as [first, last], both included, layers counted from 1 at the input."""
-
-Spans: TypeAlias = Annotated[list[tuple[float, float]], Meta(extra={"unit": "s"})]
-"""Emulated seconds as [begin, end], one pair for each segment, in the segments' order."""
-
-
-class LogRecord(msgspec.Struct, tag_field="what", omit_defaults=True, gc=False):
-    """The fields that every line of `run.jsonl` has."""
-
-    at: Time
-    """When it happened, since the run's zero; negative before; to the microsecond."""
-
-    @property
-    def what(self) -> str:
-        """The record's kind, as `update`."""
-        return kind(type(self))
-
-    def facts(self) -> dict[str, Any]:
-        """Return the fields behind `at` and `what` as in the record's line."""
-        plain: dict[str, Any] = msgspec.to_builtins(self)
-        del plain["at"], plain["what"]
-        return plain
+from .plan_records import IterationRecord, PlanRecord
+from .record_fields import LogRecord, Share, Size, Time, kind
 
 
 class HelloRecord(LogRecord, tag="hello"):
@@ -218,101 +180,6 @@ class FaultRecord(LogRecord):
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
 
 
-class PlanRecord(LogRecord, tag="plan"):
-    """A device cut its next pulls and pushes into segments of layers.
-
-    Only with a `training.schedule` other than `sequential`. Times of spans count from the begin of
-    their phase. The forward phase begins at the moment at which the first bit of the model can
-    reach the device, and ends with the last layer's forward pass. The backward phase begins with
-    the last layer's backward pass, and ends when the last bit of the push has left the device's
-    link.
-    """
-
-    node: str
-    """Device that made the plan."""
-    iteration: int
-    """First iteration that follows the plan. A device counts its iterations from 1, anew after each
-    boot."""
-    kind: str
-    """Kind of the schedule, as `dynacomm`."""
-    pull: Layers
-    """Segments of a pull in the order in which they travel, first layers first."""
-    push: Layers
-    """Segments of a push in the order in which they travel, last layers first."""
-    t_forward: Time
-    """Predicted duration of the forward phase."""
-    t_backward: Time
-    """Predicted duration of the backward phase."""
-    t_iteration: Time
-    """Predicted duration of an iteration: both phases, and the rest as measured so far (the
-    request, the server, the wait for other devices); without a measurement the rest is zero."""
-    pull_setup: Time
-    """Time for which each segment of a pull holds the link before its first bit."""
-    push_setup: Time
-    """Time for which each segment of a push holds the link before its first bit."""
-    down_rate: Rate | None
-    """Rate of the link to the device; null if a transfer takes no time."""
-    up_rate: Rate | None
-    """Rate of the link from the device; null if a transfer takes no time."""
-    pull_times: Times
-    """Transfer of each layer's parameters, without set-up, layer 1 first."""
-    forward_times: Times
-    """Forward pass of each layer, layer 1 first."""
-    backward_times: Times
-    """Backward pass of each layer, layer 1 first."""
-    push_times: Times
-    """Transfer of each layer's encoded gradient, without set-up, layer 1 first."""
-    pulled: Spans
-    """Predicted transfer of each segment of `pull`, since the forward phase began."""
-    forward: Spans
-    """Predicted forward pass of each segment of `pull`, since the forward phase began."""
-    backward: Spans
-    """Predicted backward pass of each segment of `push`, since the backward phase began."""
-    pushed: Spans
-    """Predicted transfer of each segment of `push`, since the backward phase began."""
-
-
-class IterationRecord(LogRecord, tag="iteration"):
-    """The iterations of a device under one plan: median times, and the trace of the last iteration.
-
-    Only with a `training.schedule` other than `sequential`. The phases are those of `plan`. An
-    iteration that a fault interrupted does not count.
-    """
-
-    node: str
-    """Device that the iterations belong to."""
-    iteration: int
-    """The last of the iterations, as `plan` counts them."""
-    iterations: int
-    """Number of iterations that the medians were taken of."""
-    pull: Layers
-    """Segments of each pull, first layers first."""
-    push: Layers
-    """Segments of each push, last layers first."""
-    t_forward: Time
-    """Median duration of the forward phase."""
-    t_backward: Time
-    """Median duration of the backward phase."""
-    t_iteration: Time
-    """Median time from the begin of an iteration's pull to the begin of the next one."""
-    predicted_forward: Time
-    """The plan's `t_forward`."""
-    predicted_backward: Time
-    """The plan's `t_backward`."""
-    predicted_iteration: Time
-    """The plan's `t_iteration`."""
-    pulled: Spans
-    """Transfer of each segment of `pull` in the last iteration, since its forward phase began."""
-    forward: Spans
-    """Forward pass of each segment of `pull` in the last iteration, since its forward phase
-    began."""
-    backward: Spans
-    """Backward pass of each segment of `push` in the last iteration, since its backward phase
-    began."""
-    pushed: Spans
-    """Transfer of each segment of `push` in the last iteration, since its backward phase began."""
-
-
 class CheckpointRecord(LogRecord, tag="checkpoint"):
     """The server saved the model."""
 
@@ -386,11 +253,6 @@ class TimelineRecord(msgspec.Struct, gc=False):
     def line(self) -> str:
         """Return the line of JSON, with its newline."""
         return json.dumps(msgspec.structs.asdict(self)) + "\n"
-
-
-def kind(record_type: type[LogRecord]) -> str:
-    """Return the `what` of the records of `record_type`, as `update`."""
-    return str(record_type.__struct_config__.tag)
 
 
 def _fault_records() -> Iterator[type[FaultRecord]]:

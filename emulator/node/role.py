@@ -17,7 +17,7 @@ from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, Worker
 from .supervisor import CONTROL
 
 if TYPE_CHECKING:
-    from ..log.records import IterationRecord, PlanRecord
+    from ..log.plan_records import IterationRecord, PlanRecord
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from emulator.core.messages import Times
 from emulator.core.prior_costs import LinkEstimate
-from emulator.log.records import PlanRecord
+from emulator.log.plan_records import PlanRecord
 from emulator.schedules import (
     Cuts,
     DynaComm,

@@ -8,7 +8,7 @@ from emulator.core.messages import Times
 from emulator.core.prior_costs import LinkEstimate, PriorCosts
 from emulator.core.scheduler import Scheduler
 from emulator.layout import Segment
-from emulator.log.records import IterationRecord, PlanRecord
+from emulator.log.plan_records import IterationRecord, PlanRecord
 from emulator.schedules import Schedule, Segments
 
 ZERO = 1000.0

@@ -16,7 +16,8 @@ from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
 from emulator.log import records
-from emulator.log.records import KINDS, LogRecord, TimelineRecord
+from emulator.log.record_fields import LogRecord
+from emulator.log.records import KINDS, TimelineRecord
 
 PAGE = Path(__file__).parents[2] / "docs" / "run-folder.md"
 _BEGIN = "<!-- {name}: made by `python -m tests.log.record_tables` from here -->\n"

@@ -11,12 +11,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
     FaultRecord,
-    IterationRecord,
-    PlanRecord,
     Record,
     RefusedRecord,
     StartRecord,

@@ -5,7 +5,8 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
-from ...log.records import ExitRecord, IterationRecord, PlanRecord, TrafficRecord, made
+from ...log.plan_records import IterationRecord, PlanRecord
+from ...log.records import ExitRecord, TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
 from .exits import Exit, Exits
