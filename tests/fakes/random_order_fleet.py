@@ -6,7 +6,7 @@ way; once all wait it jumps to the server's deadline.
 
 import io
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
@@ -14,12 +14,22 @@ from typing import Any, Protocol
 import numpy as np
 
 from emulator.chance import stream
-from emulator.codecs import AnyCodec, Dense, EncoderContext, encoder
-from emulator.core.messages import Message, ModelReply, Update
+from emulator.codecs import AnyCodec, Dense, EncoderContext, SegmentEncoder, encoder
+from emulator.core.layered_worker import layered_worker
+from emulator.core.messages import Message, ModelReply, ModelSegment, Update, UpdateSegment
 from emulator.core.parameters import Parameters
 from emulator.core.plan import Stop
 from emulator.core.server import ParameterServer
-from emulator.core.worker import Await, Compute, Computed, NodeCoroutine, Tell, worker
+from emulator.core.worker import (
+    Await,
+    Backward,
+    Compute,
+    Computed,
+    Forward,
+    NodeCoroutine,
+    Tell,
+    worker,
+)
 from emulator.errors import WireError
 from emulator.layout import Layout, Variable
 from emulator.learners.batches import Batches
@@ -27,11 +37,16 @@ from emulator.learners.local_steps import descend, draw
 from emulator.log.writing import RunLog
 from emulator.modulation import AnyModulation, Constant
 from emulator.optimizers import SGD, AnyOptimizer
+from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, local_training
 from emulator.vectors import Vector
 
 SIZE = 12
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
+LAYERS = Layout(
+    tuple(Variable(f"v{n}", (size,), "dense", n) for n, size in enumerate((4, 1, 5, 2)))
+)
+"""The same parameters in four layers."""
 RATE = 0.05
 
 
@@ -54,17 +69,31 @@ class Squares:
         return self.x[which].T @ error / np.float32(len(error)), loss
 
 
+@dataclass
+class Planned:
+    """A scheduler that draws each iteration's cuts."""
+
+    draw: Callable[[], Cuts]
+
+    def cuts(self) -> Cuts:
+        return self.draw()
+
+
 class Observer(Protocol):
     def __call__(self, event: str, node: str) -> None: ...
 
 
 @dataclass
 class Device:
-    coroutine: NodeCoroutine[ModelReply]
+    coroutine: NodeCoroutine[ModelReply] | NodeCoroutine[ModelSegment]
     inbox: deque[Message] = field(default_factory=deque)
     outbox: deque[Message] = field(default_factory=deque)
-    work: Vector | None = None
+    work: Vector | ModelSegment | Backward | None = None
     waits: bool = False
+    pieces: list[ModelSegment] = field(default_factory=list)
+    """Of the present iteration, if it is cut."""
+    gradient: tuple[Vector, float] | None = None
+    """At these pieces, once it is computed."""
 
 
 class Fleet:
@@ -82,8 +111,13 @@ class Fleet:
         optimizer: AnyOptimizer | None = None,
         seed: int = 0,
         observe: Observer = lambda event, node: None,
+        cuts: Callable[[], Cuts] | None = None,
     ) -> None:
-        """A `batch_size` of None means all examples of a device."""
+        """A `batch_size` of None means all examples of a device.
+
+        `cuts` returns the next iteration's; without it, models and updates travel whole.
+        """
+        self.cuts, self.layout = cuts, LAYERS if cuts else LAYOUT
         self.dice, self.now, self.observe = Random(seed), 0.0, observe
         self.data = {node: Squares(node, count) for node, count in examples.items()}
         self.batches = {
@@ -92,11 +126,11 @@ class Fleet:
         }
         self.local, self.codec = local_training(synchronization, RATE), codec or Dense()
         self.log = io.BytesIO()
-        modulator = (modulation or Constant()).start(LAYOUT)
+        modulator = (modulation or Constant()).start(self.layout)
         initial = np.zeros(SIZE, np.float32)
         self.server = ParameterServer(
             Parameters(initial, RATE, modulator, optimizer=optimizer or SGD()),
-            layout=LAYOUT,
+            layout=self.layout,
             codec=self.codec,
             synchronizer=synchronization.start(frozenset(examples), seed, examples),
             workers=examples,
@@ -115,10 +149,16 @@ class Fleet:
         return self.server.parameters.snapshot()
 
     def boot(self, node: str, incarnation: int) -> None:
-        place = EncoderContext(LAYOUT, stream(f"codec/{node}/{incarnation}"))
-        coder = encoder(self.codec, place, False)
-        self.devices[node] = Device(worker(node, incarnation, coder, SIZE, 1e9, ModelReply))
+        place = EncoderContext(self.layout, stream(f"codec/{node}/{incarnation}"))
+        self.devices[node] = Device(self._coroutine(node, incarnation, place))
         self._live(node, None)
+
+    def _coroutine(self, node: str, incarnation: int, place: EncoderContext) -> Any:
+        if self.cuts is None:
+            coder = encoder(self.codec, place, False)
+            return worker(node, incarnation, coder, SIZE, 1e9, ModelReply)
+        pieces, plan = SegmentEncoder(self.codec, place), Planned(self.cuts)
+        return layered_worker(node, incarnation, plan, pieces, LAYERS, 1e9, ModelSegment)
 
     def kill(self, node: str) -> None:
         del self.devices[node]
@@ -148,11 +188,29 @@ class Fleet:
             device.waits = False
             self._live(node, device.inbox.popleft())
         else:
-            theta, device.work = device.work, None
-            assert theta is not None
-            batches = [(which,) for which in draw(self.batches[node], self.local)]
-            result = descend(self.data[node].gradient, theta, batches, self.local.rate)
-            self._live(node, Computed(*result, 0.01))
+            work, device.work = device.work, None
+            self._live(node, self._worked(node, device, work))
+
+    def _worked(self, node: str, device: Device, work: Any) -> Computed[Vector] | None:
+        """Return the result of a device's command."""
+        match work:
+            case ModelSegment():
+                device.pieces = [] if work.segment[0] == 1 else device.pieces
+                device.pieces.append(work)
+                device.gradient = None
+                return None
+            case Backward(segment):
+                if device.gradient is None:
+                    self.observe("pieces", node)
+                    theta = np.concatenate([piece.theta for piece in device.pieces])
+                    device.gradient = self._descended(node, theta)
+                gradient, loss = device.gradient
+                return Computed(gradient[self.layout.place(segment)], loss, 0.01)
+        return Computed(*self._descended(node, work), 0.01)
+
+    def _descended(self, node: str, theta: Vector) -> tuple[Vector, float]:
+        batches = [(which,) for which in draw(self.batches[node], self.local)]
+        return descend(self.data[node].gradient, theta, batches, self.local.rate)
 
     def _possible(self, node: str) -> Sequence[str]:
         device = self.devices[node]
@@ -166,16 +224,20 @@ class Fleet:
         try:
             replies = self.server.receive(message, self.now)
         except WireError as error:
+            if self.cuts and "expected layers" in str(error):
+                return  # a piece was lost with its connection
             assert "too late" in str(error)
             self.late += 1
             return
-        if isinstance(message, Update):
+        if isinstance(message, Update) or _completes(message):
             self.observe("update", node)
         self._deliver(replies)
 
     def _deliver(self, replies: Any) -> None:
         for node, reply in replies:
-            if isinstance(reply, ModelReply):
+            if isinstance(reply, ModelReply) or (
+                isinstance(reply, ModelSegment) and reply.segment[0] == 1
+            ):
                 self.observe("pull", node)
             if node in self.devices:
                 self.devices[node].inbox.append(reply)
@@ -195,5 +257,15 @@ class Fleet:
                     case Compute(reply):
                         device.work = reply.theta
                         return
+                    case Forward(reply):
+                        device.work = reply
+                        return
+                    case Backward():
+                        device.work = command
+                        return
         except StopIteration:
             pass
+
+
+def _completes(message: Message) -> bool:
+    return isinstance(message, UpdateSegment) and message.segment[0] == 1
