@@ -16,6 +16,10 @@ from .floats import Values
 from .whole_model import WholeModelPulls
 
 INDICES = CODINGS["auto"]
+_ROOM = 16
+"""Most bytes of answers kept for the present version, in multiples of the model as float32."""
+_ENTRY = 256
+"""Bytes that an answer takes besides its content, about."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +48,11 @@ class _Patch(NamedTuple):
     changed: Indices
     coded: EncodedModel
 
+    @property
+    def size(self) -> int:
+        """Bytes of the content."""
+        return self.changed.nbytes + _size(self.coded)
+
 
 class DeltaPulls:
     """State of delta pulls: the latest changes, and the answers for the present version."""
@@ -56,12 +65,12 @@ class DeltaPulls:
         # patches to the present version, by the version that a worker holds; None: all is sent
         self._patches: dict[int, _Patch | None] = {}
         self._pieces: dict[tuple[int, Segment], EncodedModel] = {}  # and by segment
+        self._kept = 0  # bytes of both
 
     def changed(self, gradients: Sequence[Gradient], everywhere: bool) -> None:
         self._whole.changed(gradients, everywhere)
         self._changes.note(gradients, everywhere)
-        self._patches.clear()
-        self._pieces.clear()
+        self._clear()
 
     def answer(
         self, theta: Vector, held: int | None, segment: Segment | None = None
@@ -69,18 +78,37 @@ class DeltaPulls:
         if held is None:
             return self._whole.answer(theta, None, segment)
         if held not in self._patches:
-            self._patches[held] = self._patch(theta, held)
+            made = self._patch(theta, held)
+            self._make_room(made.size if made else 0)
+            self._patches[held] = made
         patch = self._patches[held]
         if patch is None:
             return self._whole.answer(theta, None, segment)
         if segment is None:
             return patch.coded
         if (held, segment) not in self._pieces:
-            self._pieces[held, segment] = self._piece(patch, segment)
+            piece = self._piece(patch, segment)
+            self._make_room(_size(piece))
+            self._pieces[held, segment] = piece
         return self._pieces[held, segment]
 
     def rounded(self, theta: Vector) -> Vector | None:
         return self._whole.rounded(theta)
+
+    def _make_room(self, size: int) -> None:
+        """Make room for an answer of `size` bytes; if there is none, drop all answers kept.
+
+        A member may claim to hold any version, and ask for any segments. Answers are made again.
+        """
+        self._kept += size + _ENTRY
+        if self._kept > _ROOM * 4 * self._size:
+            self._clear()
+            self._kept = size + _ENTRY
+
+    def _clear(self) -> None:
+        self._patches.clear()
+        self._pieces.clear()
+        self._kept = 0
 
     def _patch(self, theta: Vector, held: int) -> _Patch | None:
         """Return the patch from version `held`; None if unknown or as large as the whole model."""
@@ -103,3 +131,8 @@ class DeltaPulls:
         part = floats.bytes_of(slice(first, last), self._values)
         frames = INDICES.encode(indices, self._layout.part(segment)), bytes(values[part])
         return EncodedModel(frames, patch.coded.base)
+
+
+def _size(coded: EncodedModel) -> int:
+    """Return the bytes of the frames."""
+    return sum(map(len, coded.frames))

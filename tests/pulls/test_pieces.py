@@ -115,6 +115,21 @@ def test_a_piece_is_made_once_for_all_and_stays_as_it_was_made(values: Values) -
     assert server.answer(theta, 0, (2, 3)) is not piece
 
 
+def test_answers_kept_for_whatever_a_member_claims_are_bounded() -> None:
+    server, theta = Delta().start(LAYOUT), np.ones(SIZE, np.float32)
+    for number in range(300):
+        server.changed([sparse([number % SIZE])], False)
+    segments = [(first, last) for first in range(1, 5) for last in range(first, 5)]
+    for held in range(300):
+        for segment in segments:
+            piece = server.answer(theta, held, segment)
+            assert piece is not None and piece.base == held
+        assert server._kept <= 16 * 4 * SIZE  # type: ignore[attr-defined]
+        kept = [*server._patches.values(), *server._pieces.values()]  # type: ignore[attr-defined]
+        assert len(kept) <= 16 * 4 * SIZE / 256
+    assert len(server._pieces) > 10  # type: ignore[attr-defined]
+
+
 def test_half_precision_lends_the_bytes_of_a_segment() -> None:
     server, theta = WholeModel("f16").start(LAYOUT), np.arange(SIZE, dtype=np.float32)
     whole, piece = server.answer(theta, None), server.answer(theta, None, (2, 3))
