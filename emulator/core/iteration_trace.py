@@ -1,6 +1,7 @@
 """Observations of one iteration of a device, and the times that follow from them."""
 
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple, TypeAlias
 
 from ..layout import Segment
@@ -89,12 +90,13 @@ class IterationTrace:
     def fits(self, arrived: Sequence[float]) -> bool:
         """Return whether `arrived` may be the times at which the server got the update's pieces.
 
-        The times of an earlier update came before this one was sent, so they do not fit.
+        The times of an earlier update came before this one was sent, so they do not fit. Nor does
+        an infinite time, from which no cost can be estimated.
         """
         if self.answered is None or not self.began <= self.answered <= self.pulled[0].at:
             return False
         pairs = zip(self.sent, arrived, strict=False)
-        return len(arrived) == len(self.sent) and all(piece.at <= at for piece, at in pairs)
+        return len(arrived) == len(self.sent) and all(piece.at <= at < inf for piece, at in pairs)
 
     # -- for estimates ---------------------------------------------------------------------------
 

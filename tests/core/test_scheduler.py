@@ -1,10 +1,14 @@
 """The scheduler on devices with known costs: estimates, plans, predictions, interruptions."""
 
+import math
 import sys
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from emulator.core.messages import Times
 from emulator.core.prior_costs import LinkEstimate
@@ -257,8 +261,8 @@ def test_a_connection_lost_within_a_pull_leaves_no_half_iteration(pieces: int) -
     assert plan.forward_times == pytest.approx([*COSTS.forward], rel=1e-6)
 
 
-@pytest.mark.parametrize("told", ["one fewer", "another update's", "none"])
-def test_an_update_of_which_a_piece_was_lost_does_not_count(told: str) -> None:
+@pytest.mark.parametrize("told", ["one fewer", "another update's", "none", "infinite", "no number"])
+def test_an_update_whose_times_are_not_known_does_not_count(told: str) -> None:
     played = device(LayerByLayer())
     played.iterate(2)
     cuts = played.scheduler.cuts()
@@ -266,7 +270,13 @@ def test_an_update_of_which_a_piece_was_lost_does_not_count(told: str) -> None:
     played.pull(cuts.pull)
     earlier = played.told
     played.push(cuts.push)
-    played.told = {"one fewer": played.told[:-1], "another update's": earlier, "none": ()}[told]
+    played.told = {
+        "one fewer": played.told[:-1],
+        "another update's": earlier,
+        "none": (),
+        "infinite": (*played.told[:-1], math.inf),
+        "no number": (*played.told[:-1], math.nan),
+    }[told]
     played.iterate(2)
     played.scheduler.close(played.now)
     (record,) = played.reports.iterations
@@ -318,6 +328,45 @@ def test_pieces_that_come_twice_count_once() -> None:
         each.iterate(51)
     assert again.reports.plans == played.reports.plans
     assert again.reports.iterations == played.reports.iterations
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3]))
+def test_no_order_of_events_stops_a_device(rng: Random, replan: int) -> None:
+    """Events lost, repeated or out of order, with times that cannot be."""
+    played = device(DynaComm(replan))
+    scheduler = played.scheduler
+    segments = [(first, last) for first in range(1, 5) for last in range(first, 5)]
+
+    def at() -> float:
+        return rng.choice([played.now, played.now + rng.random(), 0.0, math.inf, math.nan, -1e300])
+
+    for _ in range(40):
+        cuts = scheduler.cuts()
+        for plan in (cuts.pull, cuts.push[::-1]):
+            held = [layer for first, last in plan for layer in range(first, last + 1)]
+            assert held == [1, 2, 3, 4]
+        segment = rng.choice([*segments, *cuts.pull, *cuts.push])
+        match rng.randrange(8):
+            case 0:
+                played.begin()
+            case 1:
+                scheduler.told(Times(at(), tuple(at() for _ in range(rng.randrange(4)))))
+            case 2:
+                scheduler.arrived(segment, rng.choice([0, 100, 10**12]), played.now)
+            case 3:
+                scheduler.forward(segment, [0.0] * 4, played.now, played.now)
+            case 4:
+                scheduler.backward(segment, [0.0] * 4, played.now, played.now)
+            case 5:
+                scheduler.handed(segment, rng.choice([0, 10**12]), played.now)
+            case 6:
+                played.told = tuple(at() for _ in cuts.push)
+            case 7:
+                played.begin()
+                played.pull(cuts.pull)
+                played.push(cuts.push)
+    scheduler.close(played.now)
 
 
 def test_events_before_the_first_pull_are_ignored() -> None:
