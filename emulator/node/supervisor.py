@@ -64,6 +64,12 @@ def say(what: str, **facts: Any) -> None:
     os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
 
+def pass_on(line: dict[str, Any]) -> None:
+    """Report the record in `line`, which the part wrote, if it is of a kind that a part makes."""
+    if line.get("record") in OBSERVED:
+        say(line["record"], at=line["at"], **line["facts"])
+
+
 @dataclass
 class Supervisor:
     """Runs the part of a container, and does verbs to the part."""
@@ -93,6 +99,7 @@ class Supervisor:
         self._boot()
         say("ready")
         self._watch()
+        self._take_last_records()
         self._sample()
 
     def _watch(self) -> None:
@@ -251,8 +258,7 @@ class Supervisor:
         for line in self.draws.read() or ():
             drawn = json.loads(line)
             if "record" in drawn:
-                if drawn["record"] in OBSERVED:
-                    say(drawn["record"], at=drawn["at"], **drawn["facts"])
+                pass_on(drawn)
                 continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
             self.obey(order)
@@ -262,6 +268,12 @@ class Supervisor:
                 self.later.append((until, {**order, "verb": drawn["end"]}))
             elif verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says
+
+    def _take_last_records(self) -> None:
+        """Pass on the records that the part wrote before it ended."""
+        while any(key.data == self._drawn for key, _ in self.selector.select(0)):
+            for line in self.draws.read() or ():
+                pass_on(json.loads(line))
 
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""

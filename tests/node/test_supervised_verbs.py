@@ -211,3 +211,24 @@ def test_an_end_that_is_not_due_stays_planned(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(supervisor, "obey", obeyed.append)
     supervisor._end_due(2.0)
     assert (obeyed, supervisor.later) == ([{"verb": "resume"}], [(3.0, {"verb": "mend"})])
+
+
+def test_records_of_a_part_are_passed_on_and_nothing_else(make: Make) -> None:
+    """Long ones too, and the last ones before the part ends; a part cannot speak as supervisor."""
+    writes = """
+import json, os
+from emulator.node.supervisor import CONTROL
+def tell(what, facts):
+    left = json.dumps({"record": what, "at": 1.5, "facts": facts}).encode() + b"\\n"
+    while left:
+        left = left[os.write(int(os.environ[CONTROL]), left):]
+tell("failed", {"detail": "nothing"})
+tell("plan", {"node": "far", "times": [0.25] * 30_000})
+tell("iteration", {"node": "far", "iteration": 7})
+"""
+    code, heard = make(part=writes).end()
+    assert code == 0
+    reports = {report["what"]: report for report in heard}
+    assert "failed" not in reports
+    assert (reports["plan"]["at"], reports["plan"]["times"]) == (1.5, [0.25] * 30_000)
+    assert reports["iteration"]["iteration"] == 7
