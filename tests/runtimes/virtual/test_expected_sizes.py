@@ -21,7 +21,7 @@ def size(frames: Frames) -> int:
 
 @pytest.mark.parametrize("codec", every(), ids=lambda codec: codec.kind)
 def test_pieces_have_the_sizes_of_a_workers(codec: Any) -> None:
-    """Within a tenth, where the number of entries is random; and together those of one message."""
+    """Within a tenth or 30 entries, where their number is random; together those of one message."""
     expected, draws = ExpectedSizeCodec(codec, LAYERED), np.random.default_rng(3)
     whole = size(expected.frames)
     for segments in CUTS:
@@ -34,7 +34,7 @@ def test_pieces_have_the_sizes_of_a_workers(codec: Any) -> None:
         for segment, made, sent in zip(segments, pieces, real, strict=True):
             layout = LAYERED.part(segment)
             assert sum(expected.count(made)) == size(made)
-            assert size(made) == pytest.approx(size(sent), rel=0.1, abs=60)
+            assert size(made) == pytest.approx(size(sent), rel=0.1, abs=150)
             decoded = expected.decode(made, layout)
             assert decoded.indices is None or decoded.indices[-1] < layout.size
         assert sum(map(size, pieces)) == pytest.approx(whole, rel=0.1)
