@@ -136,7 +136,7 @@ def _load(file: Path, overrides: tuple[str, ...]) -> "Scenario":
     from ..schedules import Sequential
 
     scenario = load(file, overrides)
-    if scenario.training.schedule == Sequential():
+    if scenario.training.cutting == Sequential():
         # the checks of a schedule that cuts name the pairs that cannot be cut, with the reasons
         load(file, (*overrides, Override("training.schedule=dynacomm", "emulate schedule")))
     return scenario

@@ -61,6 +61,7 @@ def server(
         encrypted=plan.encrypted,
         pulls=pulls.make(plan.worker.pull).start(layout),
         gathering=gathering,
+        by_name=plan.by_name,
     )
 
 

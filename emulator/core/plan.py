@@ -60,5 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Number of training examples of each worker; empty if nothing is trained."""
     checkpoint: float | None = None
     """Seconds between two checkpoints of the model; None: no checkpoint is written."""
+    by_name: bool = False
+    """Whether the updates of one step are summed in the order of the workers' names."""
     encrypted: bool = False
     """Whether messages travel encrypted, which makes them larger."""

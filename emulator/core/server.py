@@ -79,11 +79,13 @@ class ParameterServer:
         encrypted: bool = False,
         pulls: Pulls | None = None,
         gathering: float | None = GATHERING,
+        by_name: bool = False,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
         Without `pulls`, models travel as they are. The members have `gathering` seconds from
-        `now` to say hello; None: as long as the driver lets them.
+        `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
+        step are summed in the order of the workers' names, not of arrival.
         """
         self.parameters = parameters
         self.ended: Ended | None = None
@@ -94,7 +96,7 @@ class ParameterServer:
         self._ledger = Ledger(log, codec, layout, encrypted)
         pulls = pulls or WholeModel().start(layout)
         self._exchanges = WorkerExchanges(
-            parameters, codec, layout, synchronizer, pulls, self._ledger
+            parameters, codec, layout, synchronizer, pulls, self._ledger, by_name=by_name
         )
         self._gather_until = None if gathering is None else now + gathering
         self._snapshots = SnapshotExchange(evaluator, every, parameters.theta.nbytes)

@@ -31,13 +31,19 @@ class WorkerExchanges:
         synchronizer: Synchronizer[Arrival],
         pulls: Pulls,
         ledger: Ledger,
+        *,
+        by_name: bool = False,
     ) -> None:
-        """`codec` decodes pushes, `pulls` encodes models."""
+        """`codec` decodes pushes, `pulls` encodes models.
+
+        With `by_name` the updates of a step are summed in the order of the workers' names.
+        """
         self._parameters, self._codec, self._layout = parameters, codec, layout
         self._synchronizer, self._ledger = synchronizer, ledger
         self._replies = PullReplies(parameters, pulls, layout)
         self._pulled = PulledVersions()
         self._staging = Staging(codec, layout)
+        self._by_name = by_name
 
     def sent(self, node: str) -> int | None:
         """Return the version on which `node` computes, or None."""
@@ -102,6 +108,9 @@ class WorkerExchanges:
 
     def step(self, arrivals: Sequence[Arrival], now: float) -> None:
         """Move the model by the mean of the `arrivals`, and write the records of the step."""
+        if self._by_name:
+            # a sum of floats depends on the order, and the order of arrival on transport
+            arrivals = sorted(arrivals, key=lambda arrival: arrival.update.node)
         before = self._parameters.version
         steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
         divisors = self._parameters.apply(steps, self._weights(arrivals))

@@ -20,7 +20,7 @@ def first_costs(scenario: Scenario, tell: Callable[[str], None]) -> Mapping[str,
     host lacks something that the measurement needs.
     """
     training = scenario.training
-    if training.schedule == Sequential():
+    if training.cutting == Sequential():
         return {}
     measured = calibration.layer_seconds(training.trainable, training.batch_size, tell)
     # the scenario's own `step` and `layers` are assumptions of virtual time

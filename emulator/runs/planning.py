@@ -24,7 +24,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         fleet=len(scenario.nodes),
         local=training.local,
         pull=plugins.plain(training.pull),
-        schedule=plugins.plain(training.schedule),
+        schedule=plugins.plain(training.cutting),
     )
     return Plan(
         worker=worker,
@@ -44,4 +44,6 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         examples=dict(examples or {}),
         checkpoint=None if checkpoint is None else float(checkpoint.every),
         encrypted=scenario.server.encrypt,
+        # schedules are compared on the same bits, and each has another order of arrival
+        by_name=training.schedule is not None,
     )

@@ -71,7 +71,7 @@ class TrainingSection(Section):
     """Synchronization of the devices: the rule by which a device waits for the others."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
-    schedule: Annotated[AnySchedule, Kinds()] = Field(default_factory=Sequential)
+    schedule: Annotated[AnySchedule, Kinds()] | None = None
     """Schedule of pulls and pushes: the whole model and the whole update in one message each
     (`sequential`), or in segments of layers, so that transfer overlaps computing."""
     error_feedback: bool = False
@@ -118,9 +118,14 @@ class TrainingSection(Section):
         implied = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
         if not implied and self.optimizer != SGD():
             words.append(self.optimizer.kind)
-        if self.schedule != Sequential():
-            words.append(self.schedule.kind)
+        if self.cutting != Sequential():
+            words.append(self.cutting.kind)
         return ", ".join(words)
+
+    @property
+    def cutting(self) -> AnySchedule:
+        """The schedule that cuts pulls and pushes, which is `sequential` by default."""
+        return self.schedule or Sequential()
 
     @property
     def local(self) -> LocalTraining:

@@ -30,7 +30,7 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     message of its own.
     """
     training = scenario.training
-    pieces = 1 if training.schedule == Sequential() else len(training.layout.layers)
+    pieces = 1 if training.cutting == Sequential() else len(training.layout.layers)
     server, everyone = scenario.server.link, len(scenario.nodes) * model
     own = link.up.transfer(model) + link.down.transfer(model)
     shared = server.up.transfer(everyone) + server.down.transfer(everyone)

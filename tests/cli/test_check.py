@@ -163,7 +163,7 @@ def test_quantities_are_numbers_in_base_units_for_scripts(
             "schedule: {kind: dynacomm, replan: 9, method: fast}",
         ),
         ("seed=4", "optimizer: sgd"),
-        ("seed=4", "schedule: sequential"),
+        ("training.schedule=sequential", "schedule: sequential"),
     ],
 )
 def test_the_parameters_of_each_choice_are_shown(

@@ -6,14 +6,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...calibration import calibrated
+from ...calibration import calibrated, layer_seconds
 from ...codecs.base import Codec
 from ...core import assembly
 from ...core.parameters import State
 from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
 from ...datasets import DATASETS
-from ...errors import ScenarioError
 from ...learners.export import exported
 from ...log.lines import read
 from ...log.records import StopRecord
@@ -28,7 +27,7 @@ from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
-from ...scenario.layer_shares import shares_by_counts
+from ...scenario.layer_shares import LayerShares, shares_by_counts
 from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
@@ -89,11 +88,10 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
             error_feedback=training.error_feedback,
         )
         virtual = virtual.filled(step=measured.step, boot=measured.boot, serve=measured.serve)
-    if virtual.layers is None and training.schedule != Sequential():
-        raise ScenarioError(
-            f"virtual.layers: is missing: training.schedule: {training.schedule.kind} needs the "
-            "computing time of each layer"
-        )
+    if virtual.layers is None and training.cutting != Sequential():
+        seconds = layer_seconds(training.trainable, training.batch_size, view.progress)
+        shares = LayerShares(forward=seconds.forward, backward=seconds.backward)
+        virtual = virtual.model_copy(update={"layers": shares})
     return scenario.model_copy(update={"virtual": virtual})
 
 
@@ -195,7 +193,7 @@ class _VirtualRun:
 
     def _layered(self) -> LayeredFleet | None:
         """Return the maker of the parts of devices that compute layer by layer, if they do."""
-        if self._scenario.training.schedule == Sequential():
+        if self._scenario.training.cutting == Sequential():
             return None
         workers = assembly.WorkerAssembly(self._plan.worker, self._layout)
         return LayeredFleet(self._scenario, self._layout, workers, self._learning, self._log)
