@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .recent_items import RecentItems
+from .recent_rows import RecentRows
 
 MOST = 32
 """Largest number of iterations that an average is taken of."""
@@ -19,20 +19,20 @@ class ComputingAverage:
 
     def __init__(self, forward: tuple[float, ...], backward: tuple[float, ...]) -> None:
         """Begin with the seconds of each layer in `forward` and `backward`, until measured."""
-        self._means = np.array([forward, backward], np.float64)
-        self._rows: RecentItems[np.ndarray] = RecentItems(MOST, LEAST)
+        self._means = np.array([*forward, *backward])
+        self._rows = RecentRows(self._means.size, MOST, LEAST)
 
     def add(self, forward: list[float], backward: list[float]) -> None:
         """Add an iteration: the seconds of each layer, layer 1 first."""
-        self._rows.add(np.array([forward, backward], np.float64))
+        self._rows.add([*forward, *backward])
 
     def means(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return the mean seconds of each layer, forward and backward, since the last call."""
-        if taken := self._rows.take():
-            rows = np.stack(taken)
-            order = rows.sum(axis=(1, 2)).argsort(kind="stable")
+        rows = self._rows.take()
+        if len(rows):
+            order = rows.sum(axis=1).argsort(kind="stable")
             # a tenth at both ends, and one of five
             cut = max(len(order) // 10, int(len(order) >= LEAST))
             self._means = rows[order[cut : len(order) - cut]].mean(axis=0)
-        forward, backward = self._means.tolist()
+        forward, backward = self._means.reshape(2, -1).tolist()
         return tuple(forward), tuple(backward)

@@ -5,16 +5,13 @@ by the difference of the sizes; the set-up is the median of the rest. Up to 29 %
 may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7).
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from .prior_costs import LinkEstimate
-
-Floats: TypeAlias = NDArray[np.float64]
+from .recent_rows import Floats
 
 DIFFERENT = 0.1
 """Sizes differ if their difference is at least this share of the largest: with sizes closer to each
@@ -30,15 +27,16 @@ class Transfer(NamedTuple):
     seconds: float
 
 
-def fit(transfers: Sequence[Transfer], before: LinkEstimate) -> LinkEstimate:
+def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
     """Return the estimate of the link that `transfers` travelled on.
 
-    `before` is the last estimate. Its delay stays; so does its set-up if all sizes are alike, since
-    a single size cannot tell set-up from pace. Without transfers the estimate stays.
+    A row holds the numbers of a `Transfer`. `before` is the last estimate. Its delay stays; so does
+    its set-up if all sizes are alike, since a single size cannot tell set-up from pace. Without
+    transfers the estimate stays.
     """
-    if not transfers:
+    if not len(transfers):
         return before
-    messages, sizes, seconds = np.array(transfers, np.float64).T
+    messages, sizes, seconds = transfers.T
     # a group of n messages counts as n messages of its mean size and time
     sizes, seconds = sizes / messages, seconds / messages
     slope = _slope(sizes, seconds)

@@ -24,7 +24,7 @@ from .link_fit import Transfer, fit
 from .messages import Times
 from .plan_outcome import IterationPlan, PlanOutcome
 from .prior_costs import PriorCosts
-from .recent_items import RecentItems
+from .recent_rows import RecentRows
 
 Report: TypeAlias = Callable[[PlanRecord | IterationRecord], None]
 """Takes each record of a device's plans and iterations."""
@@ -66,8 +66,8 @@ class Scheduler:
         self._pull_sizes = LayerSizes(prior.pull, prior.head)
         self._push_sizes = LayerSizes(prior.push, prior.head)
         self._computing = ComputingAverage(prior.forward, prior.backward)
-        self._pulls: RecentItems[Transfer] = RecentItems(MOST, LEAST)
-        self._pushes: RecentItems[Transfer] = RecentItems(MOST, LEAST)
+        self._pulls = RecentRows(len(Transfer._fields), MOST, LEAST)
+        self._pushes = RecentRows(len(Transfer._fields), MOST, LEAST)
         self._rests: deque[float] = deque(maxlen=RESTS)
         self._zero = self._now = 0.0
         self._done = 0  # iterations whose updates were given to the link

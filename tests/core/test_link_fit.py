@@ -3,15 +3,21 @@
 from random import Random
 
 import msgspec
+import numpy as np
 import pytest
 
-from emulator.core.link_fit import Transfer, fit
+from emulator.core import link_fit
+from emulator.core.link_fit import Transfer
 from emulator.core.prior_costs import LinkEstimate, through
 from emulator.units import Rate, Seconds
 from emulator.world.link import FRAME, Side
 
 LINK = LinkEstimate(setup=0.01, pace=1e-6, delay=0.05)
 WRONG = LinkEstimate(setup=1.0, pace=1.0, delay=0.05)
+
+
+def fit(found: list[Transfer], before: LinkEstimate) -> LinkEstimate:
+    return link_fit.fit(np.array(found, np.float64).reshape(-1, 3), before)
 
 
 def transfers(messages: int, *sizes: int, link: LinkEstimate = LINK) -> list[Transfer]:

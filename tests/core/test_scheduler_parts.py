@@ -4,21 +4,28 @@ import pytest
 
 from emulator.core.computing_average import ComputingAverage
 from emulator.core.layer_sizes import LayerSizes
-from emulator.core.recent_items import RecentItems
+from emulator.core.recent_rows import RecentRows
 
 
-def test_items_since_the_last_look_are_taken() -> None:
-    items: RecentItems[int] = RecentItems(most=5, least=2)
-    assert items.take() == []
+def test_rows_since_the_last_look_are_taken() -> None:
+    rows = RecentRows(width=2, most=5, least=2)
+
+    def taken() -> list[float]:
+        found = rows.take().tolist()
+        assert all(first == -second for first, second in found)
+        return [first for first, _ in found]
+
+    assert taken() == []
     for number in range(3):
-        items.add(number)
-    assert items.take() == [0, 1, 2]
-    assert items.take() == [1, 2]  # nothing is new: the least
-    items.add(3)
-    assert items.take() == [2, 3]
+        rows.add((number, -number))
+    assert taken() == [0, 1, 2]
+    assert taken() == [1, 2]  # nothing is new: the least
+    rows.add((3, -3))
+    assert taken() == [2, 3]
     for number in range(4, 14):
-        items.add(number)
-    assert items.take() == [9, 10, 11, 12, 13]
+        rows.add((number, -number))
+    assert taken() == [9, 10, 11, 12, 13]
+    assert taken() == [12, 13]
 
 
 def test_the_prior_holds_until_something_is_measured() -> None:
