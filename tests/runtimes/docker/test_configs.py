@@ -106,6 +106,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "every": 50,
             "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
             "checkpoint": 30.0,
+            "by_name": False,
             "encrypted": False,
         },
         "gathering": None,
