@@ -55,7 +55,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.training": KEPT,
     "Scenario.evaluate": KEPT,
     "Scenario.stop": KEPT,
-    "Scenario.targets": KEPT,
+    "Scenario.targets": (_TRAFFIC,),
     "Scenario.server": KEPT,
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,

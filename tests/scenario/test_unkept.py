@@ -79,11 +79,12 @@ def test_where_nobody_learns_it_matters_not_how() -> None:
             "training.modulation.kind=staleness",
         ),
         *("training.optimizer=adam", "evaluate.every=5", "server.checkpoint={every: 1s}"),
+        "targets=[90%]",
     )
     assert unkept(small(overrides=changes), "virtual") == []
     (result,) = unkept(small(overrides=(*changes, "virtual.learner=none")), "virtual")
     assert len(result.keys) == len(changes)
-    assert str(result).startswith(f"{', '.join(result.keys[:3])} and 3 more: with `virtual.learner")
+    assert str(result).startswith(f"{', '.join(result.keys[:3])} and 4 more: with `virtual.learner")
 
 
 def test_a_patch_is_of_one_update_where_nobody_learns() -> None:
@@ -140,3 +141,18 @@ def test_what_virtual_time_keeps_changes_a_run(tmp_path: Path, override: str) ->
     base = ("devices[1].link={up: {delay: 9ms, jitter: 9ms}}", "training.algorithm=fedavg")
     assert unkept(small(overrides=(*TRAFFIC, *base, override)), "virtual") == []
     assert _log(tmp_path, *base, override) != _log(tmp_path, *base)
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize(
+    ("side", "plain"),
+    [
+        *(("{rate: 1mbit}", "{}"), ("{delay: 5ms}", "{}"), ("{loss: 5%}", "{}")),
+        *(("{delay: 5ms, jitter: 5ms}", "{delay: 5ms}"), ("{setup: 5ms}", "{}")),
+    ],
+)
+def test_virtual_time_keeps_each_key_of_the_server_s_link(
+    tmp_path: Path, way: str, side: str, plain: str
+) -> None:
+    with_key, without = (f"server.link={{{way}: {text}}}" for text in (side, plain))
+    assert _log(tmp_path, with_key) != _log(tmp_path, without)

@@ -14,7 +14,7 @@ from emulator.runs import planning
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.configs import NodeConfigs
 from emulator.runtimes.docker.labels import labels
-from emulator.scenario import demand, load, loads
+from emulator.scenario import Scenario, demand, load, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
@@ -224,6 +224,28 @@ def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
     node = next(item for item in nodes if item.name == name)
     config.write(node, tmp_path / "node.json")
     assert config.read(tmp_path / "node.json") == node
+
+
+@pytest.mark.parametrize("backend", [HELD, DELAYED])
+@pytest.mark.parametrize("place", ["devices[1].link", "server.link"])
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("rate", "3mbit"), ("delay", "60ms"), ("jitter", "1ms"), ("loss", "2%"), ("setup", "7ms")],
+)
+def test_containers_are_told_of_each_key_of_a_link(
+    backend: Backend, place: str, way: str, key: str, value: str
+) -> None:
+    """The kernel shapes, or the receiver at one of the two ends holds back."""
+    means = replace(backend, loss="netem" if backend is DELAYED else "nftables")
+
+    def told(scenario: Scenario) -> Any:
+        made = replace(configs(means), scenario=scenario)
+        return made.server(), made.device(scenario.nodes[1], "x")
+
+    base = ("server.link={up: {delay: 9ms}, down: {delay: 9ms}}",)
+    base += ("devices[1].link={up: {delay: 9ms}, down: {delay: 9ms}}",)
+    assert told(loads(TEXT, base)) != told(loads(TEXT, (*base, f"{place}.{way}.{key}={value}")))
 
 
 # -- containers ------------------------------------------------------------------------------------

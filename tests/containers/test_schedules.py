@@ -1,0 +1,42 @@
+"""Containers that pull and push in segments: what they plan, and what comes of it."""
+
+import pytest
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+
+SCENARIO = """
+name: segments
+training:
+  {dataset: mnist, model: mnist-cnn, codec: dense, modulation: constant, synchronization: barrier,
+   batch_size: 32, schedule: SCHEDULE}
+evaluate: {every: 1000}
+stop: {updates: 70}
+devices:
+  - name: pi
+    count: 2
+    link: {up: {rate: 100mbit, setup: 10ms}, down: {rate: 100mbit, setup: 10ms}}
+"""
+CLOSE = 0.15
+"""Share of the predicted time by which the realised time of an iteration may differ on a busy host."""
+
+
+@pytest.mark.parametrize("schedule", ["layer-by-layer", "{kind: dynacomm, replan: 15}"])
+def test_a_run_in_segments_goes_as_planned(play, schedule):
+    run = play(SCENARIO.replace("SCHEDULE", schedule))
+    assert run.summary["outcome"] == "success"
+    assert run.said("refused") == run.said("unsent") == []
+    for device in ("pi-0", "pi-1"):
+        plans, outcomes = run.said("plan", node=device), run.said("iteration", node=device)
+        assert plans[0]["iteration"] == 1 and plans[0]["pull_setup"] == pytest.approx(0.01, rel=0.1)
+        assert all(time > 0 for time in plans[0]["forward_times"] + plans[0]["backward_times"])
+        assert outcomes and sum(outcome["iterations"] for outcome in outcomes) <= 35
+        last = outcomes[-1]
+        predicted, realised = last["predicted_iteration"], last["t_iteration"]
+        print(f"{device}: {predicted * 1e3:.1f} ms predicted, {realised * 1e3:.1f} ms realised")
+    assert any(len(plan["pull"]) > 1 or len(plan["push"]) > 1 for plan in run.said("plan"))
+    dynacomm = [plan for plan in run.said("plan") if plan["kind"] == "dynacomm"]
+    if dynacomm:  # the second plan knows the rest of an iteration, too
+        last = run.said("iteration")[-1]
+        assert last["t_iteration"] == pytest.approx(last["predicted_iteration"], rel=CLOSE)
+    losses = [record["loss"] for record in run.said("update")]
+    assert sum(losses[-10:]) < 0.7 * sum(losses[:10])
