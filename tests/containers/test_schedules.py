@@ -17,7 +17,7 @@ devices:
     link: {up: {rate: 100mbit, setup: 10ms}, down: {rate: 100mbit, setup: 10ms}}
 """
 CLOSE = 0.15
-"""Share of the predicted time by which the realised time of an iteration may differ on a busy host."""
+"""Share of an iteration's predicted time by which a busy host may prolong it."""
 
 
 @pytest.mark.parametrize("schedule", ["layer-by-layer", "{kind: dynacomm, replan: 15}"])
