@@ -52,7 +52,7 @@ def layer_seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> L
     They are measured and stored if the cache has none. A schedule that cuts the model into segments
     needs them; a step's law does not. Arguments and errors as of `calibrated`.
     """
-    cached = layer_record.find(*here(), model, batch_size)
+    cached = known_layers(model, batch_size)
     if cached is not None:
         return cached
     try:
@@ -64,12 +64,18 @@ def layer_seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> L
     return measured
 
 
+def known_layers(model: str, batch_size: int) -> LayerSeconds | None:
+    """Return this host's stored CPU seconds of the layers of `model`, or None."""
+    return layer_record.find(*here(), model, batch_size)
+
+
 __all__ = [
     "Calibration",
     "LayerSeconds",
     "alongside",
     "calibrated",
     "known",
+    "known_layers",
     "layer_seconds",
     "measure",
     "store",

@@ -158,6 +158,7 @@ def _chosen(scenario: "Scenario", device: str | None) -> "dict[str, Group]":
 def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
     """Return `scenario` with `batch_size`, a step and the layers' shares of the step."""
     from ..runs.conductor import ProgressView
+    from ..runs.layer_calibration import with_layers
     from ..runtimes.virtual.play_virtual import resolve
     from ..units import Seconds
     from ..world.laws import Fixed
@@ -177,7 +178,7 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
     view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))
     changed = scenario.model_copy(update={"training": training, "virtual": virtual})
-    return resolve(changed, view)
+    return with_layers(resolve(changed, view), view.progress)
 
 
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:

@@ -16,11 +16,13 @@ from ..learners.numpy import refusal
 from ..machine.host import Host, lacks_containers
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
+from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
 from .data_split import DataSplit, split_data
+from .layer_calibration import layers_known
 
 
 @dataclass(frozen=True)
@@ -145,9 +147,12 @@ def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
         yield ScenarioError(f"virtual.learner: {why}")
     if learner == "tensorflow":
         yield from _tensorflow()
-    elif scenario.virtual.open and not _known(scenario):
+    elif (scenario.virtual.open and not _known(scenario)) or not layers_known(scenario):
+        given = "virtual.step and virtual.boot"
+        if scenario.training.cutting != Sequential():
+            given = "virtual.step, virtual.boot and virtual.layers"
         for error in _tensorflow():
-            yield HostError(f"{error}; with virtual.step and virtual.boot nothing is measured")
+            yield HostError(f"{error}; with {given} nothing is measured")
     yield from _timeless(scenario)
 
 

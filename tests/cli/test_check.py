@@ -248,6 +248,12 @@ def test_a_machine_without_tensorflow(
     assert emulate("check", scenario(tmp_path), *given).code == 1
     assert emulate("check", scenario(tmp_path), *given, "--on", "virtual").code == 0
     assert emulate("check", scenario(tmp_path), "--on", "virtual").code == 1
+    cut = (*given, "--set", "training.schedule=dynacomm", "--on", "virtual")
+    measured = emulate("check", scenario(tmp_path), *cut)
+    assert measured.code == 1
+    assert "with virtual.step, virtual.boot and virtual.layers nothing is measured" in measured.out
+    layers = "virtual.layers={forward: [1, 1, 1], backward: [1, 1, 1]}"
+    assert emulate("check", scenario(tmp_path), *cut, "--set", layers).code == 0
 
 
 def test_what_the_other_runtime_refuses_is_a_note(

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...calibration import calibrated, layer_seconds
+from ...calibration import calibrated
 from ...codecs.base import Codec
 from ...core import assembly
 from ...core.parameters import State
@@ -23,11 +23,11 @@ from ...node.checkpoint import Checkpoints, save
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
 from ...runs.folder import create
+from ...runs.layer_calibration import with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
-from ...scenario.layer_shares import LayerShares, shares_by_counts
 from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
@@ -72,13 +72,14 @@ def play(
 
 
 def resolve(scenario: Scenario, view: RunView) -> Scenario:
-    """Return `scenario` with a law for all work; open laws come from this host's calibration."""
+    """Return `scenario` with a law for all work, and the shares of layers if a schedule cuts.
+
+    Open laws and shares come from this host's calibration.
+    """
     virtual, training = scenario.virtual, scenario.training
     if not isinstance(training.model, str) and virtual.step is not None:
-        # a layer table has no worker that could be started, nor layers that could be measured
+        # a layer table has no worker that could be started
         virtual = virtual.filled(step=virtual.step, boot=_AT_ONCE, serve=_AT_ONCE)
-        layers = virtual.layers or shares_by_counts(training.model)
-        virtual = virtual.model_copy(update={"layers": layers})
     if virtual.open:
         measured = calibrated(
             training.trainable,
@@ -88,11 +89,8 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
             error_feedback=training.error_feedback,
         )
         virtual = virtual.filled(step=measured.step, boot=measured.boot, serve=measured.serve)
-    if virtual.layers is None and training.cutting != Sequential():
-        seconds = layer_seconds(training.trainable, training.batch_size, view.progress)
-        shares = LayerShares(forward=seconds.forward, backward=seconds.backward)
-        virtual = virtual.model_copy(update={"layers": shares})
-    return scenario.model_copy(update={"virtual": virtual})
+    resolved = scenario.model_copy(update={"virtual": virtual})
+    return resolved if training.cutting == Sequential() else with_layers(resolved, view.progress)
 
 
 def _learners(

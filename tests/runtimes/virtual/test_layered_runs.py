@@ -7,9 +7,9 @@ from unittest.mock import patch
 
 import pytest
 
+from emulator import calibration
 from emulator.calibration import LayerSeconds
 from emulator.core.messages import UpdateSegment
-from emulator.runtimes.virtual import play_virtual
 from emulator.scenario import load
 from tests.fakes.layered_world import (
     LAYERED,
@@ -205,7 +205,7 @@ def test_a_run_without_shares_takes_those_of_the_calibration_and_keeps_them(tmp_
         "host", "processor", "digits-mlp", 8, (2e-3, 1e-3, 5e-4), (4e-3, 1e-3, 0.0)
     )
     text = LAYERED.replace("  layers: {forward: [2, 1, 1], backward: [3, 2, 2]}\n", "")
-    with patch.object(play_virtual, "layer_seconds", lambda *arguments: seconds):
+    with patch.object(calibration, "layer_seconds", lambda *arguments: seconds):
         folder, *_ = played(tmp_path, text=text)
     kept = load(folder / "scenario.yaml").virtual.layers
     assert kept is not None
