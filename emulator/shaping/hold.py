@@ -42,6 +42,8 @@ class _Held(NamedTuple, Generic[Message]):
     """Time at which the message is released."""
     sent: float
     """Time at which its last bit has left the emulated link, as seen from the receiver."""
+    size: int
+    """Bytes on the wire."""
     message: Message
 
 
@@ -67,6 +69,7 @@ class Hold(Generic[Message]):
         self._setup = setup
         self._pace = pace
         self._line: deque[_Held[Message]] = deque()
+        self._bytes = 0  # of all messages in the line
         self._arrived = -math.inf  # arrival of the last message
         self._sent = -math.inf  # when the last message's last bit left the emulated link
 
@@ -87,7 +90,8 @@ class Hold(Generic[Message]):
         due = self._sent + self._draw_delay()
         if self._line:
             due = max(due, self._line[-1].due)
-        self._line.append(_Held(due, self._sent, message))
+        self._line.append(_Held(due, self._sent, size, message))
+        self._bytes += size
 
     def renew(self, now: float) -> None:
         """Make the link as new at time `now`, as the sender has lost its power and booted again.
@@ -95,7 +99,12 @@ class Hold(Generic[Message]):
         The messages that had not left the emulated link are lost; the others arrive.
         """
         self._line = deque(held for held in self._line if held.sent <= now)
+        self._bytes = sum(held.size for held in self._line)
         self._arrived = self._sent = -math.inf
+
+    def is_full(self, messages: int, size: int) -> bool:
+        """Return whether `messages` or more wait, or `size` or more bytes."""
+        return len(self._line) >= messages or self._bytes >= size
 
     def deadline(self) -> float | None:
         """Return the time at which the next message is due, or None if the queue is empty."""
@@ -105,7 +114,9 @@ class Hold(Generic[Message]):
         """Return the messages that are due at `now`, in order of arrival."""
         due = []
         while self._line and self._line[0].due <= now:
-            due.append(self._line.popleft().message)
+            held = self._line.popleft()
+            self._bytes -= held.size
+            due.append(held.message)
         return due
 
     def _draw_delay(self) -> float:

@@ -53,7 +53,8 @@ class Received(NamedTuple):
 class Router:
     """Receives the messages of the admitted nodes, and sends them the server's replies.
 
-    `encrypted`: whether every message is encrypted, and so longer on the wire.
+    `encrypted`: whether every message is encrypted, and so longer on the wire. `allowed`: bytes
+    that may wait of one node, those of the longest message.
     """
 
     def __init__(
@@ -88,9 +89,10 @@ class Router:
         _probe(self._socket, heartbeat)
         self._admission.require(self._socket)
         self.encrypted = isinstance(guests, Keys)
+        self.allowed = 2 * largest
         most = len(self._admission.names) + STALE
         self._watch = Watch(
-            self._socket, heartbeat.timeout, largest=largest, limit=2 * largest, most=most
+            self._socket, heartbeat.timeout, largest=largest, limit=self.allowed, most=most
         )
         self._socket.bind(address)
 

@@ -14,6 +14,10 @@ from .router import Router
 BATCH = 64
 """Messages that the server takes before it looks at its clock again."""
 
+MOST_HELD = 1024
+"""Messages of a node that wait for the end of their set-up or delay. An update and a pull have
+fewer."""
+
 LONGEST_POLL = 0.5
 """Seconds. A signal that comes just before the poll does not end it, so `canceled` is asked twice
 a second."""
@@ -70,12 +74,26 @@ def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[M
     elif message is None:
         pass  # it came over a connection that the node has replaced
     elif node in holds:
-        if isinstance(message, Hello):
-            holds[node].renew(now)  # the device has booted
-        holds[node].take(message, now, wire.size(message, encrypted=router.encrypted))
+        _hold(server, router, node, holds[node], message)
     else:
         _handle(server, router, node, message)
     return True
+
+
+def _hold(
+    server: ParameterServer, router: Router, node: str, hold: Hold[Message], message: Message
+) -> None:
+    """Hold back a `message` of `node`; refuse it if more is held than an honest node sends.
+
+    The emulated link would have stopped a node that sends too much; the real one does not.
+    """
+    now = time.monotonic()
+    if isinstance(message, Hello):
+        hold.renew(now)  # the device has booted
+    if hold.is_full(MOST_HELD, router.allowed):
+        server.refuse(node, f"more messages than its link carries: {type(message).__name__}", now)
+    else:
+        hold.take(message, now, wire.size(message, encrypted=router.encrypted))
 
 
 def _handle(server: ParameterServer, router: Router, node: str, message: Any) -> None:

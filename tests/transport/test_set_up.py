@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from emulator.core.heartbeat import Heartbeat
-from emulator.core.messages import Hello, ModelReply, Pull
+from emulator.core.messages import Hello, ModelReply, Pull, Update
 from emulator.shaping.hold import Hold
 from emulator.transport import server_driver
 from emulator.transport.inbox import Inbox
@@ -41,6 +41,7 @@ class Listener:
     def __init__(self, wanted: int) -> None:
         self.times: list[float] = []
         self.messages: list[object] = []
+        self.refused: list[str] = []
         self._wanted = wanted
 
     @property
@@ -52,6 +53,9 @@ class Listener:
 
     def tick(self, now: float) -> list:
         return []
+
+    def refuse(self, node: str, reason: str, now: float) -> None:
+        self.refused.append(reason)
 
     def handle(self, node: str, message: object, now: float) -> list:
         self.times.append(now)
@@ -106,3 +110,27 @@ def test_pieces_that_come_while_a_node_computes_are_set_up_meanwhile(secret_and_
                 time.sleep(2.5 * SETUP)
     expected = [SETUP, 3.5 * SETUP, 3.5 * SETUP, 4 * SETUP]
     assert all(0 <= at - due < LATE for at, due in zip(times, expected, strict=True)), times
+
+
+def test_a_device_cannot_fill_the_server_with_messages_that_wait(secret_and_router) -> None:
+    """Large ones, on a link that would carry one in a second."""
+    secret, router = secret_and_router
+    server, sent = Listener(1), 40
+    with Peer(router.address, secret, Heartbeat()) as peer:
+        for ticket in range(sent):
+            peer.send(Update("a", ticket, 0.0, 0.0, [bytes(50_000)]))
+        server_driver.serve(server, router, holds={"a": _hold(1.0)})
+    taken = router.allowed // 50_000  # and their heads
+    assert len(server.refused) == sent - taken
+    assert "more messages than its link carries" in server.refused[0]
+
+
+def test_nor_with_small_ones(monkeypatch: pytest.MonkeyPatch, secret_and_router) -> None:
+    monkeypatch.setattr(server_driver, "MOST_HELD", 10)
+    secret, router = secret_and_router
+    server = Listener(1)
+    with Peer(router.address, secret, Heartbeat()) as peer:
+        for ticket in range(25):
+            peer.send(Pull("a", ticket))
+        server_driver.serve(server, router, holds={"a": _hold(1.0)})
+    assert len(server.refused) == 15

@@ -217,6 +217,16 @@ def test_a_long_set_up_is_waited_for() -> None:
     assert part.connection.timeout == pytest.approx(4 * 25, rel=0.02)
 
 
+def test_each_piece_may_take_a_set_up() -> None:
+    text = TEXT.replace("up: {rate: 1mbit", "up: {setup: 10s, rate: 1mbit")
+    text = text.replace("algorithm: adacomp", "algorithm: asgd, schedule: layer-by-layer")
+    made = configs(text=text)
+    part = made.device(made.scenario.nodes[1], "x").part
+    assert isinstance(part, WorkerRole)
+    layers = len(made.scenario.training.layout.layers)
+    assert part.connection.timeout == pytest.approx(4 * 10 * (layers + 1), rel=0.02)
+
+
 @pytest.mark.parametrize("name", ["server", "near", "far", "evaluator"])
 def test_orders_survive_the_file(name: str, tmp_path: Path) -> None:
     made = configs()
