@@ -100,7 +100,9 @@ class Ledger:
         self, arrival: Arrival, version: int, before: int, divisor: float, at: float
     ) -> None:
         update, gradient = arrival.update, arrival.gradient
-        pushed = wire.total(self._pushed(piece) for piece in (*arrival.earlier, update))
+        pushed = self._pushed(update)
+        if arrival.earlier:
+            pushed = wire.total([*map(self._pushed, arrival.earlier), pushed])
         self._push_bytes += pushed.total
         self._log.write(
             UpdateRecord(

@@ -59,48 +59,45 @@ _F = TypeVar("_F")
 
 def pack(message: Message) -> list[Buffer]:
     """Return the frames of `message`; arrays are views of the message's arrays, not copies."""
-    return [heads.encode(_head(message)), *_arrays(message)]
-
-
-def _head(message: Message) -> heads.Head:
-    if isinstance(message, Pull) and message.segments:
-        ends = _ends(message.segments)
-        return heads.SegmentedPullHead(
-            message.node, message.ticket, message.after, message.held, ends
-        )
-    if head := _HEAD_OF.get(type(message)):
-        return head(*[getattr(message, name) for name in head.__struct_fields__])
+    plain = _HEAD_OF.get(type(message))
+    if plain and not (isinstance(message, Pull) and message.segments):
+        return [heads.encode(plain(*[getattr(message, name) for name in plain.__struct_fields__]))]
     match message:
-        case ModelReply(ticket, version):
-            return heads.ModelHead(ticket, version)
-        case ModelSegment(ticket, version, segment, _, times):
-            return heads.ModelSegmentHead(ticket, version, segment, _plain(times))
-        case Patch(ticket, version, base):
-            return heads.PatchHead(ticket, version, base)
-        case PatchSegment(ticket, version, segment, base, _, times):
-            return heads.PatchSegmentHead(ticket, version, segment, base, _plain(times))
-        case Update(node, version, loss, compute):
-            return heads.UpdateHead(node, version, loss, compute)
-        case UpdateSegment(node, version, ticket, segment, loss, compute):
-            return heads.UpdateSegmentHead(node, version, ticket, segment, loss, compute)
+        case ModelReply():
+            return [heads.encode(_model_head(message)), message.theta.view(np.uint8).data]
+        case Update(node, version, loss, compute, frames):
+            head: heads.Head = heads.UpdateHead(node, version, loss, compute)
+            return [heads.encode(head), *_pushed_frames(frames)]
+        case Patch(ticket, version, base, frames):
+            return [heads.encode(heads.PatchHead(ticket, version, base)), *frames]
+        case ModelSegment():
+            return [heads.encode(_model_segment_head(message)), message.theta.view(np.uint8).data]
+        case PatchSegment(ticket, version, segment, base, frames, times):
+            head = heads.PatchSegmentHead(ticket, version, segment, base, _plain(times))
+            return [heads.encode(head), *frames]
+        case UpdateSegment(node, version, ticket, segment, loss, compute, frames):
+            head = heads.UpdateSegmentHead(node, version, ticket, segment, loss, compute)
+            return [heads.encode(head), *_pushed_frames(frames)]
+        case Pull(node, ticket, after, held, segments):
+            head = heads.SegmentedPullHead(node, ticket, after, held, _ends(segments))
+            return [heads.encode(head)]
     raise TypeError(f"{type(message).__name__} is no message")
 
 
-def _arrays(message: Message) -> Frames:
-    if type(message) in _HEAD_OF:
-        return ()
-    match message:
-        case ModelReply() | ModelSegment():
-            return (message.theta.view(np.uint8).data,)
-        case Patch() | PatchSegment():
-            return message.frames
-        case Update() | UpdateSegment():
-            if len(message.frames) >= PARTS:  # the server would refuse every update of this device
-                raise ValueError(
-                    f"an update has up to {PARTS - 1} frames, not {len(message.frames)}"
-                )
-            return message.frames
-    return ()
+def _model_head(model: ModelReply) -> heads.Head:
+    return heads.ModelHead(model.ticket, model.version)
+
+
+def _model_segment_head(piece: ModelSegment) -> heads.Head:
+    times = _plain(piece.times)
+    return heads.ModelSegmentHead(piece.ticket, piece.version, piece.segment, times)
+
+
+def _pushed_frames(frames: Frames) -> Frames:
+    """Return the `frames` of an update. Raises ValueError for more than a message may have."""
+    if len(frames) >= PARTS:  # the server would refuse every update of this device
+        raise ValueError(f"an update has up to {PARTS - 1} frames, not {len(frames)}")
+    return frames
 
 
 def _ends(segments: Sequence[Segment]) -> tuple[int, ...]:
@@ -136,17 +133,17 @@ def unpack(frames: Sequence[Buffer]) -> Message:
     match head:
         case heads.ModelHead(ticket, version):
             return ModelReply(ticket, version, _vector(_only(arrays)))
+        case heads.UpdateHead(node, version, loss, compute):
+            return Update(node, version, loss, _duration(compute), arrays)
+        case heads.PatchHead(ticket, version, base):
+            return Patch(ticket, version, base, _patch(arrays, base))
         case heads.ModelSegmentHead(ticket, version, segment, times):
             theta = _vector(_only(arrays))
             return ModelSegment(ticket, version, _segment(segment), theta, _times(times))
-        case heads.PatchHead(ticket, version, base):
-            return Patch(ticket, version, base, _patch(arrays, base))
         case heads.PatchSegmentHead(ticket, version, segment, base, times):
             return PatchSegment(
                 ticket, version, _segment(segment), base, _patch(arrays, base), _times(times)
             )
-        case heads.UpdateHead(node, version, loss, compute):
-            return Update(node, version, loss, _duration(compute), arrays)
         case heads.UpdateSegmentHead(node, version, ticket, segment, loss, compute):
             return UpdateSegment(
                 node, version, ticket, _segment(segment), loss, _duration(compute), arrays
@@ -227,9 +224,11 @@ class Pushed(NamedTuple):
 
 def size(message: Message, *, encrypted: bool = False) -> int:
     """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing."""
-    match message:
-        case ModelReply() | ModelSegment():  # the array's length, not its content
-            lengths = [len(heads.encode(_head(message))), message.theta.nbytes]
+    match message:  # of a model the array's length, not its content
+        case ModelReply():
+            lengths = [len(heads.encode(_model_head(message))), message.theta.nbytes]
+        case ModelSegment():
+            lengths = [len(heads.encode(_model_segment_head(message))), message.theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
     return sum(lengths) + framing(lengths, encrypted=encrypted)
