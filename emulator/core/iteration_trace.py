@@ -1,4 +1,4 @@
-"""Observations of one iteration of a device, and the times that follow from them."""
+"""Observations of an iteration of a device, and the times that follow from these observations."""
 
 from collections.abc import Sequence
 from math import inf
@@ -82,7 +82,7 @@ class IterationTrace:
 
     @property
     def pushed(self) -> bool:
-        """Whether the device has done its part: all is computed, all is given to the link."""
+        """Whether the device has computed all layers and given all pieces to the link."""
         pull, push = len(self.cuts.pull), len(self.cuts.push)
         received = len(self.pulled) == len(self._forward) == pull
         return received and len(self._backward) == len(self.sent) == push
@@ -130,10 +130,10 @@ class IterationTrace:
         return transfers
 
     def forward_seconds(self) -> list[float]:
-        """Return the seconds that the processor spent on each layer until its forward pass ended.
+        """Return by layer the seconds of the processor until the forward pass ended.
 
         Reading a piece takes the processor too, so a layer's time counts from the end of the block
-        before, or from the arrival that the processor waited for.
+        before, or from the arrival for which the processor waited.
         """
         seconds: list[float] = []
         free = self.pulled[0].at
@@ -143,9 +143,9 @@ class IterationTrace:
         return seconds
 
     def backward_seconds(self) -> list[float]:
-        """Return the seconds that the processor spent on each layer until its gradient was sent.
+        """Return by layer the seconds of the processor until the gradient was sent.
 
-        Encoding takes the processor too, so a segment counts until it was given to the link.
+        Encoding takes the processor too, so a segment counts until the hand-over to the link.
         """
         layers: list[list[float]] = []
         free = self._backward[0].began
@@ -166,10 +166,10 @@ class IterationTrace:
         return arrived[-1] - link.delay - self._backward[0].began
 
     def pull_spans(self, link: LinkEstimate) -> Spans:
-        """Return when the link carried each segment of the pull.
+        """Return the spans in which the link carried the segments of the pull.
 
-        The arrival of a late piece is not known; it is taken from `link`, but not after the piece
-        was found.
+        The arrival of a late piece is not known, so `link` decides, but not beyond the time at
+        which the piece was found.
         """
         opened, free = self._opened(link), 0.0
         spans = []
@@ -182,17 +182,17 @@ class IterationTrace:
         return spans
 
     def forward_spans(self, link: LinkEstimate) -> Spans:
-        """Return when the processor ran the forward pass of each segment."""
+        """Return the spans of the segments' forward passes."""
         opened = self._opened(link)
         return [(block.began - opened, block.ended - opened) for block in self._forward]
 
     def backward_spans(self) -> Spans:
-        """Return when the processor ran the backward pass of each segment."""
+        """Return the spans of the segments' backward passes."""
         zero = self._backward[0].began
         return [(block.began - zero, block.ended - zero) for block in self._backward]
 
     def push_spans(self, arrived: Sequence[float], link: LinkEstimate) -> Spans:
-        """Return when the link carried each segment of the push."""
+        """Return the spans in which the link carried the segments of the push."""
         zero, free = self._backward[0].began, 0.0
         spans = []
         for piece, at in zip(self.sent, arrived, strict=True):

@@ -6,9 +6,9 @@ from ..layout import Segment
 
 
 class LayerSizes:
-    """Mean bytes of each layer in one direction, of the iterations since the last plan.
+    """Mean bytes of the layers in a direction, over the iterations since the last plan.
 
-    A segment tells the sum of its layers' bytes; each layer takes part in a change by its share.
+    A segment tells the sum of the layers' bytes; a layer takes part in a change by its share.
     """
 
     def __init__(self, sizes: Sequence[float], head: float) -> None:
@@ -25,7 +25,7 @@ class LayerSizes:
         self._seen[segment] = total + size, messages + 1
 
     def means(self) -> tuple[float, ...]:
-        """Return each layer's mean bytes since the last call; as before if there was no message."""
+        """Return the layers' mean bytes since the last call; without a message the last means."""
         for segment, (total, messages) in self._seen.items():
             self._share(segment, max(0.0, total / messages - self._head))
         self._seen.clear()

@@ -19,7 +19,7 @@ other, jitter would decide the slope."""
 
 
 class Transfer(NamedTuple):
-    """Messages that held a link one behind the other, without a pause."""
+    """Messages that held a link in turn, without a pause."""
 
     messages: int
     size: int
@@ -28,7 +28,7 @@ class Transfer(NamedTuple):
 
 
 def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
-    """Return the estimate of the link that `transfers` travelled on.
+    """Return the estimate of the link of `transfers`.
 
     A row holds the numbers of a `Transfer`. `before` is the last estimate. Its delay stays; so does
     its set-up if all sizes are alike, since a single size cannot tell set-up from pace. Without
@@ -62,7 +62,7 @@ def _slope(sizes: Floats, seconds: Floats) -> float | None:
 
 
 def _paced(sizes: Floats, seconds: Floats, before: LinkEstimate) -> LinkEstimate:
-    """Return `before` with the pace that explains transfers of one size."""
+    """Return `before` with a pace that explains transfers of a single size."""
     size, took = float(np.median(sizes)), max(0.0, float(np.median(seconds)))
     if took > before.setup and size > 0:
         return msgspec.structs.replace(before, pace=(took - before.setup) / size)

@@ -1,4 +1,4 @@
-"""A device's plan for its next iterations, and the record of what came of it."""
+"""A device's plan for the next iterations, and the record of the iterations under a plan."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from .prior_costs import LinkEstimate
 
 @dataclass(frozen=True)
 class IterationPlan:
-    """Cuts for the iterations from `first` on, and the times that they are predicted to take."""
+    """Cuts for the iterations from `first` on, and the predicted times."""
 
     first: int
     kind: str
@@ -89,9 +89,10 @@ class PlanOutcome:
     def add(
         self, number: int, trace: IterationTrace, arrived: Sequence[float], next_began: float
     ) -> Measured:
-        """Add iteration `number`, and return its times.
+        """Add iteration `number`, and return the times of the iteration.
 
-        The server got its pieces at the times `arrived`; the next iteration began at `next_began`.
+        The server got the update's pieces at the times `arrived`; the next iteration began at
+        `next_began`.
         """
         down, up = self.plan.down, self.plan.up
         measured = Measured(
@@ -134,7 +135,7 @@ class PlanOutcome:
 
 
 def _blocks(computes: Sequence[timing.Span], segments: Segments) -> list[timing.Span]:
-    """Return when each of `segments` is computed; `computes` holds the span of each layer."""
+    """Return the spans in which `segments` are computed; `computes` holds the layers' spans."""
     blocks = []
     for first, last in segments:
         spans = computes[first - 1 : last]

@@ -1,7 +1,7 @@
-"""A device's scheduler: measures its link and processor, and cuts its pulls and pushes.
+"""A device's scheduler: measures link and processor, and cuts pulls and pushes.
 
-It has no clock and does no I/O: a driver tells it of events with their times, all readings of the
-clock of `Begin.zero`. An iteration goes
+The scheduler has no clock and does no I/O: a driver tells it of events with their times, all
+readings of the clock of `Begin.zero`. An iteration goes
 
     cuts, begin, told and arrived, forward …, backward, handed, …, begin of the next, told
 
@@ -48,7 +48,7 @@ class _Running(NamedTuple):
 
 
 class Scheduler:
-    """Cuts the pulls and pushes of a device by what it has measured so far.
+    """Cuts the pulls and pushes of a device by measured costs.
 
     Every `replan` iterations of the schedule the costs are estimated from the iterations since the
     last plan, so a change of the link or of the processor shows in the next plan.

@@ -1,4 +1,4 @@
-"""Schedules cut pulls and pushes into segments of layers, so that transfer overlaps computing.
+"""Schedules: cuts of pulls and pushes into segments, with which transfer overlaps computing.
 
 To add a schedule: write a file, name the class here, and add a row to the tests' table.
 """

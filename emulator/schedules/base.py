@@ -23,7 +23,7 @@ Segments: TypeAlias = tuple[Segment, ...]
 
 @dataclass(frozen=True)
 class LayerCosts:
-    """Times of one iteration; item l - 1 of each tuple belongs to layer l."""
+    """Times of an iteration; item l - 1 of a tuple belongs to layer l."""
 
     pull: tuple[Time, ...]
     """Transfer of each layer's parameters, without set-up."""

@@ -83,10 +83,10 @@ def least_time(setup: Time, transfer: Sequence[Time], computing: Sequence[Time])
 
 
 def _enqueue(waiting: deque[int], number: int, ends: list[Time], sent: list[Time]) -> None:
-    """Append candidate `number` to `waiting`, without the candidates that it outdoes.
+    """Append candidate `number` to `waiting`, and remove the candidates that are not better.
 
-    `number` is below all others, so it stays in the range for longer: a candidate that is not
-    better can never be the best again.
+    `number` is below all others and stays in the range for longer, so the removed candidates can
+    never be the best again.
     """
     value = ends[number] - sent[number]
     while waiting and ends[waiting[-1]] - sent[waiting[-1]] >= value:

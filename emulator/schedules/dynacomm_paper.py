@@ -16,7 +16,7 @@ and the number of layers before the last of these segments."""
 
 
 def segments(setup: Time, transfer: Sequence[Time], forward: Sequence[Time]) -> Segments:
-    """Return the segments of a pull whose forward pass ends earliest; the fewest of these.
+    """Return the fewest segments of a pull with which the forward pass ends earliest.
 
     Row m of the table stands for m segments; the m-th segment arrives after m set-ups:
 

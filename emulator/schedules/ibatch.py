@@ -1,4 +1,4 @@
-"""Schedule `ibatch`: greedy segments, each hidden behind the computing of the segment before it.
+"""Schedule `ibatch`: greedy segments, hidden behind the computing of the segment before.
 
 After iBatch (Wang, Pi and Zhou, AAAI 2019), which batches pulls only. The rule for pushes is this
 project's: the rule for pulls in reversed time.
@@ -15,7 +15,7 @@ from .base import Segments, Time, check_replan
 
 @dataclass(frozen=True)
 class IBatch:
-    """iBatch: the best of the greedy plans, of which each begins with another first segment."""
+    """iBatch: the best greedy plan; the plans differ in the length of the first segment."""
 
     replan: int = 50
     """Iterations after which a device plans anew with the costs that it measured."""
@@ -61,7 +61,7 @@ def _greedy(setup: Time, sent: list[Time], done: list[Time], first: int) -> Segm
 
 
 def _finish(setup: Time, sent: list[Time], done: list[Time], segments: Segments) -> Time:
-    """Return when the forward pass ends that computes each of `segments` once it has arrived."""
+    """Return the end of a forward pass that computes `segments` as they arrive."""
     now: Time = 0
     for number, (first, last) in enumerate(segments, 1):
         now = max(now, number * setup + sent[last]) + done[last] - done[first - 1]

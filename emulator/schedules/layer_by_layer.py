@@ -1,4 +1,4 @@
-"""Schedule `layer-by-layer`: each layer in a message of its own (Zhang et al., 2017, Poseidon)."""
+"""Schedule `layer-by-layer`: a message for every layer (Zhang et al., 2017, Poseidon)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from .base import Segments, Time
 
 @dataclass(frozen=True)
 class LayerByLayer:
-    """Layer by layer: the most overlap, at the price of one set-up for each layer.
+    """Layer by layer: the most overlap, at the price of a set-up for every layer.
 
-    It is optimal where messages have no set-up.
+    The schedule is optimal where messages have no set-up.
     """
 
     kind: Literal["layer-by-layer"] = "layer-by-layer"

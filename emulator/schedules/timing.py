@@ -1,4 +1,4 @@
-"""Exact times of a phase: when each segment travels and each layer computes, for given cuts.
+"""Exact times of a phase for given cuts: spans of the transfers and of the layers' computing.
 
 The link carries one segment after the other and the processor computes one layer after the other,
 both as early as they can. In a pull the link never pauses, in a push the processor never does;
@@ -43,7 +43,7 @@ class PhaseTiming:
 
     @property
     def overlapped(self) -> Time:
-        """Seconds in which link and processor both work."""
+        """Seconds in which link and processor work at the same time."""
         return _busy(self.transfers) + _busy(self.computes) - self.seconds
 
 
