@@ -10,8 +10,9 @@ overlaps a staged piece, or does not decode, proves that the update cannot becom
 staged pieces are dropped, and the device may begin again with the last layer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from ..layout import Layout
 from ..vectors import Gradient, Indices
 from .ledger import Arrival
 from .messages import Times, UpdateSegment
+
+Parts: TypeAlias = Sequence[tuple[slice, Gradient]]
+"""Slice of the flat vector and gradient of each segment of a model, the last layers first."""
 
 
 @dataclass(slots=True)
@@ -44,6 +48,8 @@ class Staging:
     def __init__(self, codec: Codec, layout: Layout) -> None:
         """`codec` decodes each piece as an update of a model that has the piece's layers alone."""
         self._codec, self._layout = codec, layout
+        # a codec with made-up gradients joins them without copies of large models
+        self._join: Callable[[Parts], Gradient] = getattr(codec, "joined", merged)
         self._exchanges: dict[str, _Exchange] = {}  # by node
 
     def begin(self, node: str, ticket: int, now: float) -> Times:
@@ -97,7 +103,7 @@ class Staging:
         if piece.segment[0] > 1:
             return None
         *earlier, last_piece = exchange.pieces
-        arrival = Arrival(last_piece, merged(exchange.decoded), tuple(earlier))
+        arrival = Arrival(last_piece, self._join(exchange.decoded), tuple(earlier))
         exchange.pieces, exchange.decoded = [], []
         return arrival
 
@@ -111,7 +117,7 @@ class Staging:
         return self._codec.decode(piece.frames, self._layout.part(piece.segment))
 
 
-def merged(parts: Sequence[tuple[slice, Gradient]]) -> Gradient:
+def merged(parts: Parts) -> Gradient:
     """Join the gradients of the segments of a model, given from the last layers to the first.
 
     Each of `parts` is a segment's slice of the flat vector and a gradient whose indices count from

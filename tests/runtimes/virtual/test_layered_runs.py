@@ -9,8 +9,11 @@ import pytest
 
 from emulator import calibration
 from emulator.calibration import LayerSeconds
+from emulator.codecs import Dense, TopK
 from emulator.core.messages import UpdateSegment
+from emulator.runtimes.virtual.learning.traffic_only import ExpectedSizeCodec
 from emulator.scenario import load
+from emulator.units import Fraction
 from tests.fakes.layered_world import (
     LAYERED,
     SCHEDULES,
@@ -20,6 +23,7 @@ from tests.fakes.layered_world import (
     staged_pieces,
 )
 from tests.fakes.plain_records import PlainRecord, read
+from tests.fakes.segmented_device import layers
 from tests.fakes.virtual_world import played
 
 BARRIER = "training.synchronization=barrier"
@@ -212,3 +216,35 @@ def test_a_run_without_shares_takes_those_of_the_calibration_and_keeps_them(tmp_
     assert (kept.forward, kept.backward) == (seconds.forward, seconds.backward)
     again, *_ = played(tmp_path, text=(folder / "scenario.yaml").read_text())
     assert (again / "run.jsonl").read_bytes() == (folder / "run.jsonl").read_bytes()
+
+
+def test_a_large_network_takes_little_memory_in_traffic_only_runs() -> None:
+    """Its frames and gradients are as long as they have to be, in the memory of a single number."""
+    layout = layers(300_000, 700_000)
+    codec = ExpectedSizeCodec(Dense(), layout)
+    (whole,), (piece,) = codec.frames, codec.segment((2, 2))
+    assert (len(whole), len(piece)) == (4_000_000, 2_800_000)
+    first = codec.decode(codec.segment((1, 1)), layout.part((1, 1)))
+    second = codec.decode(codec.segment((2, 2)), layout.part((2, 2)))
+    joined = codec.joined([(layout.place((2, 2)), second), (layout.place((1, 1)), first)])
+    assert joined.values.size == layout.size
+    assert {array.strides for array in (joined.values, first.values, second.values)} == {(0,)}
+    assert memoryview(piece).strides == (0,)
+
+
+def test_made_up_gradients_with_indices_join_as_real_ones() -> None:
+    layout = layers(300, 700)
+    codec = ExpectedSizeCodec(TopK(keep=Fraction(0.1)), layout)
+    segments = ((2, 2), (1, 1))
+    parts = [
+        (layout.place(segment), codec.decode(codec.segment(segment), layout.part(segment)))
+        for segment in segments
+    ]
+    joined = codec.joined(parts)
+    assert joined.indices is not None
+    assert joined.indices.tolist() == sorted(set(joined.indices.tolist()))
+    assert (len(joined.values), joined.indices[0] < 300, joined.indices[-1] >= 300) == (
+        100,
+        True,
+        True,
+    )

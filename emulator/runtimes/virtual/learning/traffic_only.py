@@ -5,13 +5,16 @@ They serve fleets too large to train, to see which devices wait and how many byt
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
+from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import GradientHandle, SegmentedHandle, SegmentedLearner, VirtualLearner
@@ -59,13 +62,33 @@ class ExpectedSizeCodec:
     def count(self, frames: Frames) -> ByteCount:
         return frames.bytes if isinstance(frames, ExpectedFrames) else self._codec.count(frames)
 
+    def joined(self, parts: Parts) -> Gradient:
+        """Join the gradients of the segments of a model, as `merged` does with real gradients."""
+        if any(gradient.indices is not None for _, gradient in parts):
+            return merged(parts)
+        return _zeros(sum(gradient.values.size for _, gradient in parts))
+
     def _made(self, layout: Layout) -> ExpectedFrames:
-        """Encode a made-up gradient of `layout`."""
+        """Return frames as long as those of a made-up gradient of `layout`; their content is lost.
+
+        So the frames of a large network take no memory.
+        """
         encoded = expected_update(self._codec, layout)
-        frames = ExpectedFrames(encoded)
-        frames.gradient = self._codec.decode(encoded, layout)
+        frames = ExpectedFrames(_repeated(np.uint8(0), len(frame)).data for frame in encoded)
+        gradient = self._codec.decode(encoded, layout)
+        frames.gradient = _zeros(layout.size) if gradient.indices is None else gradient
         frames.bytes = self._codec.count(encoded)
         return frames
+
+
+def _zeros(size: int) -> Gradient:
+    """Return a gradient of `size` parameters, all zero."""
+    return Gradient(_repeated(np.float32(0), size))
+
+
+def _repeated(value: Any, size: int) -> NDArray[Any]:
+    """Return an array of `size` items `value`, in the memory of a single item."""
+    return np.broadcast_to(value, (size,))
 
 
 class ConstantState:
@@ -76,7 +99,7 @@ class ConstantState:
 
     def __init__(self, size: int) -> None:
         """Hold `size` parameters, all zero, in the memory of a single number."""
-        self.theta: Vector = np.broadcast_to(np.float32(0), (size,))
+        self.theta: Vector = _repeated(np.float32(0), size)
         self.version = 0
 
     def apply(
