@@ -177,8 +177,8 @@ def _draw_bars(
 def _title(row: GanttRow, scale: float, unit: str) -> str:
     forward, backward = row.t_forward * scale, row.t_backward * scale
     return (
-        f"{row.label}: forward {figures(forward)} + backward {figures(backward)} = "
-        f"{figures(forward + backward)} {unit}, {percent(row.hidden, 0)} of the transfer hidden"
+        f"{row.label}: {figures(forward)} + {figures(backward)} = {figures(forward + backward)} "
+        f"{unit}, {percent(row.hidden, 0)} of the transfer hidden"
     )
 
 

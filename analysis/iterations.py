@@ -58,12 +58,13 @@ class DevicePlan:
 
 @fact
 def device_plans(run: Run) -> list[DevicePlan]:
-    """Return a plan for every device of `run` that made one, in the order of their first plans."""
+    """Return a plan for every device of `run` that made one, in the scenario's order."""
     group_of = groups(run)
+    place = {name: number for number, name in enumerate(group_of)}
     plans, measured = _by_node(run, "plan"), _by_node(run, "iteration")
     return [
         _device_plan(own, measured.get(node, []), group_of.get(node, node))
-        for node, own in plans.items()
+        for node, own in sorted(plans.items(), key=lambda pair: place.get(pair[0], len(place)))
     ]
 
 

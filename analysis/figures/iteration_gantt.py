@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from .. import gantt
 from ..gantt import PHASES, GanttBar, GanttRow
-from ..iterations import DevicePlan, device_plans
+from ..iterations import REALISED, DevicePlan, device_plans
 from ..labels import stack
 from ..runs import Run
 from ..theme import nothing
@@ -17,13 +17,13 @@ from ..theme import nothing
 TITLE = "Transfer and computing in an iteration"
 CAPTION = (
     "The link above, the processor below; numbers are layers. For the first device of each group, "
-    "the first chart is the prediction of its last plan that was followed, the second one the last "
-    "iteration under that plan. The dashed line parts the forward phase from the backward phase; "
-    "the request, the server's work and the wait for other devices are left out between them. The "
-    "transfer is hidden while the processor computes."
+    "or of each run in a comparison, the first chart is the prediction of its last plan that was "
+    "followed, the second one the last iteration under that plan. The sum is that of the forward "
+    "and the backward phase, which the dashed line parts; the request, the server's work and the "
+    "wait for other devices are left out. The transfer is hidden while the processor computes."
 )
 
-_MOST = 6
+_MOST = 8
 """Largest number of charts."""
 
 _COLUMNS = ["node", "chart", "phase", "first", "last", "begin", "end"]
@@ -60,10 +60,10 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         nothing(ax, "no device cut its pulls and pushes by layers")
         return
     several = table["run"].nunique() > 1
-    rows = []
-    for (run, node, chart), own in _charts(table):
-        name = f"{run}: {node}" if several else node
-        rows.append(_row(f"{name}, {chart}", own))
+    rows = [
+        _row(f"{run if several else node}, {chart}", own)
+        for (run, node, chart), own in _charts(table)
+    ]
     gantt.draw(rows, ax)
 
 
@@ -73,6 +73,15 @@ def height(table: pd.DataFrame) -> float:
 
 
 def _charts(table: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
+    """Return the bars of each chart, with its run, node and kind.
+
+    Of several runs one device is shown each; of many, only the measurements.
+    """
+    runs = table["run"].nunique()
+    if runs > 1:
+        table = table[table["node"] == table.groupby("run")["node"].transform("first")]
+    if 2 * runs > _MOST:
+        table = table[table["chart"] == REALISED]
     return list(table.groupby(["run", "node", "chart"], sort=False))[:_MOST]
 
 

@@ -76,9 +76,36 @@ def test_the_figure_has_the_prediction_above_the_measurement(tmp_path: Path) -> 
     assert [list(span) for span in zip(traced["begin"], traced["end"], strict=True)] == [
         list(span) for span in record["pushed"]
     ]
-    (axes,) = drawing.render(iteration_gantt, table).axes
+    assert charted([run]) == ["a, predicted", "a, realised"]
+
+
+def charted(runs: list[Run]) -> list[str]:
+    """The titles of the figure's charts, the first one at the top."""
+    (axes,) = drawing.render(iteration_gantt, iteration_gantt.table(runs)).axes
     titles = [text.get_text() for text in axes.texts if ":" in text.get_text()]
-    assert [title.partition(":")[0] for title in titles] == ["a, realised", "a, predicted"]
+    return [title.partition(":")[0] for title in reversed(titles)]
+
+
+def test_a_comparison_shows_one_device_of_each_run(tmp_path: Path) -> None:
+    runs = [
+        written(
+            tmp_path / str(seed),
+            [record for node in "ab" for record in (planned(node, 0.1, 1), _result(node))],
+            summary={"seed": seed},
+        )
+        for seed in range(5)
+    ]
+    assert charted(runs[:1]) == [
+        *("a, predicted", "a, realised", "b, predicted", "b, realised"),
+    ]
+    assert charted(runs[:2]) == [
+        *("seed 0, predicted", "seed 0, realised", "seed 1, predicted", "seed 1, realised"),
+    ]
+    assert charted(runs) == [f"seed {seed}, realised" for seed in range(5)]
+
+
+def _result(node: str) -> PlainRecord:
+    return realised(node, 9.0, 10, DICE)
 
 
 def test_the_devices_of_a_large_group_share_a_row(
