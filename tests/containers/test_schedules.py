@@ -40,3 +40,31 @@ def test_a_run_in_segments_goes_as_planned(play, schedule):
         assert last["t_iteration"] == pytest.approx(last["predicted_iteration"], rel=CLOSE)
     losses = [record["loss"] for record in run.said("update")]
     assert sum(losses[-10:]) < 0.7 * sum(losses[:10])
+
+
+ALIKE = """
+name: alike
+seed: 5
+training:
+  {dataset: mnist, model: mnist-cnn, codec: dense, modulation: constant, synchronization: barrier,
+   batch_size: 32, schedule: SCHEDULE}
+evaluate: {every: 1000}
+stop: {updates: 20}
+devices:
+  - name: pi
+    count: 2
+    profile: {memory: 160MiB}
+    link: {up: {rate: 200mbit}, down: {rate: 200mbit}}
+"""
+
+
+@pytest.mark.slow
+def test_all_schedules_train_on_the_same_gradients(play):
+    """To the bit: they change the order of transport, and nothing else."""
+    losses = []
+    for schedule in ("sequential", "layer-by-layer", "ibatch", "dynacomm"):
+        updates = play(ALIKE.replace("SCHEDULE", schedule)).said("update")
+        losses.append(sorted((each["node"], each["at"], each["loss"]) for each in updates))
+    by_node = [[(node, loss) for node, _, loss in run] for run in losses]
+    assert len(by_node[0]) == 20
+    assert by_node == [by_node[0]] * len(by_node)

@@ -74,10 +74,10 @@ class Reports:
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
-        at = round(now - (self._zero or 0.0), 6)
+        # a device's record of its own has the time of the event
+        at = round(fact.get("at", now - (self._zero or 0.0)), 6)
         what = fact["what"]
         facts = {key: value for key, value in fact.items() if key not in ("what", "at", "node")}
-        at = fact.get("at", at)  # a device's record of its own has the time of the event
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
