@@ -2,14 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from .options import JSON_OPTION, SET
 
 if TYPE_CHECKING:
-    from ..calibration import Calibration
+    from ..calibration import Calibration, LayerSeconds
     from ..codecs import AnyCodec
 
 MODEL, BATCH_SIZE, ALGORITHM = "mnist-cnn", 10, "adacomp"
@@ -28,12 +28,18 @@ MOST_EXAMPLES = 60_000
     metavar="N",
     help=f"Examples in a mini-batch; {BATCH_SIZE} if not given.",
 )
+@click.option(
+    "--layers",
+    is_flag=True,
+    help="Measure each layer too, as for a FILE with a training.schedule that cuts the model.",
+)
 @SET
 @JSON_OPTION
 def calibrate(
     file: Path | None,
     model: str | None,
     batch_size: int | None,
+    layers: bool,
     overrides: tuple[str, ...],
     as_json: bool,
 ) -> None:
@@ -61,33 +67,62 @@ def calibrate(
     if file is None and overrides:
         raise click.UsageError("--set overrides a key of FILE: give FILE too")
     from ..calibration import measure, store
+    from ..calibration.layer_record import store as store_layers
+    from ..calibration.measuring import measure_layers
 
     wanted = _of_file(file, overrides) if file else _of_options(model, batch_size)
-    if wanted[1] > MOST_EXAMPLES:
+    if wanted.batch_size > MOST_EXAMPLES:
         raise click.UsageError(
-            f"a batch of {wanted[1]:,} examples is too large: at most {MOST_EXAMPLES:,} are allowed"
+            f"a batch of {wanted.batch_size:,} examples is too large: at most {MOST_EXAMPLES:,} "
+            "are allowed"
         )
     measured = measure(
-        *wanted[:3],
-        lambda step: click.echo(f"{step} ...", err=True),
-        error_feedback=wanted[3],
+        wanted.model, wanted.batch_size, wanted.codec, _tell, error_feedback=wanted.error_feedback
     )
     kept, shares = store(measured), _shares(file.parent if file else Path())
+    by_layer = None
+    if layers or wanted.cut:
+        by_layer = measure_layers(wanted.model, wanted.batch_size, _tell)
+        store_layers(by_layer)
     if as_json:
-        click.echo(json.dumps(_plain(measured, kept, shares), indent=2))
+        click.echo(json.dumps(_plain(measured, by_layer, kept, shares), indent=2))
     else:
         _print(measured, kept, shares)
+        if by_layer:
+            _print_layers(by_layer)
 
 
-def _of_file(file: Path, overrides: tuple[str, ...]) -> tuple[str, int, "AnyCodec", bool]:
-    """Return model, batch size, codec and error feedback of the scenario in `file`."""
+def _tell(step: str) -> None:
+    click.echo(f"{step} ...", err=True)
+
+
+class _Wanted(NamedTuple):
+    """The worker to measure."""
+
+    model: str
+    batch_size: int
+    codec: "AnyCodec"
+    error_feedback: bool
+    cut: bool
+    """Whether a schedule cuts the model into segments of layers."""
+
+
+def _of_file(file: Path, overrides: tuple[str, ...]) -> _Wanted:
+    """Return the worker of the scenario in `file`."""
     from ..scenario import load
+    from ..schedules import Sequential
 
     training = load(file, overrides).training
-    return training.trainable, training.batch_size, training.codec, training.error_feedback
+    return _Wanted(
+        training.trainable,
+        training.batch_size,
+        training.codec,
+        training.error_feedback,
+        training.cutting != Sequential(),
+    )
 
 
-def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "AnyCodec", bool]:
+def _of_options(model: str | None, batch_size: int | None) -> _Wanted:
     from .. import models
     from ..scenario.algorithms import ALGORITHMS
 
@@ -96,7 +131,8 @@ def _of_options(model: str | None, batch_size: int | None) -> tuple[str, int, "A
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--model") from error
     algorithm = ALGORITHMS[ALGORITHM]
-    return name, batch_size or BATCH_SIZE, algorithm.codec, algorithm.error_feedback
+    size = batch_size or BATCH_SIZE
+    return _Wanted(name, size, algorithm.codec, algorithm.error_feedback, cut=False)
 
 
 def _shares(folder: Path) -> dict[str, float]:
@@ -117,13 +153,17 @@ def _shares(folder: Path) -> dict[str, float]:
     return dict(sorted(shares.items(), key=lambda pair: -pair[1]))
 
 
-def _plain(measured: "Calibration", kept: Path, shares: dict[str, float]) -> dict[str, Any]:
+def _plain(
+    measured: "Calibration", by_layer: "LayerSeconds | None", kept: Path, shares: dict[str, float]
+) -> dict[str, Any]:
     median, boot = float(measured.step.lognormal[0]), float(measured.boot.fixed)
     devices = {
         name: {"cpu": share, "step": median / share, "boot": boot / share}
         for name, share in shares.items()
     }
-    return {**measured.plain(), "devices": devices, "file": str(kept)}
+    passes = {"forward": by_layer.forward, "backward": by_layer.backward} if by_layer else None
+    layers = {"layers": passes} if passes else {}
+    return {**measured.plain(), **layers, "devices": devices, "file": str(kept)}
 
 
 def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> None:
@@ -158,6 +198,17 @@ def _print(measured: "Calibration", kept: Path, shares: dict[str, float]) -> Non
     for name, share in shares.items():
         rows.add_row(name, str(Share(share)), *on(share))
     out.print(rows, f"\nkept in {kept}", sep="\n", soft_wrap=True)
+
+
+def _print_layers(by_layer: "LayerSeconds") -> None:
+    from .tables import console, table
+
+    rows = table("layer", "forward", "backward", title="layers, on a whole core")
+    passes = zip(by_layer.forward, by_layer.backward, strict=True)
+    for number, (forward, backward) in enumerate(passes, 1):
+        rows.add_row(str(number), _time(forward), _time(backward))
+    rows.add_row("all", _time(sum(by_layer.forward)), _time(sum(by_layer.backward)))
+    console().print(rows)
 
 
 def _time(seconds: float) -> str:

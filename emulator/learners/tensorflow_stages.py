@@ -17,8 +17,9 @@ from .layered_graph import LAYERS
 from .stages import Stage
 
 REPEATED = "MaxPool"
-"""Type of operations that a backward pass repeats: oneDNN has a fast gradient of the maximum only
-for a graph that holds the maximum, too. Alone, the gradient takes ten times as long."""
+"""Type of operations that a backward pass repeats: oneDNN's fast gradient of a maximum needs the
+maximum in the same run. Without it the first layer of `mnist-cnn` took 16.7 ms backward instead of
+5.2 ms, at batch 128."""
 
 Operations = dict[Any, int]
 """Number of the stage of each operation, from 0. Constants and inputs of the graph have none."""

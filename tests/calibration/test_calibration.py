@@ -10,7 +10,14 @@ import pytest
 from click.testing import CliRunner
 
 from emulator import calibration
-from emulator.calibration import Calibration, calibrated, store
+from emulator.calibration import (
+    Calibration,
+    LayerSeconds,
+    calibrated,
+    layer_record,
+    measuring,
+    store,
+)
 from emulator.calibration.record import described, find, read
 from emulator.cli.calibrate import calibrate
 from emulator.codecs import AnyCodec, Dense, TopK
@@ -214,6 +221,33 @@ def test_the_command_for_a_scenario(asked: list[Any], tmp_path: Path) -> None:
     assert asked == [("digits-mlp", 7, Dense(), True)]
     assert re.search(r"toaster +1% +406ms +41.2s", out)
     assert "mains" not in out and "wrong" not in out
+
+
+@pytest.mark.parametrize("words", [("--layers",), ("schedule",)], ids=["option", "schedule"])
+def test_the_command_measures_layers_where_they_matter(
+    asked: list[Any], words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure_layers(model: str, batch_size: int, tell: Any) -> LayerSeconds:
+        seconds = (0.00123, 0.002, 0.003)
+        return LayerSeconds("here", "Some Processor", model, batch_size, seconds, seconds)
+
+    monkeypatch.setattr(measuring, "measure_layers", measure_layers)
+    if words == ("schedule",):
+        file = tmp_path / "pair.yaml"
+        file.write_text(
+            "{name: pair, training: {dataset: digits, model: digits-mlp, codec: dense,"
+            " schedule: dynacomm}, stop: {updates: 9}, devices: [{name: a}]}"
+        )
+        words = (str(file),)
+    else:
+        words = ("--model", "digits-mlp", *words)
+    out = told(*words)
+    assert re.search(r"\n1 +1.23ms +1.23ms *\n", out)
+    assert re.search(r"\nall +6.23ms +6.23ms *\n", out)
+    assert layer_record.find("here", "Some Processor", "digits-mlp", 10) is not None
+    content = json.loads(told(*words, "--json"))
+    assert content["layers"]["forward"] == [0.00123, 0.002, 0.003]
+    assert "layers" not in json.loads(told("--model", "digits-mlp", "--json"))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
 """Layers computed apart from each other, against the gradient of the whole graph."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from emulator import models
 from emulator.datasets import shard
 from emulator.datasets.examples import Examples
-from emulator.layout import Segment
+from emulator.layout import Layout, Segment, Variable
 from emulator.learners.batches import Batches
 from emulator.learners.device import DeviceLearner, layered_learner
 from emulator.learners.export import exported
@@ -21,6 +22,8 @@ from emulator.learners.numpy import LayeredPerceptron, NumpyLearner
 from emulator.learners.segments import LayeredNetwork, SegmentLearner
 from emulator.learners.stages import Stage, unread_after
 from emulator.models import MODELS, Model
+from emulator.models.draws import glorot_uniform
+from emulator.models.task import Task
 
 DIGITS = models.find("digits-mlp")
 
@@ -97,6 +100,50 @@ def test_layers_apart_give_the_whole_gradient_to_the_bit(name: str, size: int) -
         assert np.array_equal(gradient, expected) and found == loss
     whole.close()
     network.close()
+
+
+def _knotted(tf: Any, variables: Sequence[Any], x: Any) -> Any:
+    """Four layers: the first one's output goes into all later ones, and so do its weights."""
+    first, bias, second, third, last = variables
+    entered = tf.nn.relu(tf.matmul(x, first) + bias)
+    middle = tf.tanh(tf.matmul(entered, second)) + entered
+    later = tf.tanh(tf.matmul(middle, third)) + entered + middle
+    again = tf.matmul(later * tf.reduce_mean(x, 1, keepdims=True), first, transpose_b=True)
+    return tf.matmul(tf.concat([later, entered, again], 1), last)
+
+
+KNOTTED = Model(
+    "knotted",
+    Task("images", (3, 3), classes=4),
+    Layout(
+        (
+            Variable("first", (9, 5), "dense", 0),
+            Variable("bias", (5,), "bias", 0),
+            Variable("second", (5, 5), "dense", 1),
+            Variable("third", (5, 5), "dense", 2),
+            Variable("last", (19, 4), "dense", 3),
+        )
+    ),
+    glorot_uniform,
+    _knotted,
+)
+
+
+@pytest.mark.tensorflow
+def test_skips_and_shared_weights_cross_the_layers(tmp_path: Path) -> None:
+    """The sums of three gradients may be in another order than the whole graph's."""
+    from emulator.learners.tensorflow import export
+
+    export(KNOTTED, tmp_path)
+    whole, network = GraphLearner(tmp_path), LayeredGraph(tmp_path)
+    theta, (x, y) = KNOTTED.initial(0), batch(KNOTTED, 10)
+    expected, loss = whole.gradient(theta, x, y)
+    gradient, found = iteration(network, theta, x, y)
+    assert found == loss
+    for _, place in KNOTTED.layout:
+        apart = np.linalg.norm(gradient[place] - expected[place])
+        assert apart <= 1e-6 * np.linalg.norm(expected[place])
+        assert np.linalg.norm(expected[place]) > 0
 
 
 def test_a_perceptrons_layers_give_the_whole_gradient_to_the_bit() -> None:

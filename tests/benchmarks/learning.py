@@ -1,0 +1,40 @@
+"""How fast a model learns MNIST on one core, by plain SGD without a network:
+`python -m tests.benchmarks.learning mnist-vgg [STEPS] [RATE] [BATCH]`."""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from emulator import datasets, models
+from emulator.learners.batches import Batches
+from emulator.learners.export import exported
+from emulator.learners.graph import GraphEvaluator, GraphLearner
+
+SEED, CHUNK = 0, 100
+
+
+def measure(name: str, steps: int, rate: float, size: int) -> dict[str, Any]:
+    """Test accuracy after so many steps, CPU seconds of all, and milliseconds of the median."""
+    data, theta = datasets.load("mnist"), models.find(name).initial(SEED)
+    batches = Batches(data.train, size, f"{SEED}/learning")
+    learner, cpu = GraphLearner(exported(name)), []
+    for _ in range(steps):
+        x, y = next(batches)
+        began = time.process_time()
+        gradient, _ = learner.gradient(theta, x, y)
+        cpu.append(time.process_time() - began)
+        theta = theta - np.float32(rate) * gradient
+    evaluator, right = GraphEvaluator(exported(name)), 0
+    for start in range(0, len(data.test), CHUNK):
+        right += evaluator.evaluate(theta, *data.test.batch(slice(start, start + CHUNK)))[0]
+    median = 1e3 * float(np.median(cpu))
+    return {"accuracy": right / len(data.test), "cpu_s": sum(cpu), "step_ms": median}
+
+
+if __name__ == "__main__":
+    given = dict(enumerate(sys.argv[1:]))
+    print(
+        measure(given[0], int(given.get(1, 1500)), float(given.get(2, 0.05)), int(given.get(3, 32)))
+    )
