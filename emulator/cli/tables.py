@@ -27,9 +27,11 @@ WIDE = 160
 
 _CHOSEN = (
     *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull"),
-    *("schedule", "split"),
+    *("cutting", "split"),
 )
-"""Keys of `training` that name a plugin; most plugins have parameters."""
+"""Parts of `training` that are plugins; most plugins have parameters."""
+_KEYS = {"cutting": "schedule"}
+"""Keys of the parts that have another name."""
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -107,7 +109,7 @@ def _training(scenario: Scenario) -> Iterable[str]:
     )
     yield f"algorithm: {training.described}"
     for name in _CHOSEN:
-        yield f"{name}: {_chosen(getattr(training, name))}"
+        yield f"{_KEYS.get(name, name)}: {_chosen(getattr(training, name))}"
     ends = [
         f"{stop.updates} updates" if stop.updates else "",
         f"accuracy {stop.accuracy}" if stop.accuracy is not None else "",

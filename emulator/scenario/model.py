@@ -73,7 +73,9 @@ class TrainingSection(Section):
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
     schedule: Annotated[AnySchedule, Kinds()] | None = None
     """Schedule of pulls and pushes: the whole model and the whole update in one message each
-    (`sequential`), or in segments of layers, so that transfer overlaps computing."""
+    (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
+    several updates adds them up in the order of the devices' names; without `schedule`, models and
+    updates travel whole too, and a step adds updates up in the order of arrival."""
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""

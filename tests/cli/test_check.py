@@ -164,6 +164,7 @@ def test_quantities_are_numbers_in_base_units_for_scripts(
         ),
         ("seed=4", "optimizer: sgd"),
         ("training.schedule=sequential", "schedule: sequential"),
+        ("seed=4", "schedule: sequential"),
     ],
 )
 def test_the_parameters_of_each_choice_are_shown(
