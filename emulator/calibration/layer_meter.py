@@ -12,7 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import chance, models
+from .. import models
+from ..core.assembly import WorkerAssembly
+from ..core.plan import WorkerPlan
 from ..datasets import shard
 from ..learners.batches import Batches
 from ..learners.device import layered_learner
@@ -47,8 +49,11 @@ def _medians(iterations: list[list[float]]) -> list[float]:
 
 def main() -> None:
     name, graph, folder, batch_size = sys.argv[1:]
-    batches = Batches(shard.read(Path(folder)), int(batch_size), chance.CALIBRATION)
-    print(json.dumps(passes(models.find(name), Path(graph), batches)))
+    model = models.find(name)
+    plan = WorkerPlan(seed=0, batch_size=int(batch_size), codec={"kind": "dense"})
+    # the batches of a worker, from the place that makes them for runs
+    batches = WorkerAssembly(plan, model.layout).batches("meter", 0, shard.read(Path(folder)))
+    print(json.dumps(passes(model, Path(graph), batches)))
 
 
 if __name__ == "__main__":
