@@ -9,10 +9,12 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(300)]
 
 SIZES = [place.stop - place.start for place in models.find("digits-mlp").layout.layers]
 RATE, SETUP = 0.5e6, 0.05
-STRIKES = 5
+FIRST, END = 6.0, 86.0
+"""Times of the first faults, and of the end of the run, in seconds."""
+KILLS, CUTS = 8, 18
 """Faults of each device; 2 devices are killed, 2 are cut off."""
-FIRST, EVERY, END = 6.0, 9.0, 56.0
-"""Times of the first fault and between two faults, and the end of the run, in seconds."""
+BETWEEN_KILLS, BETWEEN_CUTS = 9.0, 4.0
+"""Seconds between two faults of a device: a boot takes some, an iteration 0.75 s."""
 SLACK = 0.06
 """Seconds around the begin and the end of a transfer in which a fault is counted as beside it."""
 
@@ -33,13 +35,16 @@ faults:
 
 
 def _scenario() -> str:
-    """Aim faults at ten different moments of iterations of 1.3 s."""
+    """Aim faults at different moments of the devices' iterations."""
     lines = []
-    for number in range(STRIKES):
+    for number in range(KILLS):
         for device in range(2):
-            at = FIRST + EVERY * number + 0.13 * (2 * number + device)
-            for kind, node, lasts in (("crash", "killed", 0.3), ("partition", "cut", 1.0)):
-                lines.append(f"{kind}, nodes: [{node}-{device}], at: {at:.2f}s, lasts: {lasts}s")
+            at = FIRST + BETWEEN_KILLS * number + 0.07 * (2 * number + device)
+            lines.append(f"crash, nodes: [killed-{device}], at: {at:.2f}s, lasts: 0.3s")
+    for number in range(CUTS):
+        for device in range(2):
+            at = FIRST + BETWEEN_CUTS * number + 0.05 * (2 * number + device)
+            lines.append(f"partition, nodes: [cut-{device}], at: {at:.2f}s, lasts: 0.5s")
     return SCENARIO + "".join(f"  - {{kind: {line}}}\n" for line in lines)
 
 
@@ -73,14 +78,14 @@ def test_no_half_update_is_applied_and_no_mixed_model_computed_on(play):
     # a model of two versions would make a loss like that of no model: all go down together
     assert all(update["loss"] < 3.0 for update in updates)
     kills, cuts = run.said("kill"), run.said("sever")
-    assert len(kills) == len(cuts) == 2 * STRIKES
+    assert (len(kills), len(cuts)) == (2 * KILLS, 2 * CUTS)
     # the last layers are pushed first
     killed = [_between(run, each["node"], each["at"], SIZES[::-1], "update") for each in kills]
     cut = [_between(run, each["node"], each["at"], SIZES, "update") for each in cuts]
     print(
         f"between two pieces: {sum(killed)} of {len(kills)} kills, {sum(cut)} of {len(cuts)} cuts"
     )
-    assert sum(killed) >= STRIKES and sum(cut) >= 2
+    assert sum(killed) >= 5 and sum(cut) >= 5  # 10 or more on a host that has time
     for strike in (*kills, *cuts):
         later = [
             each for each in run.said("update", node=strike["node"]) if each["at"] > strike["at"]
