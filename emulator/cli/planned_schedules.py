@@ -73,7 +73,7 @@ class PlannedSchedules:
     def shown(self) -> Table:
         """Return a table with a row for each schedule."""
         columns = ("schedule", "pull", "push", "T_f", "T_b", "iteration", "hidden", "speed-up")
-        made = table(*columns, title=self._title())
+        made = table(*columns)
         slowest = self.plans[Sequential().kind][1].seconds
         for kind, (cuts, times) in self.plans.items():
             hidden = _hidden(times)
@@ -89,7 +89,9 @@ class PlannedSchedules:
             )
         return made
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The device with its layers and costs, in words."""
         costs, layers = self.costs, len(self.costs.pull)
         setups = seconds(costs.pull_setup)
         if costs.pull_setup != costs.push_setup:

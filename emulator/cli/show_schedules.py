@@ -72,7 +72,7 @@ def schedule(
     are in seconds, and a fraction that is no decimal number is a text again.
 
     \b
-    emulate schedule scenarios/quickstart.yaml --set training.codec=dense
+    emulate schedule scenarios/quickstart.yaml --set training.algorithm=asgd
     emulate schedule scenarios/quickstart.yaml --device fiber --figure plan.png
     emulate schedule --costs costs.json --json
     """
@@ -90,10 +90,13 @@ def schedule(
         content = {"devices": [plans.plain() for plans in planned]}
         click.echo(json.dumps(content, indent=2, ensure_ascii=False))
     else:
+        from rich.text import Text
+
         from .tables import console
 
         out = console()
         for plans in planned:
+            out.print(Text(plans.title, "bold"), soft_wrap=True)
             out.print(plans.shown(), "", sep="\n")
     if figure is not None:
         _draw(planned, figure)
@@ -160,6 +163,7 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
     from ..runs.conductor import ProgressView
     from ..runs.layer_calibration import with_layers
     from ..runtimes.virtual.play_virtual import resolve
+    from ..schedules import DynaComm, Sequential
     from ..units import Seconds
     from ..world.laws import Fixed
 
@@ -176,6 +180,8 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
         )
     if virtual.step is not None:  # a plan has no start-up, which nothing need measure
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
+    if training.cutting == Sequential():  # which needs no times of layers
+        training = training.model_copy(update={"schedule": DynaComm()})
     view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))
     changed = scenario.model_copy(update={"training": training, "virtual": virtual})
     return with_layers(resolve(changed, view), view.progress)

@@ -1,12 +1,14 @@
 """`emulate schedule`: plans of every schedule, for a scenario's devices or for given costs."""
 
 import json
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from emulator.calibration.layer_record import LayerSeconds
 from emulator.cli.planned_schedules import number, seconds, segments
 from emulator.world.link import FRAME
 from tests.fakes.typed_commands import Emulate
@@ -169,6 +171,26 @@ def test_a_layer_table_is_planned_by_multiply_adds(emulate: Emulate, tmp_path: P
     assert len(near["pull"]) == 58
     assert sum(near["forward"]) == pytest.approx(20e-3)
     assert near["backward"] == pytest.approx([2 * time for time in near["forward"]])
+
+
+def test_a_file_without_times_is_planned_by_calibration(
+    emulate: Emulate, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def seconds(model: str, batch_size: int, tell: Callable[[str], None]) -> LayerSeconds:
+        asked.append((model, batch_size))
+        tell("measuring")
+        return LayerSeconds("here", "this", model, batch_size, (1.0, 1.0, 2.0), (2.0, 2.0, 2.0))
+
+    monkeypatch.setattr("emulator.runtimes.virtual.play_virtual.layer_seconds", seconds)
+    text = file.read_text().replace(", layers: {forward: [1, 1, 1], backward: [2, 2, 2]}", "")
+    file.write_text(text)
+    result = emulate("schedule", file, "--batch-size", 16, "--json")
+    near, _ = result.json["devices"]
+    assert asked == [("digits-mlp", 16)]
+    assert result.err == "measuring ...\n"
+    assert near["forward"] == pytest.approx([3e-3, 3e-3, 6e-3])  # of a step of 30 ms
 
 
 def test_a_layer_table_without_a_step_is_refused(emulate: Emulate, tmp_path: Path) -> None:
