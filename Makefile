@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls
+.PHONY: table-adacomp table-residual table-pulls figure-dynacomm
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -15,7 +15,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in containers and draw its report
 	$(BIN)/emulate run scenarios/quickstart.yaml
@@ -51,8 +51,11 @@ bench: engine $(INSTALLED) data images ## measure updates per second, plain and 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)
 table-pulls: ## compare pulls of 20 homes: whole models, or only changed parameters (docs/pulls.md)
+figure-dynacomm: ## compare schedules of pulls and pushes: four networks, shared links, losses (docs/dynacomm.md)
 # The studies use virtual time and all cores; after an interruption they play the missing runs.
 table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
+	$(BIN)/emulate study $* --docs docs
+figure-dynacomm: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 
 layers: $(INSTALLED) ## the picture of the layers in docs/why.md, from the imports

@@ -129,8 +129,9 @@ def test_a_wheel_carries_the_scenarios_of_all_studies() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     carried = wheel["targets"]["wheel"]["force-include"]
     for study in STUDIES.values():
-        place = Path("emulator", "sweep", "studies", study.scenario)
-        assert carried[f"scenarios/{study.scenario}"] == str(place)
+        for scenario in study.scenarios:
+            place = Path("emulator", "sweep", "studies", scenario)
+            assert carried[f"scenarios/{scenario}"] == str(place)
 
 
 @pytest.mark.slow
@@ -150,8 +151,9 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     names = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
     assert names == {"emulator"}
     assert (site / "emulator" / "profiles" / "links").is_dir()
-    studies = {path.name for path in (site / "emulator" / "sweep" / "studies").glob("*.yaml")}
-    assert studies == {study.scenario for study in STUDIES.values()}
+    folder = site / "emulator" / "sweep" / "studies"
+    studies = {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")}
+    assert studies == {name for study in STUDIES.values() for name in study.scenarios}
     made = "from tests.fakes.synthetic_run import main; main()"
     subprocess.run([sys.executable, "-c", made, str(tmp_path / "run")], check=True, cwd=ROOT)
     places = [str(foreign_analysis(tmp_path)), str(site)]

@@ -1,12 +1,18 @@
 """Tables and figures of studies: `emulate study NAME --docs docs` writes them into `docs/`.
 
-A module has `tables(study)`, Markdown for the study's page, and may have `figure(study, path)`.
+A module has `tables(study)`, Markdown for the study's page. It may have `figure(study, path)`, or
+several figures in `FIGURES`, and in `COMMAND` the command of the page's marks.
 """
 
 from collections.abc import Mapping
 from types import ModuleType
 
-from . import adacomp, pulls, residual
+from . import adacomp, dynacomm, pulls, residual
 
-MODULES: Mapping[str, ModuleType] = {"adacomp": adacomp, "residual": residual, "pulls": pulls}
+MODULES: Mapping[str, ModuleType] = {
+    "adacomp": adacomp,
+    "residual": residual,
+    "pulls": pulls,
+    "dynacomm": dynacomm,
+}
 """The modules by the name of the study, which is the name of its page too."""

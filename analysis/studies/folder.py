@@ -41,6 +41,8 @@ class Study:
     rows: tuple[Row, ...]
     tried: tuple[Row, ...]
     """Rows of all learning rates that were tried, with one seed."""
+    folder: Path = Path()
+    """Folder of the study."""
 
 
 def open_study(folder: Path) -> Study:
@@ -52,7 +54,7 @@ def open_study(folder: Path) -> Study:
     except ValueError as error:
         raise RunError(f"{folder / NOTE}: not JSON: {error}") from error
     rows, tried = (tuple(_row(folder, row) for row in note[key]) for key in ("rows", "tried"))
-    return Study(note["study"], rows, tried)
+    return Study(note["study"], rows, tried, folder)
 
 
 def _row(folder: Path, plain: dict[str, Any]) -> Row:

@@ -10,8 +10,9 @@ from .markdown import around, replace
 def publish(folder: Path, docs: Path) -> list[Path]:
     """Write the tables of the finished study in `folder` into `docs/NAME.md`, and return the files.
 
-    A study that has a figure gets `docs/NAME.png` as well. Raises RunError if `folder` holds no
-    finished study, or if the page has no place for the tables.
+    A study that has a figure gets `docs/NAME.png` as well, one with several
+    `docs/NAME-END.png`. Raises RunError if `folder` holds no finished study, or if the page has no
+    place for the tables.
     """
     study = open_study(folder)
     module = MODULES[study.name]
@@ -21,6 +22,9 @@ def publish(folder: Path, docs: Path) -> list[Path]:
     if hasattr(module, "figure"):
         files.append(docs / f"{study.name}.png")
         module.figure(study, files[-1])
+    for end, draw in getattr(module, "FIGURES", {}).items():
+        files.append(docs / f"{study.name}-{end}.png")
+        draw(study, files[-1])
     return files
 
 
@@ -31,4 +35,4 @@ def check(name: str, docs: Path) -> None:
 
 def _place(name: str, docs: Path) -> tuple[Path, str]:
     """Return the page of the study `name`, and the command that its marks give."""
-    return docs / f"{name}.md", f"make table-{name}"
+    return docs / f"{name}.md", getattr(MODULES[name], "COMMAND", f"make table-{name}")

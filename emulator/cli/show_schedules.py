@@ -163,7 +163,6 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
     from ..runs.conductor import ProgressView
     from ..runs.layer_calibration import with_layers
     from ..runtimes.virtual.play_virtual import resolve
-    from ..schedules import DynaComm, Sequential
     from ..units import Seconds
     from ..world.laws import Fixed
 
@@ -180,8 +179,6 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
         )
     if virtual.step is not None:  # a plan has no start-up, which nothing need measure
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
-    if training.cutting == Sequential():  # which needs no times of layers
-        training = training.model_copy(update={"schedule": DynaComm()})
     view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))
     changed = scenario.model_copy(update={"training": training, "virtual": virtual})
     return with_layers(resolve(changed, view), view.progress)

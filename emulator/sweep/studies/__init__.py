@@ -7,11 +7,12 @@ page. A study is a file here, a scenario, and a file in `analysis/studies/`.
 from collections.abc import Mapping
 
 from .adacomp import ADACOMP
+from .dynacomm_study import DYNACOMM
 from .entries import Entry, Study
 from .play_study import play
 from .pulls import PULLS
 from .residual import RESIDUAL
 
-STUDIES: Mapping[str, Study] = {study.name: study for study in (ADACOMP, RESIDUAL, PULLS)}
+STUDIES: Mapping[str, Study] = {study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM)}
 
 __all__ = ["STUDIES", "Entry", "Study", "play"]

@@ -1,8 +1,9 @@
 """Study: entries compared over several seeds, all at their best learning rate."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...scenario import load
 from .. import Point
@@ -22,6 +23,8 @@ class Entry:
     """Overrides `PATH=VALUE` on top of the study's scenario."""
     rates: tuple[str, ...]
     """Learning rates to try, as text."""
+    scenario: str = ""
+    """Scenario file of `scenarios/` in place of the study's."""
 
     def point(self, file: Path, rate: str, seed: int | None = None) -> Point:
         """Return the point with learning rate `rate`; `seed` None means the scenario's own."""
@@ -46,26 +49,36 @@ class Study:
     """Number of seeds, from the scenario's own on."""
     also: tuple[tuple[str, str], ...] = ()
     """Pairs of entries: the first is also played at the best rate of the second, in every world."""
+    plans: Callable[[Path], dict[str, Any]] | None = None
+    """Function from the path of the scenario to JSON types that need no run, for the figures."""
+
+    def file(self, entry: Entry | None = None) -> Path:
+        """Return the path of the scenario of `entry`, or of the study; a wheel carries it beside
+        this module.
+        """
+        scenario = (entry.scenario if entry else "") or self.scenario
+        in_wheel = _WHEEL / scenario
+        return in_wheel if in_wheel.is_file() else _CHECKOUT / scenario
 
     @property
-    def file(self) -> Path:
-        """Path of the scenario; a wheel carries it beside this module."""
-        in_wheel = _WHEEL / self.scenario
-        return in_wheel if in_wheel.is_file() else _CHECKOUT / self.scenario
+    def scenarios(self) -> tuple[str, ...]:
+        """Scenario files of the study and of its entries."""
+        named = (entry.scenario for entry in self.entries)
+        return tuple(dict.fromkeys((self.scenario, *filter(None, named))))
 
     def search(self) -> list[tuple[Entry, str, Point]]:
         """Return every entry with every rate and a point with the scenario's own seed."""
         return [
-            (entry, rate, entry.point(self.file, rate))
+            (entry, rate, entry.point(self.file(entry), rate))
             for entry in self.entries
             for rate in entry.rates
         ]
 
     def seeded(self, entry: Entry, rate: str) -> list[Point]:
         """Return points of `entry` at `rate` for all seeds, the scenario's own first."""
-        first = entry.point(self.file, rate)
+        first = entry.point(self.file(entry), rate)
         more = range(first.scenario.seed + 1, first.scenario.seed + self.seeds)
-        return [first, *(entry.point(self.file, rate, seed) for seed in more)]
+        return [first, *(entry.point(self.file(entry), rate, seed) for seed in more)]
 
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:
         """Yield entries of `also` with the other's best rate, unless it equals their own."""

@@ -13,6 +13,9 @@ from .entries import Entry, Study
 NOTE = "study.json"
 """File that lists the compared runs, for the tables; written last."""
 
+PLANS = "plans.json"
+"""File with what a study computes without a run."""
+
 _LAST = 4
 """Number of evaluations averaged for the final accuracy, as a single one is noisy."""
 
@@ -22,6 +25,11 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
 
     An interrupted study continues when it is played again.
     """
+    if study.plans is not None and not (out / PLANS).is_file():
+        view.progress("plans")
+        made = study.plans(study.file())
+        out.mkdir(parents=True, exist_ok=True)
+        write_json(out / PLANS, made)
     search = study.search()
     tried = [point for _, _, point in search]
     finished = {point.label: point for point in sweep(tried, out, cores, view)}
