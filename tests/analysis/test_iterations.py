@@ -58,6 +58,13 @@ def test_a_plan_before_a_boot_is_not_that_of_iterations_after_it(tmp_path: Path)
     assert plan.predicted.iteration == 7.0
 
 
+def test_a_result_that_comes_after_a_boot_is_of_the_plan_with_its_segments(tmp_path: Path) -> None:
+    after = planned("a", 8.9, 1, LayerByLayer())
+    run = run_of(tmp_path, planned("a", 0.1, 1), after, realised("a", 9.0, 10, DICE))
+    (plan,) = device_plans(run)
+    assert plan.kind == "dynacomm"
+
+
 def test_a_plan_without_iterations_has_no_realised_times(tmp_path: Path) -> None:
     run = run_of(tmp_path, planned("a", 0.1, 1))
     ((name, kind, pull, push, forward, *_, deviation, hidden),) = schedules(run)
