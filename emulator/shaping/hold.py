@@ -26,7 +26,7 @@ Message = TypeVar("Message")
 def hold_for(
     delay: float, jitter: float, setup: float, pace: float, stream: str
 ) -> "Hold[Any] | None":
-    """Return a hold with jitter from the random stream named `stream`; None if it delays nothing.
+    """Return a hold with jitter from the random stream `stream`; None without delay and set-up.
 
     `delay`, `jitter` and `setup` are in seconds, `pace` in seconds per byte.
     """
@@ -107,7 +107,7 @@ class Hold(Generic[Message]):
         return len(self._line) >= messages or self._bytes >= size
 
     def deadline(self) -> float | None:
-        """Return the time at which the next message is due, or None if the queue is empty."""
+        """Return the time at which the next message is due; None for an empty queue."""
         return self._line[0].due if self._line else None
 
     def release(self, now: float) -> list[Message]:
@@ -120,7 +120,7 @@ class Hold(Generic[Message]):
         return due
 
     def _draw_delay(self) -> float:
-        """Return the delay of one message in seconds."""
+        """Draw the delay of a message, in seconds."""
         if not self._jitter:
             return float(self._delay)
         deviation = min(4.0, max(-4.0, self._rng.gauss()))

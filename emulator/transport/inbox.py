@@ -80,7 +80,7 @@ class Inbox:
             self.hold.take(delivery, now, size, after)
 
     def _release(self, now: float) -> None:
-        """Take the messages that the hold releases, with the times at which they were due."""
+        """Take the messages that the hold releases, each with the due time as arrival."""
         while (release := self._release_time()) is not None and release <= now:
             assert self.hold is not None
             self.due.extend(held._replace(at=release) for held in self.hold.release(release))

@@ -1,4 +1,4 @@
-"""A worker that computes layer by layer in a container: its passes and its scheduler.
+"""Passes of a container's worker that computes layer by layer, observed by the scheduler.
 
 Times are readings of the host's monotonic clock, which all containers on a host share with the
 server.

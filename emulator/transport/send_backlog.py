@@ -26,7 +26,7 @@ class SendBacklog:
         return sum(size for _, size in queue) >= self._limit
 
     def add(self, route: bytes, tracker: zmq.MessageTracker, size: int) -> None:
-        """Note that a message of `size` bytes was queued for `route`; forget written ones."""
+        """Note that a message of `size` bytes was queued for the connection `route`."""
         self._queues[route].append((tracker, size))
         self._forget_idle()
 
