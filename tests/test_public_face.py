@@ -16,7 +16,7 @@ import pytest
 import emulator
 from emulator.cli.analysis_package import analysis
 from emulator.errors import EmulatorError
-from emulator.sweep.studies import STUDIES
+from emulator.sweep.studies import STUDIES, Study
 from tests.fakes.virtual_world import SCENARIO, digits
 
 ROOT = Path(__file__).parents[1]
@@ -125,11 +125,15 @@ def test_the_analysis_is_ours_where_the_name_is_another_packages(
     assert analysis().RunError is analysis("errors").RunError
 
 
+def _scenarios(study: Study) -> set[str]:
+    return {study.scenario, *(entry.scenario for entry in study.entries)} - {""}
+
+
 def test_a_wheel_carries_the_scenarios_of_all_studies() -> None:
     wheel = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     carried = wheel["targets"]["wheel"]["force-include"]
     for study in STUDIES.values():
-        for scenario in study.scenarios:
+        for scenario in _scenarios(study):
             place = Path("emulator", "sweep", "studies", scenario)
             assert carried[f"scenarios/{scenario}"] == str(place)
 
@@ -153,7 +157,7 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     assert (site / "emulator" / "profiles" / "links").is_dir()
     folder = site / "emulator" / "sweep" / "studies"
     studies = {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")}
-    assert studies == {name for study in STUDIES.values() for name in study.scenarios}
+    assert studies == {name for study in STUDIES.values() for name in _scenarios(study)}
     made = "from tests.fakes.synthetic_run import main; main()"
     subprocess.run([sys.executable, "-c", made, str(tmp_path / "run")], check=True, cwd=ROOT)
     places = [str(foreign_analysis(tmp_path)), str(site)]

@@ -22,9 +22,10 @@ def publish(folder: Path, docs: Path) -> list[Path]:
     if hasattr(module, "figure"):
         files.append(docs / f"{study.name}.png")
         module.figure(study, files[-1])
-    for end, draw in getattr(module, "FIGURES", {}).items():
-        files.append(docs / f"{study.name}-{end}.png")
-        draw(study, files[-1])
+    if hasattr(module, "FIGURES"):
+        for end, draw in module.FIGURES.items():
+            files.append(docs / f"{study.name}-{end}.png")
+            draw(study, files[-1])
     return files
 
 
@@ -35,4 +36,6 @@ def check(name: str, docs: Path) -> None:
 
 def _place(name: str, docs: Path) -> tuple[Path, str]:
     """Return the page of the study `name`, and the command that its marks give."""
-    return docs / f"{name}.md", getattr(MODULES[name], "COMMAND", f"make table-{name}")
+    module = MODULES[name]
+    command = module.COMMAND if hasattr(module, "COMMAND") else f"make table-{name}"
+    return docs / f"{name}.md", command

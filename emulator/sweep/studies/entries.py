@@ -60,12 +60,6 @@ class Study:
         in_wheel = _WHEEL / scenario
         return in_wheel if in_wheel.is_file() else _CHECKOUT / scenario
 
-    @property
-    def scenarios(self) -> tuple[str, ...]:
-        """Scenario files of the study and of its entries."""
-        named = (entry.scenario for entry in self.entries)
-        return tuple(dict.fromkeys((self.scenario, *filter(None, named))))
-
     def search(self) -> list[tuple[Entry, str, Point]]:
         """Return every entry with every rate and a point with the scenario's own seed."""
         return [
