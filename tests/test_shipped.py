@@ -15,6 +15,7 @@ NOT_IMPORTED = {
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
     "emulator.shaping.probe": "started by a container",
+    "emulator.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learners.tensorflow": "started by the export of graphs",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
@@ -32,6 +33,7 @@ READ_BY_OTHERS = {
     "ignore_aliases": "called by yaml",
     "yaml_implicit_resolvers": "read by yaml",
     "no_feedback": "read by `codecs.refusal`, by its name",
+    "no_segments": "read by `codecs.uncuttable`, by its name",
     "Quiet": "an observer for programs that call `sweep`, as `docs/sweep.md` shows",
 }
 """Names without a use in the code of the package, each with its reader."""

@@ -4,7 +4,6 @@ Layouts of `models.mlp` are supported: dense layers with ReLU in between and sof
 results equal TensorFlow's up to float32 rounding, and do not depend on the number of cores.
 """
 
-import math
 from itertools import pairwise
 
 import numpy as np
@@ -22,7 +21,7 @@ class NumpyLearner:
 
     def __init__(self, layout: Layout) -> None:
         """Prepare for `layout`. Raises ValueError with the supported models if it is another's."""
-        self._network = _Perceptron(layout)
+        self._network = Perceptron(layout)
 
     def gradient(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
@@ -34,7 +33,7 @@ class NumpyLearner:
         """
         with np.errstate(over="ignore", invalid="ignore"):  # the encoder refuses an overflow
             activations, logits = self._network.forward(theta, x, y)
-            losses, error = _cross_entropy(logits, y)
+            losses, error = cross_entropy(logits, y)
             error /= np.float32(len(y))  # the gradient of the mean, not of the sum
             return self._network.backward(theta, activations, error), float(losses.mean())
 
@@ -42,53 +41,12 @@ class NumpyLearner:
         """Do nothing, as no resource is held."""
 
 
-class LayeredPerceptron:
-    """Single layers of a perceptron: a `LayeredNetwork`."""
-
-    def __init__(self, layout: Layout) -> None:
-        """Prepare for `layout`, as NumpyLearner does."""
-        self._network, self.layout = _Perceptron(layout), layout
-        self._theta = np.zeros(layout.size, np.float32)
-        self.loss = math.nan
-
-    def begin(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Begin an iteration over a batch, as of `NumpyLearner.gradient`."""
-        self._network.check(self._theta, x, y)
-        self._x, self._y, self.loss = x, y, math.nan
-        self._entered: list[Array] = []  # inputs of the layers that ran forward and not backward
-        self._error: Array | None = None  # gradient of the last of these layers' outputs
-        self._gradient = np.empty(self.layout.size, np.float32)  # new: the old one was handed out
-
-    def forward(self, layer: int, weights: Vector) -> None:
-        """Compute the forward pass of `layer`. Raises ValueError unless it is the next layer."""
-        if layer != len(self._entered) + 1 or self._error is not None:
-            raise ValueError(f"the forward pass of layer {layer} cannot follow")
-        self._theta[self.layout.layers[layer - 1]] = weights
-        with np.errstate(over="ignore", invalid="ignore"):
-            entered, self._x = self._network.layer_forward(layer - 1, self._theta, self._x)
-            self._entered.append(entered)
-            if layer == len(self.layout.layers):
-                losses, self._error = _cross_entropy(self._x, self._y)
-                self._error /= np.float32(len(self._y))
-                self.loss = float(losses.mean())
-
-    def backward(self, layer: int) -> Vector:
-        """Return the gradient of `layer`. Raises ValueError unless it is the next layer."""
-        if layer != len(self._entered) or self._error is None:
-            raise ValueError(f"the backward pass of layer {layer} cannot follow")
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._error = self._network.layer_backward(
-                layer - 1, self._theta, self._entered.pop(), self._error, self._gradient
-            )
-        return self._gradient[self.layout.layers[layer - 1]]
-
-
 class NumpyEvaluator:
     """Evaluation of a perceptron."""
 
     def __init__(self, layout: Layout) -> None:
         """Prepare for `layout`, as NumpyLearner does."""
-        self._network = _Perceptron(layout)
+        self._network = Perceptron(layout)
 
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
@@ -96,14 +54,14 @@ class NumpyEvaluator:
         """Return the number of right answers in the batch and the sum of their losses."""
         with np.errstate(over="ignore", invalid="ignore"):
             _, logits = self._network.forward(theta, x, y)
-            losses, _ = _cross_entropy(logits, y)
+            losses, _ = cross_entropy(logits, y)
         return int(np.count_nonzero(logits.argmax(1) == y)), float(losses.sum())
 
     def close(self) -> None:
         """Do nothing, as no resource is held."""
 
 
-class _Perceptron:
+class Perceptron:
     """Forward and backward pass through the dense layers of a layout."""
 
     def __init__(self, layout: Layout) -> None:
@@ -167,7 +125,7 @@ class _Perceptron:
             raise ValueError(f"a label is not below {self._classes}")
 
 
-def _cross_entropy(logits: Array, y: Array) -> tuple[Array, Array]:
+def cross_entropy(logits: Array, y: Array) -> tuple[Array, Array]:
     """Return each example's loss, and the gradient of their sum with respect to the logits."""
     rows = np.arange(len(y))
     logits = logits - logits.max(1, keepdims=True)  # the largest becomes 0, so exp cannot overflow

@@ -18,12 +18,13 @@ from emulator.learners.device import DeviceLearner, layered_learner
 from emulator.learners.export import exported
 from emulator.learners.graph import GraphLearner
 from emulator.learners.layered_graph import LayeredGraph
-from emulator.learners.numpy import LayeredPerceptron, NumpyLearner
+from emulator.learners.numpy import NumpyLearner
 from emulator.learners.segments import LayeredNetwork, SegmentLearner
 from emulator.learners.stages import Stage, unread_after
 from emulator.models import MODELS, Model
 from emulator.models.draws import glorot_uniform
 from emulator.models.task import Task
+from tests.fakes.layered_perceptron import LayeredPerceptron
 
 DIGITS = models.find("digits-mlp")
 

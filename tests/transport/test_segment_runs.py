@@ -25,7 +25,7 @@ from emulator.core.server import ParameterServer
 from emulator.core.worker import worker
 from emulator.datasets.examples import Examples
 from emulator.learners.batches import Batches
-from emulator.learners.numpy import LayeredPerceptron, NumpyLearner
+from emulator.learners.numpy import NumpyLearner
 from emulator.learners.segments import SegmentLearner
 from emulator.log.writing import RunLog
 from emulator.modulation import Constant
@@ -40,6 +40,7 @@ from emulator.transport.secrets import issue
 from emulator.transport.segment_work import SegmentWork
 from emulator.transport.send_backlog import SendBacklog
 from emulator.units import Seconds
+from tests.fakes.layered_perceptron import LayeredPerceptron
 
 pytestmark = pytest.mark.timeout(60)
 
