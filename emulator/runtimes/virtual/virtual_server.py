@@ -24,7 +24,6 @@ from .learning.gradient_handle import (
     PrefetchedReply,
     PrefetchedSegment,
     SegmentedHandle,
-    SegmentedLearner,
 )
 from .server_processor import ServerProcessor
 
@@ -66,7 +65,10 @@ class VirtualServer:
 
     def _receive(self, message: Request) -> None:
         now = self._clock.now
-        if isinstance(message, Update) or _completes(message):
+        # an update in pieces is work once its last piece, with layer 1, is there
+        if isinstance(message, Update) or (
+            isinstance(message, UpdateSegment) and message.segment[0] == 1
+        ):
             self._processor.take(now)
         self._send(self._server.handle(message.node, message, now))
         self.arm()
@@ -74,13 +76,13 @@ class VirtualServer:
     def _send(self, replies: Replies) -> None:
         now, channel = self._clock.now, self._channel
         free = self._processor.free(now)
-        pieces = _Pieces(self._server, free)
+        handles: dict[str, SegmentedHandle] = {}  # of answers in segments, by device
         for name, reply in replies:
             device, size = self._devices[name], wire.size(reply, encrypted=self._encrypted)
             if channel.out_of_reach(device):
                 self._server.unsent(name, reply, now)
             elif device.learner is not None or device.layered is not None:
-                answer = self._prefetched(device, reply, pieces)
+                answer = self._prefetched(device, reply, handles)
                 if free > now:
                     self._clock.at(free, channel.reply, device, device.incarnation, answer, size)
                 else:
@@ -90,48 +92,29 @@ class VirtualServer:
                 channel.reply(device, device.incarnation, reply, size)
             # else the device is down, which the server cannot know
 
-    def _prefetched(self, device: VirtualDevice, reply: Reply, pieces: "_Pieces") -> Incoming:
-        """Return `reply`, or in place of a model a handle on the gradient at that model."""
+    def _prefetched(
+        self, device: VirtualDevice, reply: Reply, handles: dict[str, SegmentedHandle]
+    ) -> Incoming:
+        """Return `reply`, or in place of a model a handle on the gradient at that model.
+
+        All pieces of an answer share the handle in `handles`.
+        """
+        # the server takes no step between its answer and this call, so `pulled` is of that version
         if isinstance(reply, ModelReply | Patch) and device.learner is not None:
-            # the server takes no step between its answer and this call, so `pulled` is of that
-            # version
             handle = device.learner.prefetch(self._server.pulled())
             return PrefetchedReply(reply.ticket, reply.version, handle)
         if isinstance(reply, ModelSegment | PatchSegment) and device.layered is not None:
-            return pieces.prefetched(device.name, device.layered.learner, reply)
+            if device.name not in handles:
+                handles[device.name] = device.layered.learner.prefetch(self._server.pulled())
+            return self._piece(reply, handles[device.name])
         return reply
 
-
-def _completes(message: Request) -> bool:
-    """Return whether `message` is the last piece of an update; it brings the server its work."""
-    return isinstance(message, UpdateSegment) and message.segment[0] == 1
-
-
-class _Pieces:
-    """The answers in segments among the replies of one moment: one gradient for all pieces."""
-
-    def __init__(self, server: ParameterServer, leaves: float) -> None:
-        """The replies leave the server at the time `leaves`."""
-        self._server, self._leaves = server, leaves
-        self._handles: dict[str, SegmentedHandle] = {}
-
-    def prefetched(
-        self, device: str, learner: SegmentedLearner, piece: ModelSegment | PatchSegment
+    def _piece(
+        self, reply: ModelSegment | PatchSegment, handle: SegmentedHandle
     ) -> PrefetchedSegment:
-        """Return `piece`, which the `learner` of `device` is sent, with a handle on the gradient.
-
-        The handle is that of the first piece for the device.
-        """
-        if device not in self._handles:
-            self._handles[device] = learner.prefetch(self._server.pulled())
-        place, times = self._server.layout.place(piece.segment), piece.times
-        if times is not None:
-            times = Times(self._leaves, times.arrived)
-        return PrefetchedSegment(
-            piece.ticket,
-            piece.version,
-            piece.segment,
-            place.stop - place.start,
-            times,
-            self._handles[device],
-        )
+        """Return `reply` with `handle` in place of its parameters."""
+        place, times = self._server.layout.place(reply.segment), reply.times
+        if times is not None:  # the answer leaves when the processor is free
+            times = Times(self._processor.free(self._clock.now), times.arrived)
+        size = place.stop - place.start
+        return PrefetchedSegment(reply.ticket, reply.version, reply.segment, size, times, handle)
