@@ -84,10 +84,10 @@ class _Reader:
 
     def costs(self, data: dict[str, Any], repeated: list[str]) -> LayerCosts | None:
         """Return the costs in `data`; None after a mistake."""
-        self.mistakes += [(key, "is written twice") for key in repeated]
+        self.mistakes += [(_key(key), "is written twice") for key in repeated]
         for key in data.keys() - set(KEYS):
             hint = suggestion(key, KEYS) or f": there are {', '.join(KEYS)}"
-            self.mistakes.append((key, f"no such key{hint}"))
+            self.mistakes.append((_key(key), f"no such key{hint}"))
         self.mistakes.sort()
         setups = self._setups(data)
         times = {key: self._times(data, key) for key in LISTS}
@@ -108,7 +108,9 @@ class _Reader:
             return {"pull": both, "push": both}
         if setup.keys() != {"pull", "push"}:
             wanted = 'write one number, or {"pull": …, "push": …}'
-            self.mistakes.append(("setup", f"has the keys {', '.join(setup) or 'none'}: {wanted}"))
+            self.mistakes.append(
+                ("setup", f"has the keys {', '.join(map(_key, setup)) or 'none'}: {wanted}")
+            )
         return {
             way: self._seconds(setup[way], f"setup.{way}") if way in setup else Fraction(0)
             for way in ("pull", "push")
@@ -163,6 +165,11 @@ def _mistakes(value: Any) -> Iterator[str]:
         yield f"{_found(value)} is below zero: {wanted}"
     elif Fraction(value) > MAX_SECONDS:
         yield f"{_found(value)} is above {MAX_SECONDS:g} seconds"
+
+
+def _key(text: str) -> str:
+    """Return the key `text` on one line."""
+    return text if text.isidentifier() else quoted(text)
 
 
 def _found(value: Any) -> str:

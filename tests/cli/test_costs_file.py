@@ -83,6 +83,8 @@ SECONDS = 'write seconds from 0 up, as 2, 2.5 or "7/3"'
             {"setup": {"pull": 1, "up": 2}},
             'setup: has the keys pull, up: write one number, or {"pu',
         ),
+        ({"setup": {"a\n": 1}}, "setup: has the keys 'a\\n': write one number"),
+        ({"a\n": []}, "'a\\n': no such key: there are"),
         ({"bakward": []}, "bakward: no such key (did you mean 'backward'?)"),
         ({"x": []}, "x: no such key: there are setup, pull, forward, backward, push"),
     ],

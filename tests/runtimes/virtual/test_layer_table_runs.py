@@ -27,10 +27,15 @@ PARAMETERS = 6_998_552
 
 
 def test_a_table_is_carried_up_and_down_whole(tmp_path: Path) -> None:
-    folder, summary = play(loads(SCENARIO), tmp_path, Onlooker())
+    _, summary = play(loads(SCENARIO), tmp_path, Onlooker())
     transfer = 4 * PARAMETERS * 8 * FRAME / RATE
     assert summary["updates"] == 4
     assert summary["duration_s"] == pytest.approx(4 * (2 * transfer + 2), rel=1e-4)
+
+
+def test_a_table_in_segments_has_shares_by_its_counts(tmp_path: Path) -> None:
+    scenario = loads(SCENARIO, ["training.schedule=dynacomm", "stop.updates=2"])
+    folder, _ = play(scenario, tmp_path, Onlooker())
     written: dict[str, Any] = yaml.safe_load((folder / "scenario.yaml").read_text())
     shares = written["virtual"]["layers"]
     assert len(shares["forward"]) == 58
