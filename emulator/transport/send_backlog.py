@@ -4,6 +4,9 @@ from collections import defaultdict, deque
 
 import zmq
 
+MANY = 1024
+"""Connections with a queue above which the queues of ended connections are dropped."""
+
 
 class SendBacklog:
     """The large messages queued for each connection, until libzmq has written them.
@@ -17,6 +20,7 @@ class SendBacklog:
         """Let `limit` bytes wait for each connection."""
         self._limit = limit
         self._queues: defaultdict[bytes, deque[tuple[zmq.MessageTracker, int]]] = defaultdict(deque)
+        self._most = MANY  # queues at which `_forget_idle` looks at all of them
 
     def full(self, route: bytes) -> bool:
         """Return whether no more messages may be queued for the connection `route`."""
@@ -31,7 +35,14 @@ class SendBacklog:
         self._forget_idle()
 
     def _forget_idle(self) -> None:
-        """Drop the queues of connections that have come to an end, once there are many."""
-        if len(self._queues) > 1024:
-            for route in [route for route, queue in self._queues.items() if not queue]:
+        """Drop the queues without a message that waits, once there are many.
+
+        libzmq drops the messages for a connection that has come to an end, so they count as
+        written. Twice the queues that are left have to come before the next look: O(1) a message.
+        """
+        if len(self._queues) <= self._most:
+            return
+        for route, queue in [*self._queues.items()]:
+            if all(tracker.done for tracker, _ in queue):
                 del self._queues[route]
+        self._most = max(MANY, 2 * len(self._queues))

@@ -33,7 +33,7 @@ from emulator.pulls import Delta, HeldModel, WholeModel
 from emulator.schedules import DynaComm, LayerByLayer
 from emulator.shaping.hold import Hold
 from emulator.synchronization import Asynchronous
-from emulator.transport import node_driver, server_driver
+from emulator.transport import node_driver, send_backlog, server_driver
 from emulator.transport.peer import Peer
 from emulator.transport.router import Router
 from emulator.transport.secrets import issue
@@ -237,6 +237,18 @@ def test_a_device_that_does_not_read_is_sent_a_few_models_and_no_more() -> None:
     assert backlog.full(b"a") and not backlog.full(b"b")
     trackers[0].done = True
     assert not backlog.full(b"a")
+
+
+def test_connections_that_have_ended_leave_no_queues() -> None:
+    """A member that connects again and again would fill the memory with queues never read."""
+    backlog, waiting = SendBacklog(limit=100), Tracker()
+    backlog.add(b"waits", waiting, 100)
+    for number in range(3 * send_backlog.MANY):
+        written = Tracker()
+        backlog.add(number.to_bytes(5, "big"), written, 40)
+        written.done = True
+    assert len(backlog._queues) <= send_backlog.MANY + 1
+    assert backlog.full(b"waits")
 
 
 def test_all_pieces_of_a_model_find_room_at_once() -> None:
