@@ -132,8 +132,8 @@ class Scheduler:
 
     def handed(self, segment: Segment, size: int, now: float) -> None:
         """Note that a piece of the update was given to the link, of `size` bytes on the wire."""
-        if self._running is None:
-            return
+        if self._running is None or self._running.trace.pushed:
+            return  # an iteration counts once
         self._running.trace.handed(Piece(segment, size, now))
         if self._running.trace.pushed:
             self._done += 1

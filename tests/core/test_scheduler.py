@@ -315,15 +315,16 @@ def test_pieces_out_of_order_do_not_count() -> None:
     assert [record.iterations for record in played.reports.iterations] == [1]
 
 
-def test_pieces_that_come_twice_count_once() -> None:
+@pytest.mark.parametrize("event", ["arrived", "forward", "backward", "handed"])
+def test_pieces_that_come_twice_count_once(event: str) -> None:
     played, again = device(LayerByLayer()), device(LayerByLayer())
-    observer = again.scheduler.arrived
+    observer = getattr(again.scheduler, event)
 
     def twice(*observation: Any) -> None:
         observer(*observation)
         observer(*observation)
 
-    again.scheduler.arrived = twice  # type: ignore[method-assign]
+    setattr(again.scheduler, event, twice)
     for each in (played, again):
         each.iterate(51)
     assert again.reports.plans == played.reports.plans
