@@ -7,6 +7,7 @@ import pytest
 from emulator.layout import Layout
 from emulator.runtimes.virtual.device.cpu_quota import Quota
 from emulator.runtimes.virtual.device.layered_work import LayerTimes
+from emulator.runtimes.virtual.learning.gradient_handle import PrefetchedSegment
 from emulator.runtimes.virtual.links.transmission import BITS, LinkConstants
 from emulator.schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Sequential, cut, timing
 from emulator.schedules.base import Cuts, Schedule
@@ -131,6 +132,17 @@ def test_the_answer_is_dated_after_the_work_of_the_server() -> None:
     calm = device()
     calm.play()
     assert times.forward == pytest.approx(calm.forward, abs=EXACT)
+
+
+@pytest.mark.parametrize(("ticket", "held"), [(0, 7), (1, None)])
+def test_the_answer_to_an_earlier_pull_is_not_held(ticket: int, held: int | None) -> None:
+    """As in a container; the next pull must not name a version that the device has dropped."""
+    iteration = device()
+    iteration.begin()
+    for segment in WHOLE.pull:
+        piece = PrefetchedSegment(ticket, 7, segment, 30, None, iteration.learner)
+        iteration.device.hear(0, piece, 100)
+    assert iteration.device.held == held
 
 
 def test_a_quota_slows_each_layer_down_in_slices_of_a_tenth_of_a_second() -> None:

@@ -49,17 +49,17 @@ class LayeredWork:
             self._ticket = message.ticket
             self.scheduler.begin(now)
 
-    def arrived(self, piece: PrefetchedSegment, size: int, now: float) -> None:
-        """Observe a `piece` of `size` bytes of an answer; answers to earlier pulls do not count."""
+    def arrived(self, piece: PrefetchedSegment, size: int, now: float) -> bool:
+        """Observe a `piece` of `size` bytes of an answer; answers to earlier pulls do not count.
+
+        Return whether the device holds the model of `piece` from now on: the piece is the last.
+        """
         if piece.ticket != self._ticket:
-            return
+            return False
         self.scheduler.arrived(piece.segment, size, now)
         if piece.times is not None:
             self.scheduler.told(piece.times)
-
-    def ends(self, segment: Segment) -> bool:
-        """Return whether `segment` has the model's last layer."""
-        return segment[1] == len(self._times.forward)
+        return piece.segment[1] == len(self._times.forward)
 
     # -- passes ----------------------------------------------------------------------------------
 

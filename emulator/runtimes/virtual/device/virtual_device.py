@@ -115,11 +115,11 @@ class VirtualDevice:
             # to receive a model takes processor time, while its bytes come in
             work, over = self.reception
             self.quota.spend(now, work * size, over * size)
+        held = True
         if self.layered is not None and isinstance(model, PrefetchedSegment):
-            self.layered.arrived(model, size, now)
-            if not self.layered.ends(model.segment):
-                return  # a model is held from its last piece on
-        self.held = model.version
+            held = self.layered.arrived(model, size, now)  # from the last piece on
+        if held:
+            self.held = model.version
 
     def renew(self) -> None:
         """Go on with a new connection. An answer awaited on the old connection never comes."""
