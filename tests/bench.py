@@ -1,10 +1,11 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python -m tests.bench [containers|coding|schedules|virtual] [--json] [--seconds 20]
+    python -m tests.bench [containers|coding|schedules|overlap|virtual] [--json] [--seconds 20]
 
-Takes about two minutes for containers, one for the codecs, seconds for the schedules and ten
-minutes for virtual time, whose figure it draws; wants the engine, the image and the data (`make
-bench` sees to them; codecs and schedules need none of these), and a machine that does nothing else.
+Takes about two minutes for containers, one for the codecs, seconds for the schedules, fifteen
+minutes for schedules in containers (overlap) and ten for virtual time, whose figure it draws; wants
+the engine, the image and the data (`make bench` sees to them; codecs and schedules need none of
+these), and a machine that does nothing else.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from tests.benchmarks import (
     exchange,
     fleet,
     gradient,
+    overlap,
     patches,
     planning,
     segments,
@@ -39,7 +41,7 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["containers", "coding", "schedules", "virtual"],
+        choices=["containers", "coding", "schedules", "overlap", "virtual"],
         help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -64,6 +66,8 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
     if part in (None, "schedules"):
         say("planning, 16 to 1,000 layers")
         result["schedules"] = planning.measure()
+    if part in (None, "overlap"):
+        result["overlap"] = overlap.measure(say)
     if part in (None, "virtual"):
         result["virtual"] = _virtual()
     return result

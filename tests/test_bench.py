@@ -12,11 +12,13 @@ import pytest
 from emulator.codecs import AnyCodec
 from emulator.codecs.indices import CODINGS as INDICES
 from emulator.codecs.values import CODINGS as VALUES
+from emulator.log.records import PullRecord
 from tests.benchmarks import (
     books,
     coding,
     cost,
     fleet,
+    overlap,
     patches,
     planning,
     segments,
@@ -213,3 +215,22 @@ def test_make_bench_starts() -> None:
     command = [sys.executable, "-m", "tests.bench", "--help"]
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+def test_iterations_are_read_from_a_log() -> None:
+    pulls = [PullRecord(0.5 * number, "d-0", number, 100) for number in range(overlap.LEARNING + 3)]
+    pulls.append(PullRecord(0.3, "evaluator", 1, 100))
+    found = overlap.iterations(pulls)
+    assert found.seconds == pytest.approx(0.5)
+    assert (found.deviation, found.cuts) == (None, "")
+
+
+def test_speed_ups_are_set_beside_sequential() -> None:
+    row_of = {"model": "mnist-cnn", "batch": 8, "setup": "0ms", "cuts": "", "deviation": None}
+    rows = [
+        {**row_of, "schedule": "sequential", "seconds": 0.3},
+        {**row_of, "schedule": "dynacomm", "seconds": 0.2, "deviation": 0.02, "cuts": "1-2; 2, 1"},
+    ]
+    page = table.page({"host": found(0.0)["host"], "overlap": rows})
+    assert row(page, "sequential") == ["300.0", "1.00", "-"]
+    assert row(page, "dynacomm") == ["200.0", "1.50", "+2.0%", "1-2;", "2,", "1"]

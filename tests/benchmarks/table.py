@@ -22,6 +22,8 @@ def page(found: dict[str, Any]) -> str:
         lines += [*_patches(found["patches"]), ""]
     if "schedules" in found:
         lines += [*_schedules(found["schedules"]), ""]
+    if "overlap" in found:
+        lines += [*_overlap(found["overlap"]), ""]
     if "virtual" in found:
         lines += _virtual(found["virtual"])
     return "\n".join(lines).rstrip()
@@ -136,6 +138,22 @@ def _schedules(found: planning.Figures) -> list[str]:
         ratios = [(row[name], baseline[layers]) for layers, row in found.items()]
         times = [took and took / spans for took, spans in ratios]
         lines.append(_narrow(f"  {name}", *[_given(ratio, ",.1f") for ratio in times]))
+    return lines
+
+
+def _overlap(found: list[dict[str, Any]]) -> list[str]:
+    lines = [
+        _row("two devices at 200 mbit in containers", "iteration, ms", "speed-up", "as planned")
+    ]
+    base = 0.0
+    for row in found:
+        if row["schedule"] == "sequential":
+            base = row["seconds"]
+            lines.append(f"  {row['model']}, batch {row['batch']}, set-up {row['setup']}")
+        values = f"{1e3 * row['seconds']:.1f}", f"{base / row['seconds']:.2f}"
+        planned = "-" if row["deviation"] is None else f"{row['deviation']:+.1%}"
+        cuts = f"  {row['cuts']}" if row["cuts"] else ""
+        lines.append(_row(f"    {row['schedule']}", *values, planned) + cuts)
     return lines
 
 
