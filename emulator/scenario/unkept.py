@@ -5,6 +5,7 @@ codecs, synchronizations and the other families of plugins: both make a plugin f
 dataclass.
 """
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from typing import Any
@@ -38,6 +39,21 @@ class Unkept:
 
 def _only_traffic(scenario: Scenario, value: Any) -> bool:
     return scenario.virtual.learner == "none"
+
+
+def _set_ups_meet(scenario: Scenario, value: Any) -> bool:
+    """Return whether messages of several devices, with set-ups, may share the server's link."""
+    server, devices = scenario.server.link, scenario.nodes
+    ups, downs = [each.link.up for each in devices], [each.link.down for each in devices]
+    return _shared(server.down, ups) or _shared(server.up, downs)
+
+
+def _shared(server: Side, devices: list[Side]) -> bool:
+    """Return whether messages of `devices`, with set-ups, may slow each other down on `server`."""
+    if server.rate is None or len(devices) == 1:
+        return False
+    rates = sum(math.inf if side.rate is None else side.rate for side in devices)
+    return rates > server.rate and any(side.setup for side in (server, *devices))
 
 
 KEPT: tuple[Unkept, ...] = ()
@@ -123,7 +139,14 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
             lambda scenario, value: not scenario.virtual.tcp,
         ),
     ),
-    "Side.setup": KEPT,
+    "Side.setup": (
+        Unkept(
+            "docker",
+            "the kernel sends messages without pauses for set-ups, so while several devices share "
+            "the rate of the server's link, messages may arrive too early or too late",
+            _set_ups_meet,
+        ),
+    ),
 }
 """For each key, named by its class and field, the rules by which runtimes ignore it. A key whose
 value's class is not in the table stands for everything inside that value."""

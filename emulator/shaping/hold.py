@@ -2,15 +2,16 @@
 
 The kernel shapes packets, and knows no messages, so a message's set-up time is added where the
 message has arrived as a whole. A message keeps its direction of the link busy for `setup` before
-its first bit, then for its own bits. The kernel sends the bits without the set-ups, so the link of
-the kernel is never later than the emulated link. Message i has arrived at a(i), and its bits alone
-take t(i) seconds; on the emulated link its last bit arrives at
+its first bit, then for its own bits. The kernel sends the bits without the set-ups, so a link of
+the kernel that no other device shares is never later than the emulated link. Message i has arrived
+at a(i), and its bits alone take t(i) seconds; on the emulated link its last bit arrives at
 
     b(i) = max(b(i - 1), a(i) - t(i)) + setup + t(i).
 
 This is exact for a message that finds the link idle, and for a message that waits behind others. It
-is a lower bound if other devices have slowed the message down on the server's link and if it waits
-behind others at the same time.
+is not exact while several devices share the rate of the server's link, where messages meet at other
+times than they would with set-ups: b(i) may then be too early, for messages that wait behind others
+too, or too late, for a message that would have missed the others.
 """
 
 import math

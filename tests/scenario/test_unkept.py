@@ -71,6 +71,35 @@ def test_loss_is_kept_where_tcp_is_modelled() -> None:
     assert result.keys == ("devices[0].link.up.loss",)
 
 
+@pytest.mark.parametrize(
+    ("server", "devices", "rate", "exact"),
+    [
+        ("down: {rate: 20mbit}", 2, "20mbit", False),
+        ("up: {rate: 20mbit}", 2, "20mbit", False),
+        ("down: {rate: 20mbit}", 1, "20mbit", True),
+        ("down: {rate: 20mbit}", 2, "10mbit", True),
+        ("down: {rate: 20mbit}", 2, "15mbit", False),
+        ("down: {setup: 1ms}", 2, "20mbit", True),
+    ],
+)
+def test_set_ups_are_exact_unless_messages_meet_on_the_server_s_link(
+    server: str, devices: int, rate: str, exact: bool
+) -> None:
+    side = f"{{rate: {rate}, setup: 5ms}}"
+    group = f"{{name: peer, count: {devices}, link: {{up: {side}, down: {side}}}}}"
+    scenario = small(overrides=(f"server.link={{{server}}}", f"devices=[{group}]"))
+    keys = [each.keys for each in unkept(scenario, "docker")]
+    told = ("devices[0].link.up.setup", "devices[0].link.down.setup")
+    assert keys == ([] if exact else [told])
+    assert unkept(scenario, "virtual") == []
+
+
+def test_set_ups_are_exact_in_a_direction_in_which_no_messages_meet() -> None:
+    group = "{name: peer, count: 2, link: {down: {setup: 5ms}}}"
+    overrides = ("server.link={down: {rate: 20mbit}}", f"devices=[{group}]")
+    assert unkept(small(overrides=overrides), "docker") == []
+
+
 def test_where_nobody_learns_it_matters_not_how() -> None:
     changes = (
         *(
