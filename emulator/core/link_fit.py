@@ -2,7 +2,8 @@
 
 Theil-Sen: the pace is the median of the slopes between transfers of different sizes, each weighted
 by the difference of the sizes; the set-up is the median of the rest. Up to 29 % of the transfers
-may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7).
+may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7). Where the rest is below zero, the
+link has no set-up, and the pace is the median of the times per byte.
 """
 
 from typing import NamedTuple
@@ -43,7 +44,12 @@ def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
     if slope is None:
         return _paced(sizes, seconds, before)
     pace = max(0.0, slope)
-    setup = max(0.0, float(np.median(seconds - pace * sizes)))
+    setup = float(np.median(seconds - pace * sizes))
+    if setup < 0.0:
+        # too steep: with this pace and no set-up, all transfers would take longer than they did
+        some = sizes > 0
+        pace = max(0.0, _weighted_median(seconds[some] / sizes[some], sizes[some]))
+        setup = 0.0
     return msgspec.structs.replace(before, setup=setup, pace=pace)
 
 
@@ -55,10 +61,14 @@ def _slope(sizes: Floats, seconds: Floats) -> float | None:
     if not chosen.any():
         return None
     apart, later = apart[chosen], (seconds[second] - seconds[first])[chosen]
-    slopes = later / apart
-    order = np.argsort(slopes)
-    weights = np.abs(apart)[order].cumsum()
-    return float(slopes[order][np.searchsorted(weights, weights[-1] / 2)])
+    return _weighted_median(later / apart, np.abs(apart))
+
+
+def _weighted_median(values: Floats, weights: Floats) -> float:
+    """Return the value up to which the sorted `values` have half of all `weights`."""
+    order = np.argsort(values)
+    reached = weights[order].cumsum()
+    return float(values[order][np.searchsorted(reached, reached[-1] / 2)])
 
 
 def _paced(sizes: Floats, seconds: Floats, before: LinkEstimate) -> LinkEstimate:

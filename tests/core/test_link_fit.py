@@ -60,6 +60,18 @@ def test_jitter_moves_the_fit_by_little() -> None:
     approximates(fit(found, WRONG), LINK, 0.1)
 
 
+def test_a_fit_without_setup_takes_the_times_that_were_measured() -> None:
+    """Jitter makes the slope between similar sizes too steep: it must not slow the link down."""
+    link = LinkEstimate(setup=0.0, pace=1e-6, delay=0.05)
+    steep = [
+        Transfer(1, size, size * 1e-6 + (size - 95_000) * 1e-6)
+        for size in (90_000, 94_000, 96_000, 100_000)
+    ]
+    found = fit(steep, WRONG)
+    assert found.setup == 0.0
+    assert found.pace == pytest.approx(link.pace, rel=0.05)
+
+
 def test_no_transfer_changes_nothing() -> None:
     assert fit([], LINK) == LINK
 
