@@ -43,17 +43,22 @@ def _only_traffic(scenario: Scenario, value: Any) -> bool:
 
 def _set_ups_meet(scenario: Scenario, value: Any) -> bool:
     """Return whether messages of several devices, with set-ups, may share the server's link."""
-    server, devices = scenario.server.link, scenario.nodes
-    ups, downs = [each.link.up for each in devices], [each.link.down for each in devices]
+    server = scenario.server.link
+    links = [(group.link, group.count or 1) for group in scenario.devices]
+    ups = [(link.up, count) for link, count in links]
+    downs = [(link.down, count) for link, count in links]
     return _shared(server.down, ups) or _shared(server.up, downs)
 
 
-def _shared(server: Side, devices: list[Side]) -> bool:
-    """Return whether messages of `devices`, with set-ups, may slow each other down on `server`."""
-    if server.rate is None or len(devices) == 1:
+def _shared(server: Side, groups: list[tuple[Side, int]]) -> bool:
+    """Return whether messages of devices, with set-ups, may slow each other down on `server`.
+
+    `groups` holds the side and the number of the devices of each group.
+    """
+    if server.rate is None or sum(count for _, count in groups) == 1:
         return False
-    rates = sum(math.inf if side.rate is None else side.rate for side in devices)
-    return rates > server.rate and any(side.setup for side in (server, *devices))
+    rates = sum(math.inf if side.rate is None else side.rate * count for side, count in groups)
+    return rates > server.rate and any((server.setup, *(side.setup for side, _ in groups)))
 
 
 KEPT: tuple[Unkept, ...] = ()
