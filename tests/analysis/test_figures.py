@@ -1,6 +1,8 @@
 """Figures show what the records hold, and draw whatever there is to draw."""
 
 import json
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
@@ -41,23 +43,34 @@ def run(folder: Path) -> Run:
 
 
 @pytest.fixture(scope="module")
-def sizes(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Run]]:
-    """Sets of runs that a figure must be able to draw."""
+def sizes(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], list[Run]]:
+    """Write and read a set of runs that a figure must be able to draw, by its name."""
     base = tmp_path_factory.mktemp("sizes")
-    empty = written(base / "empty", [{"at": 0.0, "what": "stop", "reason": "failed"}])
-    many = Synthetic(devices=40, updates=300, faults=churn(40)).write(base / "many")
-    dense = Synthetic(updates=200, algorithm="asgd").write(base / "dense")
-    single = Synthetic(devices=1, updates=20).write(base / "single")
-    return {
-        "none": [],
-        "empty": [empty],
-        "one device": [read(single)],
-        "eight": [read(folder)],
-        "forty": [read(many)],
-        "compared": [read(folder), read(dense), empty],
-        "measured once": [_measured_once(base / "once")],
-        "points": [_point(base, size, seed) for size in (5, 10, 20) for seed in range(8)],
-    }
+
+    @cache  # the sets that a selection of tests leaves out need not be written
+    def named(kind: str) -> list[Run]:
+        match kind:
+            case "none":
+                return []
+            case "empty":
+                return [written(base / "empty", [{"at": 0.0, "what": "stop", "reason": "failed"}])]
+            case "one device":
+                return [read(Synthetic(devices=1, updates=20).write(base / "single"))]
+            case "eight":
+                return [read(folder)]
+            case "forty":
+                many = Synthetic(devices=40, updates=300, faults=churn(40))
+                return [read(many.write(base / "many"))]
+            case "compared":
+                dense = Synthetic(updates=200, algorithm="asgd").write(base / "dense")
+                return [read(folder), read(dense), *named("empty")]
+            case "measured once":
+                return [_measured_once(base / "once")]
+            case "points":
+                return [_point(base, size, seed) for size in (5, 10, 20) for seed in range(8)]
+        raise KeyError(kind)
+
+    return named
 
 
 def _measured_once(folder: Path) -> Run:
@@ -92,19 +105,20 @@ def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
         "empty",
         "one device",
         pytest.param("eight", marks=pytest.mark.slow),  # a report draws them all of such a run
-        "forty",
-        "compared",
+        pytest.param("forty", marks=pytest.mark.slow),
+        pytest.param("compared", marks=pytest.mark.slow),  # a comparison draws such runs
         "measured once",
         "points",
     ],
 )
 def test_figures_draw_whatever_there_is(
-    figure: drawing.FigureModule, kind: str, sizes: dict[str, list[Run]]
+    figure: drawing.FigureModule, kind: str, sizes: Callable[[str], list[Run]]
 ) -> None:
-    table = figure.table(sizes[kind])
+    runs = sizes(kind)
+    table = figure.table(runs)
     assert table.columns[0] == "run"
     with rc_context(STYLE):
-        drawn = drawing.render(figure, figure.table(sizes[kind]))
+        drawn = drawing.render(figure, figure.table(runs))
         drawn.set_dpi(20)
         drawn.canvas.draw()
     texts = [text.get_text() for ax in drawn.axes for text in ax.texts]
@@ -120,9 +134,9 @@ def test_figures_say_what_they_are(figure: drawing.FigureModule) -> None:
 
 @every_figure
 def test_drawing_leaves_the_table_alone(
-    figure: drawing.FigureModule, sizes: dict[str, list[Run]]
+    figure: drawing.FigureModule, sizes: Callable[[str], list[Run]]
 ) -> None:
-    table = figure.table(sizes["one device"])
+    table = figure.table(sizes("one device"))
     before = table.copy(deep=True)
     figure.draw(table, Figure().subplots())
     pd.testing.assert_frame_equal(table, before)
@@ -135,7 +149,7 @@ def test_accuracy_is_that_of_the_evaluations_in_per_cent(run: Run) -> None:
     assert table["accuracy"].to_list() == (evaluations["accuracy"] * 100).to_list()
 
 
-def test_accuracy_over_time_has_the_faults_as_bands(run: Run, sizes: dict[str, list[Run]]) -> None:
+def test_accuracy_over_time_has_the_faults_as_bands(run: Run) -> None:
     table = accuracy_time.table([run])
     measured, bands = (table[(table["what"] == "accuracy") == known] for known in (True, False))
     assert measured["at"].to_list() == run.records("evaluation")["at"].to_list()

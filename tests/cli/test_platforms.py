@@ -89,11 +89,18 @@ def test_virtual_time_needs_neither_linux_nor_tensorflow(elsewhere: Elsewhere) -
     folder = Path(summary["run"])
     assert (folder / "report.html").is_file()
     assert json.loads((folder / "manifest.json").read_bytes())["versions"]["tensorflow"] is None
-    compared = elsewhere.emulate("compare", "anywhere", str(folder), "--out", "compared")
+
+
+@pytest.mark.slow
+def test_nor_do_the_commands_on_runs(elsewhere: Elsewhere) -> None:
+    done = elsewhere.emulate("run", "anywhere.yaml", "--on", "virtual", "--json")
+    folder = json.loads(done.stdout)["run"]
+    compared = elsewhere.emulate("compare", "anywhere", folder, "--out", "compared")
     assert compared.returncode == 0, compared.stderr
     assert elsewhere.emulate("list").returncode == 0
 
 
+@pytest.mark.slow
 def test_points_are_swept_without_linux(elsewhere: Elsewhere) -> None:
     done = elsewhere.emulate("sweep", "anywhere.yaml", "--seeds", "2", "--set", "stop.updates=20")
     assert done.returncode == 0, done.stderr
@@ -107,7 +114,7 @@ def test_containers_are_refused_in_a_sentence(elsewhere: Elsewhere) -> None:
     )
 
 
-@pytest.mark.parametrize("learner", ["numpy", "none"])
+@pytest.mark.parametrize("learner", ["numpy", pytest.param("none", marks=pytest.mark.slow)])
 def test_a_step_cannot_be_measured_without_tensorflow(elsewhere: Elsewhere, learner: str) -> None:
     words = ("run", "anywhere.yaml", "--on", "virtual", "--set", f"virtual.learner={learner}")
     done = elsewhere.emulate(*words, "--set", "virtual.step=null")

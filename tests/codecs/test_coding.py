@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example
 from hypothesis import strategies as st
 
 from emulator.codecs import bits
@@ -13,6 +13,7 @@ from emulator.codecs.indices import CODINGS, IndexCoder, bitmap
 from emulator.errors import WireError
 from emulator.layout import Layout
 from tests.fakes.index_sets import layout, sets, u32
+from tests.fakes.tried_examples import tried
 
 INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
 
@@ -21,13 +22,12 @@ INDICES = [pytest.param(coding, id=name) for name, coding in CODINGS.items()]
 
 
 @pytest.mark.parametrize("coding", INDICES)
-@given(case=sets())
+@tried(quick=20, slow=80, case=sets())
 @example(case=([], layout((1,))))
 @example(case=([0], layout((1,))))
 @example(case=([0, 2**21], layout((2**21,), (1,))))
 @example(case=([127, 256, 16_641, 33_026], layout((33_027,))))
 @example(case=([65_535, 65_536, 199_999], layout((1000, 200))))
-@settings(max_examples=80, deadline=None)
 def test_indices_come_back(coding: IndexCoder, case: tuple[list[int], Layout]) -> None:
     indices, shape = case
     frame = coding.encode(u32(indices), shape)
@@ -38,8 +38,7 @@ def test_indices_come_back(coding: IndexCoder, case: tuple[list[int], Layout]) -
 
 
 @pytest.mark.parametrize("coding", INDICES)
-@given(case=sets())
-@settings(max_examples=40, deadline=None)
+@tried(quick=10, slow=40, case=sets())
 def test_too_little_or_too_much_is_refused(
     coding: IndexCoder, case: tuple[list[int], Layout]
 ) -> None:
@@ -60,8 +59,7 @@ def test_too_little_or_too_much_is_refused(
 
 
 @pytest.mark.parametrize("coding", INDICES)
-@given(case=sets(), data=st.data())
-@settings(max_examples=80, deadline=None)
+@tried(quick=20, slow=80, case=sets(), data=st.data())
 def test_a_frame_with_errors_is_refused_or_another_set(
     coding: IndexCoder, case: tuple[list[int], Layout], data: st.DataObject
 ) -> None:
@@ -147,8 +145,7 @@ def test_golombs_code_is_within_two_per_cent_of_the_least(share: float, entries:
     assert np.array_equal(CODINGS["golomb"].decode(frame, entries, layout((size,))), indices)
 
 
-@given(case=sets())
-@settings(max_examples=60, deadline=None)
+@tried(quick=15, slow=60, case=sets())
 def test_auto_is_the_shortest_and_a_byte(case: tuple[list[int], Layout]) -> None:
     indices, shape = case
     ways = {name: coding.encode(u32(indices), shape) for name, coding in CODINGS.items()}

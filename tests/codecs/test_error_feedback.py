@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import Codec, EncoderContext, ErrorFeedback, TopK, encoder
@@ -10,6 +9,7 @@ from emulator.layout import Layout
 from emulator.units import Fraction
 from tests.fakes.codec_table import spread
 from tests.fakes.stateless_codecs import CODECS, layout
+from tests.fakes.tried_examples import tried
 
 
 def place(shape: Layout) -> EncoderContext:
@@ -21,8 +21,7 @@ def fed_back(codec: Codec, shape: Layout) -> ErrorFeedback:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@given(seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 12))
-@settings(max_examples=20, deadline=None)
+@tried(quick=5, slow=20, seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 12))
 def test_error_feedback_loses_nothing(codec: Codec, seed: int, steps: int) -> None:
     draws = np.random.default_rng(seed)
     shape = layout(90, 7)

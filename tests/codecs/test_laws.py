@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -18,6 +17,7 @@ from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import NotFinite, Vector
 from tests.fakes.codec_table import ROWS, SMALL, Row, layout, place, rows, spread, updates
+from tests.fakes.tried_examples import tried
 
 F = np.float32
 
@@ -47,8 +47,7 @@ def normal(seed: int, size: int, count: int) -> Any:
 
 
 @pytest.mark.parametrize("row", rows(lambda row: row.naive is not None))
-@given(data=st.data(), shape=LAYOUTS)
-@settings(max_examples=25, deadline=None)
+@tried(quick=6, slow=25, data=st.data(), shape=LAYOUTS)
 def test_updates_say_what_the_paper_says(row: Row, data: st.DataObject, shape: Layout) -> None:
     unit = data.draw(UNITS)
     entries = MULTIPLES.map(lambda number: number * unit)
@@ -80,8 +79,7 @@ def test_so_do_those_of_larger_variables(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", rows())
-@given(data=st.data(), shape=LAYOUTS)
-@settings(max_examples=25, deadline=None)
+@tried(quick=6, slow=25, data=st.data(), shape=LAYOUTS)
 def test_every_byte_is_accounted_for(row: Row, data: st.DataObject, shape: Layout) -> None:
     gradient = data.draw(vectors(shape.size, ENTRIES | HUGE))
     try:
@@ -149,8 +147,7 @@ def test_frames_too_long_or_too_short_are_refused(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", rows())
-@given(data=st.data())
-@settings(max_examples=40, deadline=None)
+@tried(quick=10, slow=40, data=st.data())
 def test_mutated_frames_are_refused_or_harmless(row: Row, data: st.DataObject) -> None:
     (gradient,) = normal(data.draw(st.integers(0, 3)), SMALL.size, 1)
     frames = [bytearray(frame) for frame in row.codec.start(place(SMALL)).encode(gradient)]
@@ -182,8 +179,7 @@ def test_travels_as_plain_data(row: Row) -> None:
 
 
 @pytest.mark.parametrize("row", rows(lambda row: row.keeps or row.feedback))
-@given(seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 30))
-@settings(max_examples=15, deadline=None)
+@tried(quick=4, slow=15, seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 30))
 def test_nothing_is_lost(row: Row, seed: int, steps: int) -> None:
     """What came in is what went out and what is left, to the rounding of float32."""
     held: Any = encoder(row.codec, place(SMALL), error_feedback=row.feedback)

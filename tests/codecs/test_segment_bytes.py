@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import ByteCount, Codec, SegmentEncoder, encoder, uncuttable
@@ -18,6 +17,7 @@ from emulator.vectors import Vector
 from tests.fakes.codec_table import ROWS, place
 from tests.fakes.segments import cut, cuts_of, layered, layouts
 from tests.fakes.stateless_codecs import CODECS
+from tests.fakes.tried_examples import tried
 
 F = np.float32
 VALUES_MORE = {
@@ -118,8 +118,7 @@ def check(codec: Any, shape: Layout, seed: int, at: list[Segment]) -> None:
 
 
 @pytest.mark.parametrize("codec", every())
-@given(data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=8, deadline=None)
+@tried(quick=2, slow=8, data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
 def test_segments_cost_a_few_bytes_each(
     codec: Any, data: st.DataObject, shape: Layout, seed: int
 ) -> None:
@@ -132,8 +131,7 @@ def test_so_do_larger_ones(codec: Any) -> None:
 
 
 @pytest.mark.parametrize("coding", INDICES)
-@given(data=st.data())
-@settings(max_examples=200, deadline=None)
+@tried(quick=30, slow=200, data=st.data())
 def test_nor_do_indices_that_crowd_in_one_layer_cost_more(coding: Any, data: st.DataObject) -> None:
     """Sets unlike any random one: runs and crowds, of another density in each layer."""
     sizes = data.draw(st.lists(st.integers(1, 3000), min_size=2, max_size=4))

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import (
@@ -28,6 +27,7 @@ from emulator.vectors import Vector
 from tests.fakes.codec_table import ROWS, SMALL, Row, place, rows, spread
 from tests.fakes.segments import LAYERED, cut, cuts_of, layouts
 from tests.fakes.stateless_codecs import CODECS
+from tests.fakes.tried_examples import tried
 
 F = np.float32
 RANDOM = ("qsgd", "terngrad", "randomk")
@@ -75,8 +75,7 @@ def drawn(seed: int, size: int, steps: int) -> Iterator[Vector]:
 
 @pytest.mark.parametrize("feedback", [False, True], ids=["alone", "feedback"])
 @pytest.mark.parametrize("row", BY_VARIABLE)
-@given(data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@tried(quick=4, slow=25, data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
 def test_the_cuts_change_no_value(
     row: Row, feedback: bool, data: st.DataObject, shape: Layout, seed: int
 ) -> None:
@@ -108,8 +107,14 @@ def test_nor_do_they_in_larger_layers(row: Row) -> None:
 @pytest.mark.parametrize(
     "row", [param for param in CUTTABLE if param.values[0].keeps or param.values[0].feedback]
 )
-@given(data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1), steps=st.integers(1, 12))
-@settings(max_examples=15, deadline=None)
+@tried(
+    quick=3,
+    slow=15,
+    data=st.data(),
+    shape=layouts(),
+    seed=st.integers(0, 2**32 - 1),
+    steps=st.integers(1, 12),
+)
 def test_nothing_is_lost_when_the_cuts_change(
     row: Row, data: st.DataObject, shape: Layout, seed: int, steps: int
 ) -> None:
@@ -124,8 +129,7 @@ def test_nothing_is_lost_when_the_cuts_change(
 
 
 @pytest.mark.parametrize("row", [p for p in CUTTABLE if p.values[0].codec.kind == "terngrad"])
-@given(data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=25, deadline=None)
+@tried(quick=4, slow=25, data=st.data(), shape=layouts(), seed=st.integers(0, 2**32 - 1))
 def test_a_codec_that_draws_by_entry_draws_the_same_whatever_the_cuts(
     row: Row, data: st.DataObject, shape: Layout, seed: int
 ) -> None:

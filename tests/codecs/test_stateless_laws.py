@@ -6,7 +6,6 @@ from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import Field, TypeAdapter
 
@@ -19,11 +18,11 @@ from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
 from tests.fakes.codec_table import spread
 from tests.fakes.stateless_codecs import CODECS, TABLE, gradients, layout
+from tests.fakes.tried_examples import tried
 
 
 @pytest.mark.parametrize("codec, kept", TABLE)
-@given(case=gradients())
-@settings(max_examples=40, deadline=None)
+@tried(quick=10, slow=40, case=gradients())
 def test_frames_say_what_the_paper_says(
     codec: Codec, kept: Callable[[Vector, Layout], Vector], case: tuple[Vector, Layout]
 ) -> None:
@@ -55,8 +54,7 @@ def test_what_is_written_as_it_is_need_not_be_decoded() -> None:
 
 
 @pytest.mark.parametrize("codec", CODECS)
-@given(case=gradients(), data=st.data())
-@settings(max_examples=40, deadline=None)
+@tried(quick=10, slow=40, case=gradients(), data=st.data())
 def test_what_is_accepted_has_one_spelling(
     codec: Codec, case: tuple[Vector, Layout], data: st.DataObject
 ) -> None:

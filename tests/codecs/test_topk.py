@@ -6,7 +6,6 @@ from unittest.mock import Mock, patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -16,6 +15,7 @@ from emulator.layout import Layout
 from emulator.units import Fraction
 from emulator.vectors import Vector
 from tests.fakes.stateless_codecs import gradients, layout, naive
+from tests.fakes.tried_examples import tried
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,7 @@ def test_by_hand() -> None:
     assert frames[1] == struct.pack("<3f", -2, 2, -3)
 
 
-@given(case=gradients(), most=st.integers(1, 40))
-@settings(max_examples=150, deadline=None)
+@tried(quick=30, slow=150, case=gradients(), most=st.integers(1, 40))
 def test_the_largest_are_those_of_the_definition(case: tuple[Vector, Layout], most: int) -> None:
     values, _ = case
     assert largest(values, most).tolist() == naive(values, most)

@@ -6,7 +6,6 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import ByteCount
@@ -17,6 +16,7 @@ from emulator.errors import WireError
 from emulator.layout import Layout
 from emulator.vectors import Indices, Vector
 from tests.fakes.index_sets import layout, sets, u32
+from tests.fakes.tried_examples import tried
 
 WORTH = st.one_of(
     st.sampled_from([1.0, -1.0, 2.0, 1e-45, -1e-45, 6e-8, 65_519.0, 65_520.0, 1e9, 3.4028235e38]),
@@ -65,8 +65,7 @@ EXACT = {"f32": f32, "f16": f16, "bf16": bf16, "ternary": ternary}
 
 
 @pytest.mark.parametrize("name", EXACT)
-@given(case=entries())
-@settings(max_examples=60, deadline=None)
+@tried(quick=15, slow=60, case=entries())
 def test_values_are_rounded_as_said(name: str, case: tuple[Indices, Vector, Layout]) -> None:
     indices, values, shape = case
     sparse = Sparse("u32", name)  # type: ignore[arg-type]
@@ -77,8 +76,7 @@ def test_values_are_rounded_as_said(name: str, case: tuple[Indices, Vector, Layo
     assert said.values.tolist() == expected[expected != 0].tolist()
 
 
-@given(case=entries())
-@settings(max_examples=60, deadline=None)
+@tried(quick=15, slow=60, case=entries())
 def test_bytes_are_within_half_a_step(case: tuple[Indices, Vector, Layout]) -> None:
     indices, values, shape = case
     sparse = Sparse("u32", "int8")
@@ -94,8 +92,7 @@ def test_bytes_are_within_half_a_step(case: tuple[Indices, Vector, Layout]) -> N
 
 @pytest.mark.parametrize("coding", CODINGS)
 @pytest.mark.parametrize("worth", VALUES)
-@given(case=entries(), data=st.data())
-@settings(max_examples=12, deadline=None)
+@tried(quick=3, slow=12, case=entries(), data=st.data())
 def test_what_travels(
     coding: str, worth: str, case: tuple[Indices, Vector, Layout], data: st.DataObject
 ) -> None:

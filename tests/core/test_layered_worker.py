@@ -173,13 +173,14 @@ def test_bye_ends_the_worker_between_pieces(pieces):
         result.send(Bye())
 
 
-def test_a_hundred_thousand_mutated_pieces_mix_no_model():
+@pytest.mark.parametrize("messages", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_pieces_mix_no_model(messages):
     """Whatever a server says, a gradient is computed on one version and on all layers in order."""
     dice = random.Random(3)
     result, pull = begun(THIRDS)
     command, passed = result.send(None), []
     computed = refused = 0
-    for number in range(100_000):
+    for number in range(messages):
         wanted = THIRDS.pull[len(passed)]
         segment = wanted if dice.random() < 0.9 else dice.choice(THIRDS.pull)
         honest = piece(pull, segment, number // 64)
@@ -208,4 +209,4 @@ def test_a_hundred_thousand_mutated_pieces_mix_no_model():
         if isinstance(command, Tell):
             pull, passed = command.message, []
             command = result.send(None)
-    assert computed > 1000 and refused > 1000
+    assert min(computed, refused) > messages / 100

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.codecs import TopK
@@ -28,6 +27,7 @@ from emulator.synchronization import (
 from emulator.units import Fraction
 from emulator.vectors import Gradient, Vector
 from tests.fakes.random_order_fleet import LAYOUT, RATE, SIZE, Fleet, Squares
+from tests.fakes.tried_examples import tried
 
 ALIKE = dict.fromkeys("abcd", 12)
 ALL = Fraction(1)
@@ -66,8 +66,7 @@ def test_it_learns_in_any_order(policy: AnySynchronization, seed: int) -> None:
 
 
 @BY_TABLE
-@given(seed=st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@tried(quick=5, slow=15, seed=st.integers(0, 10**6))
 def test_crashes_hold_up_nobody_for_ever(policy: AnySynchronization, seed: int) -> None:
     """Devices die and boot at any moment. One device never does, so the run reaches the end."""
     dice = Random(seed)

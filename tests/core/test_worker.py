@@ -94,13 +94,14 @@ def test_a_model_of_another_size_is_no_answer():
     assert isinstance(result.send(model(pull.ticket)), Compute)
 
 
-def test_a_hundred_thousand_mutated_messages_do_no_harm():
+@pytest.mark.parametrize("messages", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
+def test_mutated_messages_do_no_harm(messages):
     """Whatever a server says, the worker goes on, and computes on models of its size only."""
     dice = random.Random(3)
     result, pull = begun()
     command = result.send(None)
     computed = refused = 0
-    for _ in range(100_000):
+    for _ in range(messages):
         honest = dice.choice([model(pull.ticket), Begin(1.0), Pull("farm-1", 3), model(0)])
         try:
             message = wire.unpack([mutate(bytes(f), dice) for f in wire.pack(honest)])
@@ -117,7 +118,7 @@ def test_a_hundred_thousand_mutated_messages_do_no_harm():
             result.send(Computed(np.ones(4, np.float32), 0.5, 0.01))
             pull = result.send(None).message
             command = result.send(None)
-    assert computed > 1000 and refused > 1000
+    assert min(computed, refused) > messages / 100
 
 
 @pytest.mark.parametrize("encoder", ENCODERS.values(), ids=ENCODERS)

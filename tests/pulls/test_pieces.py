@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.errors import WireError
@@ -14,6 +13,7 @@ from emulator.pulls import AnyPull, Delta, EncodedModel, HeldModel, Pulls, Whole
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient, Vector
 from tests.fakes.segments import cut, layered
+from tests.fakes.tried_examples import tried
 
 LAYOUT = layered(
     [("conv", (5, 5, 4)), ("bias", (4,))],
@@ -46,8 +46,7 @@ STEPS = st.lists(
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind} {kind.values}")
-@given(steps=STEPS, seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=60, deadline=None)
+@tried(quick=15, slow=60, steps=STEPS, seed=st.integers(0, 2**32 - 1))
 def test_a_worker_holds_the_old_version_or_the_new_one(
     kind: AnyPull, steps: list[Any], seed: int
 ) -> None:
@@ -82,8 +81,12 @@ def test_a_worker_holds_the_old_version_or_the_new_one(
 
 
 @pytest.mark.parametrize("values", ["f32", "f16"])
-@given(changed=st.lists(st.integers(0, SIZE - 1), max_size=SIZE).map(sparse), cuts=CUTS)
-@settings(max_examples=60, deadline=None)
+@tried(
+    quick=15,
+    slow=60,
+    changed=st.lists(st.integers(0, SIZE - 1), max_size=SIZE).map(sparse),
+    cuts=CUTS,
+)
 def test_all_pieces_are_patches_or_none_is(
     values: Values, changed: Gradient, cuts: list[Segment]
 ) -> None:
@@ -207,8 +210,7 @@ HALVES: list[Segment] = [(1, 2), (3, 4)]
 
 
 @pytest.mark.parametrize("kind", KINDS[1:], ids=lambda kind: f"{kind.kind} {kind.values}")
-@given(data=st.data())
-@settings(max_examples=150, deadline=None)
+@tried(quick=40, slow=150, data=st.data())
 def test_mutated_pieces_are_refused_or_have_the_size_of_their_segment(
     kind: AnyPull, data: st.DataObject
 ) -> None:

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator import pulls
@@ -15,6 +14,7 @@ from emulator.pulls import AnyPull, Delta, EncodedModel, HeldModel, Pulls, Whole
 from emulator.pulls.changes import Changes
 from emulator.pulls.floats import Values
 from emulator.vectors import Gradient
+from tests.fakes.tried_examples import tried
 
 SIZE = 400
 LAYOUT = Layout((Variable("all", (SIZE,), "dense", 0),))
@@ -51,8 +51,13 @@ STEPS = st.lists(st.tuples(GRADIENTS, st.booleans()), max_size=12)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: f"{kind.kind} {kind.values}")
-@given(steps=STEPS, pulled=st.lists(st.booleans(), min_size=12, max_size=12), seed=st.integers(0))
-@settings(max_examples=40, deadline=None)
+@tried(
+    quick=15,
+    slow=40,
+    steps=STEPS,
+    pulled=st.lists(st.booleans(), min_size=12, max_size=12),
+    seed=st.integers(0),
+)
 def test_a_worker_holds_what_the_server_has(
     kind: AnyPull, steps: list[tuple[list[Gradient], bool]], pulled: list[bool], seed: int
 ) -> None:

@@ -35,7 +35,6 @@ TABLE: list[AnySchedule] = [
 OF_KINDS = pytest.mark.parametrize("schedule", TABLE, ids=str)
 
 PARTS = 420  # times are multiples of 1/420 s: sevenths, thirds and quarters among them
-INSTANCES = 1200
 
 
 def instance(rng: random.Random) -> tuple[int, list[int], list[int]]:
@@ -58,10 +57,11 @@ def seconds(parts: list[int]) -> list[Fraction]:
     return [Fraction(part, PARTS) for part in parts]
 
 
-def test_every_plan_equals_brute_force() -> None:
+@pytest.mark.parametrize("instances", [200, pytest.param(1200, marks=pytest.mark.slow)])
+def test_every_plan_equals_brute_force(instances: int) -> None:
     rng = random.Random("tests/schedules")
     strict = dict.fromkeys([Sequential(), LayerByLayer(), IBatch()], 0)
-    for _ in range(INSTANCES):
+    for _ in range(instances):
         setup, transfer, computing = instance(rng)
         exact = Fraction(setup, PARTS), seconds(transfer), seconds(computing)
         cuts = [*every_cut(len(transfer))]
@@ -89,7 +89,7 @@ def test_every_plan_equals_brute_force() -> None:
             sequential = Fraction(played[0], PARTS)
             assert sequential <= 2 * least, "no phase gains more than a factor of two"
     # the instances are not so simple that everybody is best
-    assert min(strict.values()) > INSTANCES / 10, strict
+    assert min(strict.values()) > instances / 10, strict
 
 
 def test_cutting_each_layer_is_optimal_without_setup() -> None:

@@ -41,7 +41,7 @@ def records(folder: Path) -> list[PlainRecord]:
     [
         (),
         ("training.codec={kind: topk, keep: 5%}", "training.error_feedback=true"),
-        ("training.codec=adacomp-residual",),
+        pytest.param(("training.codec=adacomp-residual",), marks=pytest.mark.slow),
         ("training.codec=terngrad", "training.pull=delta"),
         ("training.optimizer=adam", "training.learning_rate=0.01", "training.pull=delta"),
         pytest.param(("training.codec=onebit",), marks=pytest.mark.slow),
@@ -138,34 +138,33 @@ def test_a_sequential_schedule_logs_no_plan(tmp_path: Path) -> None:
 
 # -- faults between the pieces ---------------------------------------------------------------------
 
-MOMENTS = 200
 
-
-def struck(kind: str, lasts: str) -> str:
+def struck(kind: str, lasts: str, devices: int) -> str:
     """A world of as many devices as moments, each struck at its own."""
     dice = Random(f"moments of {kind}")
-    moments = [f"nodes: [device-{n}], at: {dice.uniform(2, 6):.6f}s" for n in range(MOMENTS)]
+    moments = [f"nodes: [device-{n}], at: {dice.uniform(2, 6):.6f}s" for n in range(devices)]
     faults = "".join(f"  - {{kind: {kind}, {moment}, lasts: {lasts}}}\n" for moment in moments)
     text = LAYERED.partition("devices:")[0].replace("stop: {updates: 200}", "stop: {time: 12s}")
     text = text.replace("learner: numpy", "learner: none").replace("dynacomm", "layer-by-layer")
     link = "{up: {rate: 1mbit, setup: 20ms, delay: 40ms}, down: {rate: 1mbit, setup: 20ms}}"
     return (
-        f"{text}devices:\n  - {{name: device, count: {MOMENTS}, link: {link}}}\nfaults:\n{faults}"
+        f"{text}devices:\n  - {{name: device, count: {devices}, link: {link}}}\nfaults:\n{faults}"
     )
 
 
+@pytest.mark.parametrize("devices", [60, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "lasts"),
     [("crash", "500ms"), ("partition", "300ms"), ("partition", "40s"), ("pause", "700ms")],
 )
 def test_no_half_update_is_applied_wherever_a_fault_strikes(
-    tmp_path: Path, kind: str, lasts: str
+    tmp_path: Path, kind: str, lasts: str, devices: int
 ) -> None:
-    """Each of 200 devices is struck at a moment of its own, many of them between two pieces.
+    """Each of the `devices` is struck at a moment of its own, many of them between two pieces.
 
     No device computes on pieces of two answers either.
     """
-    text = struck(kind, lasts)
+    text = struck(kind, lasts, devices)
     if lasts == "40s":  # long enough for the server to give the connection up
         text = text.replace("stop: {time: 12s}", "stop: {time: 70s}")
     with staged_pieces() as staged, computed_pieces() as computed:
@@ -176,7 +175,7 @@ def test_no_half_update_is_applied_wherever_a_fault_strikes(
         assert len({(piece.ticket, piece.version, id(piece.handle)) for piece in iteration}) == 1
     broken_off = sum(len(iteration) < 3 for iteration in iterations(computed))
     if (kind, lasts) in (("crash", "500ms"), ("partition", "40s")):
-        assert broken_off > 10  # that many were struck between two pieces of a pull
+        assert broken_off > devices / 20  # that many were struck between two pieces of a pull
     struck_devices, unfinished = set(), 0
     staged.sort(key=lambda item: (item.piece.node, item.now))
     for node, items in groupby(staged, key=lambda item: item.piece.node):
@@ -194,13 +193,13 @@ def test_no_half_update_is_applied_wherever_a_fault_strikes(
     log = records(folder)
     applied = sum(r["what"] == "update" for r in log)
     assert applied == sum(item.completes for item in staged)
-    assert len(struck_devices) == MOMENTS
+    assert len(struck_devices) == devices
     if kind == "crash":
-        assert unfinished > 20  # that many were killed between two pieces of a push
+        assert unfinished > devices / 10  # that many were killed between two pieces of a push
     # every device goes on once its fault is over
     ends = {r["node"]: r["at"] for r in log if r["what"] in ("boot", "mend", "resume")}
     last = {r["node"]: r["at"] for r in log if r["what"] == "update"}
-    assert len(ends) == MOMENTS
+    assert len(ends) == devices
     assert all(last[node] > ends[node] for node in ends)
 
 
