@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from emulator.cli.costs_file import parse_costs, read_costs
@@ -144,6 +144,8 @@ JSON = st.recursive(
 )
 
 
+# a busy host is slow to draw the first texts
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from([*COSTS, "other"]), JSON | st.lists(NUMBERS, max_size=2)))
 def test_any_file_has_costs_or_mistakes(data: dict[str, Any]) -> None:
     try:
