@@ -93,7 +93,8 @@ class RefusedRecord(LogRecord, tag="refused"):
     """The server refused a message and went on.
 
     Refusals of one kind and node have a record for the first, the 2nd, 4th, 8th and so on, and one
-    at the end.
+    at the end. `layers 1 to 2, expected layers up to 4` is honest where a connection broke between
+    the pieces of an update: the first pieces are lost, and the update with them.
     """
 
     node: str
