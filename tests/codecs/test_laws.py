@@ -211,7 +211,16 @@ def test_the_row_says_whether_error_feedback_may_go_around_the_codec(row: Row) -
 # -- what is drawn -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["randomk", "qsgd", "qsgd-4", "qsgd-127", "terngrad-whole"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "randomk",
+        "qsgd",
+        pytest.param("qsgd-4", marks=pytest.mark.slow),
+        pytest.param("qsgd-127", marks=pytest.mark.slow),
+        "terngrad-whole",
+    ],
+)
 def test_what_is_drawn_is_right_on_average(name: str) -> None:
     """Within 5 standard errors in each of 86 entries, or what a few rare steps would make of it."""
     codec, times = ROWS[name].codec, 3000

@@ -1,6 +1,7 @@
 """Bytes of an update in segments: those of one message, and a few for each further segment."""
 
 import math
+from collections.abc import Container
 from dataclasses import fields, replace
 from typing import Any
 
@@ -47,8 +48,11 @@ def dense(size: int) -> list[tuple[Kind, tuple[int, ...]]]:
     return [("dense", (size,))]
 
 
-def every() -> list[Any]:
-    """A codec of each kind that can be cut, with every coding of indices and of values."""
+def every(quick_values: Container[str] = VALUES) -> list[Any]:
+    """A codec of each kind that can be cut, with every coding of indices and of values.
+
+    Rows with a coding of values outside of `quick_values` are slow.
+    """
     codecs: list[Any] = [row.codec for row in ROWS.values()]
     codecs += [item.values[0] for item in CODECS]
     one_each = {codec.kind: codec for codec in reversed(codecs) if not uncuttable(codec)}
@@ -60,7 +64,9 @@ def every() -> list[Any]:
                 codings = {"indices": indices, "values": values}
                 changed = {name: coding for name, coding in codings.items() if coding}
                 item = replace(codec, **changed)
-                result.append(pytest.param(item, id=" ".join([codec.kind, *changed.values()])))
+                name = " ".join([codec.kind, *changed.values()])
+                marks = () if values is None or values in quick_values else pytest.mark.slow
+                result.append(pytest.param(item, id=name, marks=marks))
     return result
 
 
@@ -125,7 +131,7 @@ def test_segments_cost_a_few_bytes_each(
     check(codec, shape, seed, data.draw(cuts_of(shape)))
 
 
-@pytest.mark.parametrize("codec", every())
+@pytest.mark.parametrize("codec", every(quick_values=["f32", "ternary"]))
 def test_so_do_larger_ones(codec: Any) -> None:
     check(codec, BLOCKS, 1, cut(BLOCKS, [1, 2]))
 

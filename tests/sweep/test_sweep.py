@@ -62,6 +62,7 @@ def test_finished_points_are_not_played_again(
     assert more[0] == first[0]
 
 
+@pytest.mark.slow
 def test_points_come_from_anywhere(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:

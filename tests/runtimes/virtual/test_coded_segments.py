@@ -22,14 +22,14 @@ devices:
 SCHEDULES = ["layer-by-layer", "ibatch", "{kind: dynacomm, replan: 3}"]
 CODECS = [
     "{kind: topk, keep: 5%, values: int8, indices: auto}",
-    "{kind: threshold, threshold: 0.01}",
+    pytest.param("{kind: threshold, threshold: 0.01}", marks=pytest.mark.slow),
     "{kind: dgc, keep: 1%, warm_up: 1}",
     "{kind: dryden, keep: 5%}",
     "{kind: strom, threshold: 0.01}",
     "adacomp-residual",
-    "onebit",
+    pytest.param("onebit", marks=pytest.mark.slow),
     "ef-signsgd",
-    "signsgd",
+    pytest.param("signsgd", marks=pytest.mark.slow),
     "terngrad",
 ]
 

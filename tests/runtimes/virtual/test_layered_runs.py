@@ -42,7 +42,7 @@ def records(folder: Path) -> list[PlainRecord]:
         (),
         ("training.codec={kind: topk, keep: 5%}", "training.error_feedback=true"),
         pytest.param(("training.codec=adacomp-residual",), marks=pytest.mark.slow),
-        ("training.codec=terngrad", "training.pull=delta"),
+        pytest.param(("training.codec=terngrad", "training.pull=delta"), marks=pytest.mark.slow),
         ("training.optimizer=adam", "training.learning_rate=0.01", "training.pull=delta"),
         pytest.param(("training.codec=onebit",), marks=pytest.mark.slow),
         pytest.param(("training.codec={kind: dryden, keep: 5%}",), marks=pytest.mark.slow),

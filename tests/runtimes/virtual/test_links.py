@@ -240,7 +240,10 @@ def shared(rate: float, flows: list[Flow]) -> list[float]:
     return ends
 
 
-@pytest.mark.parametrize(("count", "seed"), [(2, 1), (2, 2), (10, 3), (10, 4), (1000, 5)])
+@pytest.mark.parametrize(
+    ("count", "seed"),
+    [(2, 1), (2, 2), (10, 3), (10, 4), pytest.param(1000, 5, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("tops", [[math.inf], [4e6, 1e7, 5e7], [1e6, 3e6, math.inf]])
 def test_flows_share_the_servers_link_fairly(count: int, seed: int, tops: list[float]) -> None:
     heap, dice = Heap(), Random(seed)

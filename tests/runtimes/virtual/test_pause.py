@@ -62,7 +62,13 @@ def test_a_pause_prolongs_the_work_that_it_interrupts(tmp_path: Path) -> None:
     assert {round(seconds, 6) for seconds in own} <= {0.02, 3.02}
 
 
-@pytest.mark.parametrize("at", [round(2 + step / 250, 3) for step in range(12)])
+@pytest.mark.parametrize(
+    "at",
+    [
+        pytest.param(round(2 + step / 250, 3), marks=pytest.mark.slow if step % 3 else ())
+        for step in range(12)
+    ],
+)
 def test_wherever_a_pause_meets_a_device_it_goes_on(tmp_path: Path, at: float) -> None:
     """While it computes, sends, or waits: it makes about as many updates as time was left for."""
     records = world(tmp_path, f"kind: pause, nodes: [fiber-0], at: {at}s, lasts: 3s")
