@@ -60,7 +60,7 @@ class PullQueue:
         return not ended and not self._synchronizer.holds(pull.node)
 
     def _answered(self, pull: Pull, now: float) -> Sequence[PullReply]:
-        """Return the messages that answer `pull`, all of one version: one for each segment."""
+        """Return the messages that answer `pull`: one for each segment, with equal versions."""
         del self._waiting[pull.node]
         if pull.node == self._snapshots.evaluator:
             replies: Sequence[PullReply] = [self._snapshots.answer(pull)]

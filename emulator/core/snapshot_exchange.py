@@ -31,7 +31,7 @@ class SnapshotExchange:
 
     @property
     def sent(self) -> int | None:
-        """The version that the evaluator measures, or None."""
+        """Version that the evaluator measures; None while the evaluator has no model."""
         return self._evaluated.version if self._evaluated else None
 
     def reach(self, version: int, take: Callable[[], Snapshot]) -> None:

@@ -46,7 +46,7 @@ class WorkerExchanges:
         self._by_name = by_name
 
     def sent(self, node: str) -> int | None:
-        """Return the version on which `node` computes, or None."""
+        """Return the version on which `node` computes; None if `node` has no model."""
         return self._pulled.version(node)
 
     def lost(self, node: str) -> None:

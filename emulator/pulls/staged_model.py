@@ -1,4 +1,4 @@
-"""A model on its way to a worker in pieces, which is no model before its last piece is there."""
+"""A model that arrives at a worker in pieces, and is complete with its last piece."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from ..vectors import Vector
 
 
 class StagedModel:
-    """The pieces of a model that came so far, all of one version, first layers first."""
+    """Received pieces of a model at a single version, from the first layers on."""
 
     def __init__(self, layout: Layout) -> None:
         self._layout, self._layers = layout, len(layout.layers)
