@@ -80,6 +80,10 @@ def schedule(
         raise click.UsageError("give FILE, --costs, or both")
     if file is None and (overrides or device or batch_size):
         raise click.UsageError("--set, --device and --batch-size need FILE")
+    if figure is not None and figure.suffix.lower() != ".png":
+        raise click.BadParameter(
+            f"'{figure}' must end in .png: a chart is a PNG image", param_hint="--figure"
+        )
     planned = _planned(file, overrides, device, batch_size, costs)
     if figure is not None and len(planned) > MOST_DEVICES:
         raise click.UsageError(

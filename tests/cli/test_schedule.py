@@ -230,6 +230,13 @@ def test_a_gantt_chart_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) ->
     assert (tmp_path / "plans" / "plan.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("name", ["plan.txt", "plan"])
+def test_a_chart_in_another_format_is_refused(emulate: Emulate, file: Path, name: str) -> None:
+    result = emulate("schedule", file, "--figure", name)
+    assert result.code == 2
+    assert f"'{name}' must end in .png" in result.err
+
+
 def test_a_chart_of_too_many_devices_is_refused(emulate: Emulate, file: Path) -> None:
     more = [f"  - {{name: more-{number}}}" for number in range(20)]
     file.write_text(SCENARIO + "\n".join(more))
