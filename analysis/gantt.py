@@ -40,6 +40,8 @@ _LINK, _PROCESSOR, _TITLE = 0.62, 0.12, 1.02
 _LANE, _PITCH = 0.4, 1.3
 _LETTER = 0.009
 """Width of a letter in a bar, as a share of the axis."""
+_THIN = 0.004
+"""Largest width of a bar without a white edge, as a share of the axis."""
 
 
 class GanttBar(NamedTuple):
@@ -163,10 +165,10 @@ def _draw_bars(
     ax: Axes, bars: Sequence[GanttBar], colour: str, low: float, shift: float, scale: float
 ) -> None:
     spans = [((shift + bar.begin) * scale, (bar.end - bar.begin) * scale) for bar in bars]
-    # a white edge parts the segments, and would cover thin bars altogether
-    edge = 0.6 if len(bars) <= 24 else 0.0
-    ax.broken_barh(spans, (low, _LANE), facecolor=colour, edgecolor="white", linewidth=edge)
     whole = ax.get_xlim()[1]
+    # a white edge parts wide bars; it would cover a thin one, whose own colour keeps it visible
+    edges = ["white" if width > _THIN * whole else colour for _, width in spans]
+    ax.broken_barh(spans, (low, _LANE), facecolor=colour, edgecolor=edges, linewidth=0.6)
     for bar, (begin, width) in zip(bars, spans, strict=True):
         text = _worded(bar.layers)
         if width > (len(text) + 1) * _LETTER * whole:

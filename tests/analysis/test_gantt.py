@@ -59,3 +59,21 @@ def test_rows_become_a_picture(tmp_path: Path) -> None:
     rows = [planned(Sequential()), planned(DynaComm())]
     path = png(rows, tmp_path / "new" / "chart.png", dpi=40)
     assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_bar_thinner_than_its_edge_stays_visible(tmp_path: Path) -> None:
+    from matplotlib.image import imread
+
+    row = gantt_row(
+        "thin",
+        pull=[(1, 1)],
+        push=[(1, 1)],
+        pulled=[(0, 1)],
+        forward=[(1, 2)],
+        backward=[(0, 1)],
+        pushed=[(1, 1.001)],
+    )
+    picture = imread(png([row], tmp_path / "thin.png"))[..., :3]
+    orange = (picture[..., 0] > 0.7) & (picture[..., 2] < 0.3)
+    columns = orange.any(axis=0).nonzero()[0]
+    assert columns.max() > 0.9 * picture.shape[1]  # beyond the legend: the bar itself
