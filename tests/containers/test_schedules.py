@@ -8,7 +8,7 @@ SCENARIO = """
 name: segments
 training:
   {dataset: mnist, model: mnist-cnn, codec: dense, modulation: constant, synchronization: barrier,
-   batch_size: 32, schedule: SCHEDULE}
+   batch_size: 128, schedule: SCHEDULE}
 evaluate: {every: 1000}
 stop: {updates: 70}
 devices:
