@@ -1,16 +1,11 @@
-"""The scheduler on devices with known costs: estimates, plans, predictions, interruptions."""
+"""The scheduler on devices with known costs: estimates, plans, predictions, records."""
 
-import math
 import sys
-from random import Random
 from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from emulator.core.messages import Times
 from emulator.core.prior_costs import LinkEstimate
 from emulator.log.plan_records import PlanRecord
 from emulator.schedules import (
@@ -23,14 +18,15 @@ from emulator.schedules import (
     cut,
     timing,
 )
-from tests.fakes.synthetic_device import COSTS, ZERO, SyntheticDevice, factors
+from tests.fakes.synthetic_device import (
+    COSTS,
+    EVERY,
+    ZERO,
+    factors,
+    planned_device,
+)
 
 replace = msgspec.structs.replace
-EVERY = 20
-
-
-def device(schedule: Schedule | None = None, **settings: Any) -> SyntheticDevice:
-    return SyntheticDevice.with_schedule(schedule or DynaComm(replan=EVERY), **settings)
 
 
 def layer_costs(costs: Any = COSTS) -> LayerCosts:
@@ -47,7 +43,7 @@ def layer_costs(costs: Any = COSTS) -> LayerCosts:
 
 @pytest.mark.parametrize("schedule", [LayerByLayer(), IBatch(EVERY), DynaComm(EVERY)], ids=str)
 def test_without_noise_the_prediction_is_exact(schedule: Schedule) -> None:
-    played = device(schedule)
+    played = planned_device(schedule)
     played.iterate(3 * 50 + 1)
     expected = timing.iteration(cut(schedule, layer_costs()), layer_costs())
     assert len(played.reports.iterations) == 3 * 50 // getattr(schedule, "replan", 50)
@@ -64,7 +60,7 @@ def test_without_noise_the_prediction_is_exact(schedule: Schedule) -> None:
 
 
 def test_the_trace_is_the_gantt_chart() -> None:
-    played = device()
+    played = planned_device()
     played.iterate(EVERY + 1)
     (plan, _), (record,) = played.reports.plans, played.reports.iterations
     for name in ("pulled", "forward", "backward", "pushed"):
@@ -93,7 +89,7 @@ def test_jitter_moves_the_estimates_by_little(single_threaded: bool) -> None:
         up=LinkEstimate(0.1, 1e-8, 0.030),
     )
     rng = factors("late", 1.0)
-    played = device(
+    played = planned_device(
         DynaComm(50),
         prior=wrong,
         noise=factors(f"noise {single_threaded}", 0.05),
@@ -126,7 +122,7 @@ def test_jitter_moves_the_estimates_by_little(single_threaded: bool) -> None:
 
 @pytest.mark.parametrize("direction", ["down", "up"])
 def test_a_link_that_halves_its_rate_shows_in_the_next_plan(direction: str) -> None:
-    played = device(noise=factors(f"halves {direction}", 0.02))
+    played = planned_device(noise=factors(f"halves {direction}", 0.02))
     played.iterate(2 * EVERY)
     link = getattr(COSTS, direction)
     slow = replace(link, pace=2 * link.pace)
@@ -141,7 +137,7 @@ def test_a_link_that_halves_its_rate_shows_in_the_next_plan(direction: str) -> N
 
 
 def test_a_processor_that_slows_shows_in_the_next_plan() -> None:
-    played = device(noise=factors("slows", 0.02))
+    played = planned_device(noise=factors("slows", 0.02))
     played.iterate(2 * EVERY)
     slow = tuple(3 * seconds for seconds in COSTS.forward)
     played.costs = replace(COSTS, forward=slow)
@@ -157,7 +153,7 @@ def test_updates_that_shrink_show_in_the_plans() -> None:
 
     The times of the last iteration under a plan come in after the next plan.
     """
-    played = device()
+    played = planned_device()
     played.iterate(EVERY)
     played.costs = replace(COSTS, push=tuple(size / 10 for size in COSTS.push))
     played.iterate(2 * EVERY + 1)
@@ -169,7 +165,7 @@ def test_whole_messages_tell_the_rate_and_keep_the_setup() -> None:
     """With a huge set-up there is one segment, so all transfers have one size."""
     down = LinkEstimate(setup=5.0, pace=1e-7)
     prior = replace(COSTS, down=down, up=down)
-    played = device(prior=prior, costs=prior)
+    played = planned_device(prior=prior, costs=prior)
     played.iterate(EVERY)
     played.costs = replace(prior, down=replace(down, pace=4e-7))
     played.iterate(EVERY + 1)
@@ -180,10 +176,10 @@ def test_whole_messages_tell_the_rate_and_keep_the_setup() -> None:
 
 
 def test_a_restarted_device_begins_with_the_prior() -> None:
-    first = device()
+    first = planned_device()
     first.costs = replace(COSTS, up=replace(COSTS.up, pace=1e-6))
     first.iterate(3 * EVERY)
-    again = device()
+    again = planned_device()
     again.iterate()
     (plan,) = again.reports.plans
     exact = layer_costs()
@@ -194,7 +190,7 @@ def test_a_restarted_device_begins_with_the_prior() -> None:
 
 
 def test_a_plan_is_made_every_so_many_iterations() -> None:
-    played = device(DynaComm(replan=7))
+    played = planned_device(DynaComm(replan=7))
     played.iterate(22)
     assert [plan.iteration for plan in played.reports.plans] == [1, 8, 15, 22]
     assert [record.iteration for record in played.reports.iterations] == [7, 14, 21]
@@ -202,14 +198,14 @@ def test_a_plan_is_made_every_so_many_iterations() -> None:
 
 
 def test_replanning_every_iteration() -> None:
-    played = device(DynaComm(replan=1))
+    played = planned_device(DynaComm(replan=1))
     played.iterate(5)
     assert [plan.iteration for plan in played.reports.plans] == [1, 2, 3, 4, 5]
     assert [record.iteration for record in played.reports.iterations] == [1, 2, 3, 4]
 
 
 def test_the_last_iterations_are_reported_at_the_end() -> None:
-    played = device()
+    played = planned_device()
     played.iterate(EVERY + 4)
     played.scheduler.close(played.now)
     played.scheduler.close(played.now)
@@ -217,176 +213,11 @@ def test_the_last_iterations_are_reported_at_the_end() -> None:
     assert played.reports.iterations[-1].at == pytest.approx(played.now - ZERO)
 
 
-# -- interruptions -------------------------------------------------------------------------------
-
-
-def test_a_pull_that_is_asked_again_counts_once() -> None:
-    played, whole = device(), device()
-    whole.iterate(5)
-    played.iterate(2)
-    cuts = played.scheduler.cuts()
-    played.begin()  # this question is lost
-    played.now += 30.0
-    assert played.scheduler.cuts() == cuts
-    played.begin()
-    played.pull(cuts.pull)
-    played.push(cuts.push)
-    played.iterate(2)
-    for each in (played, whole):
-        each.scheduler.close(each.now)
-    (record,), (expected,) = played.reports.iterations, whole.reports.iterations
-    assert record.iterations == expected.iterations == 4
-    assert record.t_forward == pytest.approx(expected.t_forward)
-    # without the 30 s; a pull that is sent later need not wait for the update before it
-    assert record.t_iteration == pytest.approx(expected.t_iteration, rel=0.05)
-
-
-@pytest.mark.parametrize("pieces", [0, 1, 2])
-def test_a_connection_lost_within_a_pull_leaves_no_half_iteration(pieces: int) -> None:
-    played = device(LayerByLayer())
-    played.iterate(3)
-    cuts = played.scheduler.cuts()
-    played.costs = replace(COSTS, down=replace(COSTS.down, pace=1.0), forward=(9.0,) * 4)
-    played.begin()
-    played.pull(cuts.pull[:pieces])  # then the connection is lost
-    played.costs = COSTS
-    played.now += 5.0
-    # the first piece of the answer brought the times of the update before
-    played.told = played.told if not pieces else ()
-    played.iterate(1)
-    played.iterate(50)
-    (_, plan) = played.reports.plans
-    assert plan.iteration == 51
-    assert plan.down_rate == pytest.approx(COSTS.down.rate, rel=1e-6)
-    assert plan.forward_times == pytest.approx([*COSTS.forward], rel=1e-6)
-
-
-@pytest.mark.parametrize("told", ["one fewer", "another update's", "none", "infinite", "no number"])
-def test_an_update_whose_times_are_not_known_does_not_count(told: str) -> None:
-    played = device(LayerByLayer())
-    played.iterate(2)
-    cuts = played.scheduler.cuts()
-    played.begin()
-    played.pull(cuts.pull)
-    earlier = played.told
-    played.push(cuts.push)
-    played.told = {
-        "one fewer": played.told[:-1],
-        "another update's": earlier,
-        "none": (),
-        "infinite": (*played.told[:-1], math.inf),
-        "no number": (*played.told[:-1], math.nan),
-    }[told]
-    played.iterate(2)
-    played.scheduler.close(played.now)
-    (record,) = played.reports.iterations
-    assert record.iterations == 2 + 1  # the interrupted one and the last one are not known
-    assert record.t_backward == pytest.approx(record.predicted_backward, rel=1e-6)
-
-
-def test_a_server_with_another_clock_teaches_nothing() -> None:
-    played = device(LayerByLayer())
-    for _ in range(3):
-        cuts = played.scheduler.cuts()
-        played.begin()
-        played.scheduler.told(Times(played.now - 500.0, played.told))
-        for segment in cuts.pull:
-            played.scheduler.arrived(segment, 100, played.now)
-            played.scheduler.forward(segment, [0.1], played.now, played.now + 0.1)
-        played.push(cuts.push)
-    played.scheduler.close(played.now)
-    assert played.reports.iterations == []
-
-
-def test_pieces_out_of_order_do_not_count() -> None:
-    played = device(LayerByLayer())
-    scheduler, now = played.scheduler, played.now
-    played.begin()
-    scheduler.told(Times(now + 0.05, ()))
-    for segment in ((2, 2), (1, 1), (1, 1), (9, 9)):
-        scheduler.arrived(segment, 10**9, now + 1.0)
-        scheduler.forward(segment, [1e6], now + 1.0, now + 1.0)
-        scheduler.backward(segment, [1e6], now + 1.0, now + 1.0)
-        scheduler.handed(segment, 1, now + 1.0)
-    played.told = (now + 2.0,) * 4
-    played.now = now + 3.0
-    played.iterate(2)
-    scheduler.close(played.now)
-    assert [record.iterations for record in played.reports.iterations] == [1]
-
-
-@pytest.mark.parametrize("event", ["arrived", "forward", "backward", "handed"])
-def test_pieces_that_come_twice_count_once(event: str) -> None:
-    played, again = device(LayerByLayer()), device(LayerByLayer())
-    observer = getattr(again.scheduler, event)
-
-    def twice(*observation: Any) -> None:
-        observer(*observation)
-        observer(*observation)
-
-    setattr(again.scheduler, event, twice)
-    for each in (played, again):
-        each.iterate(51)
-    assert again.reports.plans == played.reports.plans
-    assert again.reports.iterations == played.reports.iterations
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3]))
-def test_no_order_of_events_stops_a_device(rng: Random, replan: int) -> None:
-    """Events lost, repeated or out of order, with times that cannot be."""
-    played = device(DynaComm(replan))
-    scheduler = played.scheduler
-    segments = [(first, last) for first in range(1, 5) for last in range(first, 5)]
-
-    def at() -> float:
-        return rng.choice([played.now, played.now + rng.random(), 0.0, math.inf, math.nan, -1e300])
-
-    for _ in range(40):
-        cuts = scheduler.cuts()
-        for plan in (cuts.pull, cuts.push[::-1]):
-            held = [layer for first, last in plan for layer in range(first, last + 1)]
-            assert held == [1, 2, 3, 4]
-        segment = rng.choice([*segments, *cuts.pull, *cuts.push])
-        match rng.randrange(8):
-            case 0:
-                played.begin()
-            case 1:
-                scheduler.told(Times(at(), tuple(at() for _ in range(rng.randrange(4)))))
-            case 2:
-                scheduler.arrived(segment, rng.choice([0, 100, 10**12]), played.now)
-            case 3:
-                scheduler.forward(segment, [0.0] * 4, played.now, played.now)
-            case 4:
-                scheduler.backward(segment, [0.0] * 4, played.now, played.now)
-            case 5:
-                scheduler.handed(segment, rng.choice([0, 10**12]), played.now)
-            case 6:
-                played.told = tuple(at() for _ in cuts.push)
-            case 7:
-                played.begin()
-                played.pull(cuts.pull)
-                played.push(cuts.push)
-    scheduler.close(played.now)
-
-
-def test_events_before_the_first_pull_are_ignored() -> None:
-    played = device()
-    scheduler = played.scheduler
-    scheduler.told(Times(1.0, (2.0,)))
-    scheduler.arrived((1, 1), 10, 1.0)
-    scheduler.forward((1, 1), [1.0], 0.0, 1.0)
-    scheduler.backward((1, 1), [1.0], 0.0, 1.0)
-    scheduler.handed((1, 1), 10, 1.0)
-    scheduler.close(2.0)
-    assert played.reports.plans == played.reports.iterations == []
-
-
 # -- records -------------------------------------------------------------------------------------
 
 
 def test_records_survive_as_json() -> None:
-    played = device()
+    played = planned_device()
     played.iterate(EVERY + 1)
     for record in (*played.reports.plans, *played.reports.iterations):
         assert msgspec.json.decode(msgspec.json.encode(record), type=type(record)) == record
@@ -394,7 +225,7 @@ def test_records_survive_as_json() -> None:
 
 def test_a_link_without_a_rate_has_none_on_record() -> None:
     costs = changed_links(LinkEstimate(), LinkEstimate())
-    played = device(prior=costs, costs=costs)
+    played = planned_device(prior=costs, costs=costs)
     played.iterate(EVERY + 1)
     for plan in played.reports.plans:
         assert plan.down_rate is None or plan.down_rate > 1e12  # rounding makes a rate of nothing
@@ -407,7 +238,7 @@ def changed_links(down: LinkEstimate, up: LinkEstimate) -> Any:
 
 def test_memory_stays_bounded() -> None:
     """A scheduler holds as much after many iterations as after a few hundred."""
-    played = device(DynaComm(replan=10**9))
+    played = planned_device(DynaComm(replan=10**9))
     played.iterate(400)
     before = footprint(played.scheduler)
     played.reports.iterations.clear()

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 from emulator.core.messages import Times
 from emulator.core.prior_costs import LinkEstimate, PriorCosts
 from emulator.core.scheduler import Scheduler
 from emulator.layout import Segment
 from emulator.log.plan_records import IterationRecord, PlanRecord
-from emulator.schedules import Schedule, Segments
+from emulator.schedules import DynaComm, Schedule, Segments
 
 ZERO = 1000.0
 """Reading of the clock at the run's zero."""
@@ -132,3 +133,12 @@ def factors(name: str, deviation: float) -> Callable[[], float]:
         return outlier * max(0.0, rng.gauss(1.0, deviation))
 
     return draw
+
+
+EVERY = 20
+"""Iterations of a `planned_device` between two plans."""
+
+
+def planned_device(schedule: Schedule | None = None, **settings: Any) -> SyntheticDevice:
+    """Return a device that plans with `schedule`, or else with DynaComm."""
+    return SyntheticDevice.with_schedule(schedule or DynaComm(replan=EVERY), **settings)

@@ -10,13 +10,12 @@ from ....core.assembly import WorkerAssembly
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
-from ....learners.batches import Batches
 from ....learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import SegmentedLearner, VirtualLearner
 from .job_pool import Pool
-from .prefetching import DevicePrefetcher
+from .prefetching import DevicePrefetcher, GradientSource
 from .segment_prefetching import SegmentPrefetcher
 from .thread_tools import ThreadTools
 
@@ -55,20 +54,19 @@ class PrefetchedTraining:
         self._pool = Pool(tools)
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        examples, batches = self._data(device, incarnation)
-        encoder = self._assembly.encoder(device, incarnation, batches)
-        codec, layout = self._assembly.codec, self._layout
-        return DevicePrefetcher(self._pool, examples, batches, encoder, codec, layout, self._local)
+        source = self._source(device, incarnation)
+        encoder = self._assembly.encoder(device, incarnation, source.batches)
+        return DevicePrefetcher(self._pool, source, encoder, self._assembly.codec, self._layout)
 
     def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
-        examples, batches = self._data(device, incarnation)
-        encoder = self._assembly.segment_encoder(device, incarnation, batches)
-        codec, layout = self._assembly.codec, self._layout
-        return SegmentPrefetcher(self._pool, examples, batches, encoder, codec, layout, self._local)
+        source = self._source(device, incarnation)
+        encoder = self._assembly.segment_encoder(device, incarnation, source.batches)
+        return SegmentPrefetcher(self._pool, source, encoder, self._assembly.codec, self._layout)
 
-    def _data(self, device: str, incarnation: int) -> tuple[Subset, Batches]:
+    def _source(self, device: str, incarnation: int) -> GradientSource:
         examples = Subset(self._split.data.train, self._split.parts[device])
-        return examples, self._assembly.batches(device, incarnation, examples)
+        batches = self._assembly.batches(device, incarnation, examples)
+        return GradientSource(examples, batches, self._local)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         test = self._split.data.test

@@ -6,6 +6,7 @@ handle travels through virtual time. The number of threads changes no bit of the
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ....codecs.base import Codec, Encoder
@@ -14,7 +15,7 @@ from ....codecs.feedback import StatelessEncoder
 from ....datasets.examples import Subset
 from ....layout import Layout
 from ....learners.batches import Batches
-from ....learners.local_steps import Drawn, descend, draw
+from ....learners.local_steps import descend, draw
 from ....learners.local_training import LocalTraining
 from ....vectors import Frames, NotFinite, Vector
 from .gradient_handle import GradientHandle
@@ -24,16 +25,37 @@ from .thread_tools import ThreadTools
 Encoded: TypeAlias = DecodedFrames | NotFinite
 """An encoded gradient, or the error to raise in the worker that asks for the frames."""
 
+GradientJob: TypeAlias = Callable[[ThreadTools], tuple[Vector, float]]
+"""Computes a gradient and its mean loss with the tools of a background thread."""
 
-def gradient_job(
-    examples: Subset, theta: Vector, drawn: Drawn, rate: float
-) -> Callable[[ThreadTools], tuple[Vector, float]]:
-    """Return a job for the gradient at `theta` on the `drawn` mini-batches, and for its loss."""
 
-    def find(tools: ThreadTools) -> tuple[Vector, float]:
-        return descend(tools.learner.gradient, theta, map(examples.batch, drawn), rate)
+@dataclass(frozen=True)
+class GradientSource:
+    """The training of one device: draws mini-batches, and makes jobs for their gradients."""
 
-    return find
+    examples: Subset
+    batches: Batches
+    """Draws the mini-batches out of `examples`."""
+    local: LocalTraining
+
+    def job(self, theta: Vector) -> tuple[GradientJob, int]:
+        """Return a job for the gradient at `theta` and its loss, and the number of mini-batches."""
+        # drawn here, in the order of virtual time: the threads run jobs in any order
+        drawn, examples, rate = draw(self.batches, self.local), self.examples, self.local.rate
+
+        def find(tools: ThreadTools) -> tuple[Vector, float]:
+            return descend(tools.learner.gradient, theta, map(examples.batch, drawn), rate)
+
+        return find, len(drawn)
+
+
+def encoded(encode: Callable[[], Frames], codec: Codec, layout: Layout) -> Encoded:
+    """Return the result of `encode`, decoded already in this thread for the server's sake."""
+    try:
+        frames = encode()
+    except NotFinite as error:
+        return error
+    return DecodedFrames.pair(frames, decode_once(frames, codec, layout))
 
 
 class DevicePrefetcher:
@@ -42,38 +64,28 @@ class DevicePrefetcher:
     def __init__(
         self,
         pool: Pool[ThreadTools],
-        examples: Subset,
-        batches: Batches,
+        source: GradientSource,
         encoder: Encoder,
         codec: Codec,
         layout: Layout,
-        local: LocalTraining,
     ) -> None:
-        """`batches` draws the mini-batches out of `examples`; `encoder` belongs to `codec`."""
-        self._pool, self._examples, self._batches = pool, examples, batches
+        """`encoder` belongs to `codec`."""
+        self._pool, self._source = pool, source
         self._encoder, self._codec, self._layout = encoder, codec, layout
-        self._local = local
 
     def prefetch(self, theta: Vector) -> GradientHandle:
-        # drawn here, in the order of virtual time: the threads run jobs in any order
-        drawn = draw(self._batches, self._local)
-        find = gradient_job(self._examples, theta, drawn, self._local.rate)
+        find, steps = self._source.job(theta)
         if not isinstance(self._encoder, StatelessEncoder):
-            return _EncodedWhenBegun(theta.size, len(drawn), self._pool, find, self._encode)
+            return _EncodedWhenBegun(theta.size, steps, self._pool, find, self._encode)
 
         def find_and_encode(tools: ThreadTools) -> tuple[Encoded, float]:
             gradient, loss = find(tools)
             return self._encode(gradient), loss
 
-        return _EncodedAtOnce(theta.size, len(drawn), self._pool.submit(find_and_encode))
+        return _EncodedAtOnce(theta.size, steps, self._pool.submit(find_and_encode))
 
     def _encode(self, gradient: Vector) -> Encoded:
-        """Return the encoded gradient, decoded already in this thread for the server's sake."""
-        try:
-            frames = self._encoder.encode(gradient)
-        except NotFinite as error:
-            return error
-        return DecodedFrames.pair(frames, decode_once(frames, self._codec, self._layout))
+        return encoded(lambda: self._encoder.encode(gradient), self._codec, self._layout)
 
 
 class _EncodedAtOnce:

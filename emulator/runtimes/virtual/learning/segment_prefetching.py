@@ -7,17 +7,12 @@ backward pass has begun: an encoder with a memory counts each piece that it is g
 from collections.abc import Callable
 
 from ....codecs.base import Codec
-from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.segment_encoder import SegmentEncoder
-from ....datasets.examples import Subset
 from ....layout import Layout, Segment
-from ....learners.batches import Batches
-from ....learners.local_steps import draw
-from ....learners.local_training import LocalTraining
-from ....vectors import Frames, NotFinite, Vector
+from ....vectors import Frames, Vector
 from .gradient_handle import SegmentedHandle
 from .job_pool import Job, Pool
-from .prefetching import Encoded, encoded_frames, gradient_job
+from .prefetching import Encoded, GradientJob, GradientSource, encoded, encoded_frames
 from .thread_tools import ThreadTools
 
 
@@ -27,32 +22,23 @@ class SegmentPrefetcher:
     def __init__(
         self,
         pool: Pool[ThreadTools],
-        examples: Subset,
-        batches: Batches,
+        source: GradientSource,
         encoder: SegmentEncoder,
         codec: Codec,
         layout: Layout,
-        local: LocalTraining,
     ) -> None:
-        """`batches` draws the mini-batches out of `examples`; `encoder` belongs to `codec`."""
-        self._pool, self._examples, self._batches = pool, examples, batches
+        """`encoder` belongs to `codec`."""
+        self._pool, self._source = pool, source
         self._encoder, self._codec, self._layout = encoder, codec, layout
-        self._local = local
 
     def prefetch(self, theta: Vector) -> SegmentedHandle:
-        # drawn here, in the order of virtual time: the threads run jobs in any order
-        drawn = draw(self._batches, self._local)
-        find = gradient_job(self._examples, theta, drawn, self._local.rate)
+        find, _ = self._source.job(theta)
         return _SegmentedGradient(self._pool, find, self._encode)
 
     def _encode(self, segment: Segment, gradient: Vector) -> Encoded:
-        """Return the encoded piece, decoded already in this thread for the server's sake."""
-        try:
-            frames = self._encoder.encode(segment, gradient[self._layout.place(segment)])
-        except NotFinite as error:
-            return error
+        piece = gradient[self._layout.place(segment)]
         part = self._layout.part(segment)
-        return DecodedFrames.pair(frames, decode_once(frames, self._codec, part))
+        return encoded(lambda: self._encoder.encode(segment, piece), self._codec, part)
 
 
 class _SegmentedGradient:
@@ -67,7 +53,7 @@ class _SegmentedGradient:
     def __init__(
         self,
         pool: Pool[ThreadTools],
-        find: Callable[[ThreadTools], tuple[Vector, float]],
+        find: GradientJob,
         encode: Callable[[Segment, Vector], Encoded],
     ) -> None:
         self._pool, self._encode = pool, encode
