@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..layout import Segment
-from ..vectors import Frames, Vector
+from ..vectors import Buffer, Frames, Vector
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,6 +131,54 @@ class UpdateSegment:
     compute: float
     """Seconds that the gradient took so far, from the first layer's forward pass on."""
     frames: Frames
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Activations:
+    """Activations at the cut of a model whose later layers the server holds."""
+
+    node: str
+    version: int
+    """Version of the device's part of the model."""
+    ticket: int
+    """The ticket of the pull that brought the device's part."""
+    rows: int
+    """Number of examples in the mini-batch."""
+    activations: Buffer
+    """Tensors that cross the cut, float32 or float16, one behind the other."""
+    labels: Buffer | None = None
+    """Labels of the examples, int32; None: they stay on the device."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class ActivationGradient:
+    """The gradient of the loss by a device's activations."""
+
+    ticket: int
+    loss: float
+    """Mean loss of an answer over the device's mini-batch."""
+    gradient: Buffer
+    """Gradients of the tensors that cross the cut, in the coding and order of the activations."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Logits:
+    """Outputs of the server's layers, for a device whose labels stay with it."""
+
+    ticket: int
+    logits: Buffer
+    """float32, row by row."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class LogitGradient:
+    """The gradient of a device's mean loss by the logits: the answer to `Logits`."""
+
+    node: str
+    ticket: int
+    loss: float
+    gradient: Buffer
+    """float32, in the order of the logits."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

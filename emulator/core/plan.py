@@ -26,6 +26,17 @@ class Stop:
     """Seconds from the run's zero."""
 
 
+class Cut(msgspec.Struct, frozen=True):
+    """A model in two parts: devices hold layers 1 to `layer`, the server holds the later ones."""
+
+    layer: int
+    """Last layer of the devices' part."""
+    labels: str = "sent"
+    """`sent`: with the activations; `local`: they stay on the device, which computes the loss."""
+    values: str = "f32"
+    """Coding of activations and of their gradients: `f32` or `f16`."""
+
+
 class WorkerPlan(msgspec.Struct, frozen=True):
     """The part of a plan that every worker is made from, and that no worker needs a name for."""
 
@@ -39,6 +50,10 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     """Training on the device between a model and its update."""
     pull: Plain = msgspec.field(default_factory=lambda: {"kind": "dense"})
     schedule: Plain = msgspec.field(default_factory=lambda: {"kind": "sequential"})
+    batch_sizes: dict[str, int] = {}
+    """Mini-batch of each device that has another one than `batch_size`."""
+    cut: Cut | None = None
+    """Where the model is cut between devices and server; None: devices hold the whole model."""
 
 
 class Plan(msgspec.Struct, frozen=True):
@@ -51,6 +66,8 @@ class Plan(msgspec.Struct, frozen=True):
     modulation: Plain = msgspec.field(default_factory=lambda: {"kind": "constant"})
     synchronization: Plain = msgspec.field(default_factory=lambda: {"kind": "asynchronous"})
     optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
+    groups: tuple[tuple[str, ...], ...] = ()
+    """Compute groups, each with the names of its workers; empty: the workers form none."""
     evaluator: str | None = None
     """Name of the node that measures the model on the test set; None: the run has no such node."""
     every: int = 1

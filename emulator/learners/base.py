@@ -1,6 +1,9 @@
 """Protocols of learning for a node: flat float32 vectors in, flat float32 vectors out."""
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..layout import Segment
 from ..vectors import Vector
@@ -39,6 +42,64 @@ class LayeredLearner(Protocol):
     @property
     def loss(self) -> float:
         """Mean loss of an answer over the mini-batch, known after the last forward pass."""
+
+
+class Activated(NamedTuple):
+    """Result of the forward pass of a device's part of a model."""
+
+    activations: Vector
+    """Tensors that cross the cut, flat, one behind the other."""
+    rows: int
+    """Number of examples in the mini-batch."""
+    labels: NDArray[np.int32]
+    """Labels of the examples, flat."""
+
+
+class DevicePart(Protocol):
+    """Learner of a device that holds the layers before the cut of a model."""
+
+    def forward(self, weights: Vector) -> Activated:
+        """Compute the activations of the next mini-batch; forget an iteration that did not end."""
+
+    def backward(self, slopes: Vector) -> Vector:
+        """Return the gradient of the device's part, flat float32.
+
+        `slopes` is the gradient of the mean loss by the activations, in the same order.
+        """
+
+    def loss(self, logits: Vector) -> tuple[float, Vector]:
+        """Return the mean loss over the mini-batch, and its gradient by `logits`."""
+
+
+class Slopes(NamedTuple):
+    """Result of a pass through the server's part of a model."""
+
+    loss: float
+    """Mean loss of an answer over the mini-batch."""
+    activations: Vector
+    """Gradient of the mean loss by the activations, in the order of the activations."""
+    parameters: Vector
+    """Gradient of the mean loss by the parameters of the server's part, flat float32."""
+
+
+class ServerPart(Protocol):
+    """Learner of the server that holds the layers behind the cut of a model."""
+
+    def slopes(
+        self, weights: Vector, activations: Vector, rows: int, labels: NDArray[np.int32]
+    ) -> Slopes:
+        """Compute loss and gradients of `rows` examples."""
+
+    def logits(self, weights: Vector, activations: Vector, rows: int) -> Vector:
+        """Return the outputs for `rows` examples, flat, row by row."""
+
+    def slopes_of(
+        self, weights: Vector, activations: Vector, rows: int, logit_gradient: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return the gradients by the activations and by the parameters.
+
+        `logit_gradient` is the gradient of the mean loss by the logits, computed at a device.
+        """
 
 
 class Evaluator(Protocol):
