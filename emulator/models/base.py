@@ -19,7 +19,7 @@ class Draw(Protocol):
     def __call__(self, variable: Variable, rng: np.random.Generator) -> NDArray[Any]: ...
 
 
-class Logits(Protocol):
+class ForwardPass(Protocol):
     """Forward pass, written with the TensorFlow module that the caller passes as `tf`.
 
     `variables` have the layout's order and shapes; `x` is as `Examples.batch` returns it. The
@@ -37,7 +37,12 @@ class Model:
     task: Task
     layout: Layout
     draw: Draw
-    logits: Logits
+    logits: ForwardPass
+    crossings: tuple[int, ...] = ()
+    """Activations of one example that later layers read, behind layer 1, 2, … and the last but one.
+
+    Empty: the model cannot be cut.
+    """
 
     def initial(self, seed: int) -> Vector:
         """Return the initial weights of every run with `seed`, flat float32 in the layout's
@@ -45,3 +50,37 @@ class Model:
         rng = chance.stream(chance.initial_model(seed))
         drawn = [np.ravel(self.draw(variable, rng)) for variable in self.layout.variables]
         return np.concatenate(drawn).astype(np.float32)
+
+    def crossing(self, layer: int) -> int:
+        """Return the floats of one example that cross a cut behind `layer`, which counts from 1.
+
+        As many come back, as the gradient by the activations. Raises ValueError if the model cannot
+        be cut there.
+        """
+        if 1 <= layer <= len(self.crossings):
+            return self.crossings[layer - 1]
+        if not self.crossings:
+            raise ValueError(f"{self.name} cannot be cut: its activations are not declared")
+        raise ValueError(
+            f"{self.name} has {len(self.layout.layers)} layers and cannot be cut behind layer "
+            f"{layer}: take a layer from 1 to {len(self.crossings)}"
+        )
+
+    def before_dense(self) -> int:
+        """Return the number of the last layer before the first dense layer, counted from 1.
+
+        Raises ValueError with the reason if the model has no dense layer, or begins with one.
+        """
+        layers = range(1, len(self.layout.layers) + 1)
+        kinds = [self.layout.part((layer, layer)).variables[0].kind for layer in layers]
+        if "dense" not in kinds:
+            raise ValueError(
+                f"{self.name} has no dense layer, so the server would hold nothing: "
+                "take after: LAYER to cut behind another layer"
+            )
+        if not kinds.index("dense"):
+            raise ValueError(
+                f"{self.name} begins with a dense layer, so devices would hold nothing: "
+                "take after: LAYER to cut behind another layer"
+            )
+        return kinds.index("dense")

@@ -66,4 +66,5 @@ CHAR_LSTM = Model(
     ),
     _draw,
     _logits,
+    crossings=tuple(LENGTH * units for units in UNITS),
 )

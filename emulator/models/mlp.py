@@ -16,7 +16,7 @@ def mlp(name: str, task: Task, hidden: Sequence[int]) -> Model:
     """Return a perceptron on images with a ReLU layer for each size in `hidden`."""
     widths = [math.prod(task.shape), *hidden, task.classes]
     variables = [v for layer, (a, b) in enumerate(pairwise(widths)) for v in dense(layer, a, b)]
-    return Model(name, task, Layout(tuple(variables)), glorot_uniform, _logits)
+    return Model(name, task, Layout(tuple(variables)), glorot_uniform, _logits, tuple(hidden))
 
 
 def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:

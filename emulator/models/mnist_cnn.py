@@ -46,4 +46,5 @@ MNIST_CNN = Model(
     ),
     _draw,
     _logits,
+    crossings=(14 * 14 * 32, 7 * 7 * 64, 128),
 )

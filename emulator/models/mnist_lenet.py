@@ -36,4 +36,5 @@ MNIST_LENET = Model(
     ),
     glorot_uniform,
     _logits,
+    crossings=(12 * 12 * 20, 4 * 4 * 50, 500),
 )

@@ -74,10 +74,28 @@ def _variables() -> Iterator[Variable]:
     yield from dense(_LAST, _PIXELS * channels, 10)
 
 
+def _crossings() -> Iterator[int]:
+    """Yield the activations behind each convolution.
+
+    Inside a block the shortcut crosses too. Before the image shrinks, the smaller shortcut crosses
+    beside the image, since operations without parameters belong to the layer before.
+    """
+    sizes = [(28 >> group) ** 2 * filters for group, filters in enumerate(FILTERS)]
+    for layer in range(_LAST):
+        group, in_group = divmod(max(layer - 1, 0), 2 * BLOCKS)
+        if layer % 2:
+            yield 2 * sizes[group]
+        elif in_group == 2 * BLOCKS - 1 and layer + 1 < _LAST:
+            yield sizes[group] + sizes[group + 1]
+        else:
+            yield sizes[group]
+
+
 MNIST_RESNET = Model(
     "mnist-resnet",
     Task("images", (28, 28), classes=10),
     Layout(tuple(_variables())),
     _draw,
     _logits,
+    crossings=tuple(_crossings()),
 )

@@ -6,7 +6,7 @@ followed by dense layers of 128 and 10 units. Initial weights as He et al. (2015
 network trains without batch normalization.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +37,15 @@ def _logits(tf: Any, variables: Sequence[Any], x: Any) -> Any:
     return tf.matmul(x, weights) + bias
 
 
+def _crossings() -> Iterator[int]:
+    """Yield the outputs of each convolution; the last one of a block is halved by pooling."""
+    side = 28
+    for block in BLOCKS:
+        for layer, filters in enumerate(block, 1):
+            side = -(-side // 2) if layer == len(block) else side
+            yield side * side * filters
+
+
 MNIST_VGG = Model(
     "mnist-vgg",
     Task("images", (28, 28), classes=10),
@@ -49,4 +58,5 @@ MNIST_VGG = Model(
     ),
     he_normal,
     _logits,
+    crossings=(*_crossings(), 128),
 )

@@ -1,6 +1,7 @@
 import math
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import groupby
 
 import numpy as np
@@ -163,3 +164,39 @@ def test_an_unknown_name_is_told_what_was_meant() -> None:
 def test_knowing_the_models_costs_no_tensorflow() -> None:
     code = "import sys, emulator.models; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+BEFORE_DENSE = {
+    "mnist-cnn": (2, 7 * 7 * 64),
+    "mnist-lenet": (2, 4 * 4 * 50),
+    "mnist-vgg": (9, 2 * 2 * 128),
+    "mnist-resnet": (19, 7 * 7 * 64),
+    "char-lstm": (2, 50 * 128),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_layers_before_the_first_dense_one_may_stay_on_devices(name: str) -> None:
+    model = models.find(name)
+    if name in BEFORE_DENSE:
+        cut, floats = BEFORE_DENSE[name]
+        assert model.before_dense() == cut and model.crossing(cut) == floats
+    else:
+        with pytest.raises(ValueError, match=f"{name} begins with a dense layer"):
+            model.before_dense()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_each_layer_but_the_last_may_be_the_last_on_devices(name: str) -> None:
+    model = models.find(name)
+    last = len(model.layout.layers)
+    assert all(model.crossing(layer) > 0 for layer in range(1, last))
+    for layer in (0, last):
+        with pytest.raises(ValueError, match=f"from 1 to {last - 1}"):
+            model.crossing(layer)
+    with pytest.raises(ValueError, match="not declared"):
+        replace(model, crossings=()).crossing(1)
+    if name == "mnist-vgg":
+        convolutions = Layout(model.layout.variables[:4])
+        with pytest.raises(ValueError, match="no dense layer"):
+            replace(model, layout=convolutions).before_dense()
