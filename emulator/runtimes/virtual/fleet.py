@@ -10,9 +10,9 @@ from ...core.layered_worker import layered_worker
 from ...core.worker import worker
 from ...scenario import Scenario
 from ...scenario.timeouts import answer_timeout
+from ...world.cpu_quota import Quota
 from ...world.laws import Law
 from ...world.roles import EVALUATOR
-from .device.cpu_quota import Quota
 from .device.receive_cost import packet, reception
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice

@@ -5,12 +5,12 @@ from random import Random
 import pytest
 
 from emulator.layout import Layout
-from emulator.runtimes.virtual.device.cpu_quota import Quota
 from emulator.runtimes.virtual.device.layered_work import LayerTimes
 from emulator.runtimes.virtual.learning.gradient_handle import PrefetchedSegment
 from emulator.runtimes.virtual.links.transmission import BITS, LinkConstants
 from emulator.schedules import DynaComm, IBatch, LayerByLayer, LayerCosts, Sequential, cut, timing
 from emulator.schedules.base import Cuts, Schedule
+from emulator.world.cpu_quota import Quota
 from tests.fakes.segmented_device import Iteration, layers
 
 EXACT = 1e-9

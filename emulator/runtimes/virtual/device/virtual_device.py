@@ -22,6 +22,7 @@ from ....core.worker import (
     Tell,
 )
 from ....layout import Segment
+from ....world.cpu_quota import Quota
 from ....world.laws import Fixed, Law
 from ..learning.gradient_handle import (
     GradientHandle,
@@ -30,7 +31,6 @@ from ..learning.gradient_handle import (
     VirtualLearner,
 )
 from ..links.network import GroupLinks
-from .cpu_quota import Quota
 from .layered_work import LayeredWork
 from .passes import Pass, WholePass
 from .receive_cost import Reception
