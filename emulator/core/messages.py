@@ -204,9 +204,12 @@ class Bye:
     """The run is over."""
 
 
-Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score
+CutRequest: TypeAlias = Activations | LogitGradient
+"""Requests of a device whose model is cut; only the server's part can answer them."""
+CutReply: TypeAlias = ActivationGradient | Logits
+Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score | CutRequest
 PullReply: TypeAlias = ModelReply | ModelSegment | Patch | PatchSegment
-Reply: TypeAlias = Begin | PullReply | Bye
+Reply: TypeAlias = Begin | PullReply | CutReply | Bye
 Message: TypeAlias = Request | Reply
 Replies: TypeAlias = list[tuple[str, Reply]]
 """Pairs of a receiver and a reply."""

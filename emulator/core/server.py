@@ -22,10 +22,14 @@ from .evaluations import Snapshot
 from .ledger import Arrival, Ledger
 from .membership import Membership
 from .messages import (
+    ActivationGradient,
+    Activations,
     Begin,
     Bye,
     Diverged,
     Hello,
+    LogitGradient,
+    Logits,
     Message,
     ModelReply,
     ModelSegment,
@@ -139,6 +143,8 @@ class ParameterServer:
         match message:
             case Begin() | ModelReply() | ModelSegment() | Patch() | PatchSegment() | Bye():
                 raise WireError(f"a server does not take a {type(message).__name__}")
+            case ActivationGradient() | Logits():
+                raise WireError(f"a server does not take a {type(message).__name__}")
             case _ if message.node not in self._members:
                 raise WireError(f"{message.node!r} is not a member of this run")
             case Hello():
@@ -158,6 +164,8 @@ class ParameterServer:
                 self._step(self._exchanges.failed(node, now), now)
             case Score():
                 self._score(message, now)
+            case Activations() | LogitGradient():
+                raise WireError("the devices of this run hold the whole model")
         return self._advanced(now)
 
     def refuse(self, node: str, reason: str, now: float) -> None:

@@ -17,13 +17,18 @@ from ..codecs.base import ByteCount
 from ..errors import WireError
 from ..layout import Segment
 from ..vectors import Buffer, Frames
+from . import wire_cut
 from . import wire_heads as heads
 from .framing import framing
 from .messages import (
+    ActivationGradient,
+    Activations,
     Begin,
     Bye,
     Diverged,
     Hello,
+    LogitGradient,
+    Logits,
     Message,
     ModelReply,
     ModelSegment,
@@ -81,6 +86,8 @@ def pack(message: Message) -> list[Buffer]:
         case Pull(node, ticket, after, held, segments):
             head = heads.SegmentedPullHead(node, ticket, after, held, _ends(segments))
             return [heads.encode(head)]
+        case Activations() | ActivationGradient() | Logits() | LogitGradient():
+            return wire_cut.pack(message)
     raise TypeError(f"{type(message).__name__} is no message")
 
 
@@ -148,6 +155,8 @@ def unpack(frames: Sequence[Buffer]) -> Message:
             return UpdateSegment(
                 node, version, ticket, _segment(segment), loss, _duration(compute), arrays
             )
+    if (cut := wire_cut.unpack(head, arrays)) is not None:
+        return cut
     if arrays:
         raise WireError(f"{len(arrays)} frames behind a head that stands alone")
     return _headed(head)

@@ -11,12 +11,16 @@ import msgspec
 LAYERS = 4096
 """Largest number of layers of a model, and so of segments of a message."""
 
+ROWS = 1 << 20
+"""Largest number of examples in a mini-batch."""
+
 Natural: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 Name: TypeAlias = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 Layer: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LAYERS)]
 Ends: TypeAlias = Annotated[tuple[Layer, ...], msgspec.Meta(min_length=1, max_length=LAYERS)]
 """Last layer of each segment of a pull; the next segment begins at the layer behind it."""
 Readings: TypeAlias = Annotated[tuple[float, ...], msgspec.Meta(max_length=LAYERS)]
+Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=ROWS)]
 
 
 class Head(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
@@ -105,6 +109,28 @@ class UpdateSegmentHead(Head, tag=12):
     compute: float
 
 
+class ActivationsHead(Head, tag=13):
+    node: Name
+    version: Natural
+    ticket: Natural
+    rows: Rows
+
+
+class ActivationGradientHead(Head, tag=14):
+    ticket: Natural
+    loss: float
+
+
+class LogitsHead(Head, tag=15):
+    ticket: Natural
+
+
+class LogitGradientHead(Head, tag=16):
+    node: Name
+    ticket: Natural
+    loss: float
+
+
 AnyHead: TypeAlias = (
     HelloHead
     | BeginHead
@@ -119,6 +145,10 @@ AnyHead: TypeAlias = (
     | ModelSegmentHead
     | PatchSegmentHead
     | UpdateSegmentHead
+    | ActivationsHead
+    | ActivationGradientHead
+    | LogitsHead
+    | LogitGradientHead
 )
 
 encode = msgspec.msgpack.Encoder().encode

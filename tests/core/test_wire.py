@@ -12,10 +12,14 @@ from hypothesis import strategies as st
 
 from emulator.core import wire
 from emulator.core.messages import (
+    ActivationGradient,
+    Activations,
     Begin,
     Bye,
     Diverged,
     Hello,
+    LogitGradient,
+    Logits,
     ModelReply,
     ModelSegment,
     Patch,
@@ -45,6 +49,11 @@ MESSAGES = [
     PatchSegment(9, 41, (1, 1), 40, (b"abc", b"defg"), Times(12.5, ())),
     PatchSegment(9, 41, (2, 3), None, (b"abcd",)),
     UpdateSegment("adsl-0", 41, 7, (3, 7), 0.25, 0.003, (b"", b"\x01\x02", b"abcdefgh")),
+    Activations("adsl-0", 41, 7, 3, bytes(range(24)), bytes(12)),
+    Activations("adsl-0", 41, (2 << 32) + 7, 2, b"abcdefgh"),
+    ActivationGradient(7, 0.25, b"abcdef"),
+    Logits(7, b"abcdefgh"),
+    LogitGradient("adsl-0", 7, float("nan"), b"abcd"),
 ]
 
 OLD_HEADS = [
@@ -61,6 +70,16 @@ OLD_HEADS = [
     (Patch(9, 41, None, (b"a",)), "94080929c0"),
 ]
 """Heads of messages that hold the whole model or update, as they have always been."""
+
+
+CUT_HEADS = [
+    (MESSAGES[16], "950da66164736c2d30290703"),
+    (MESSAGES[17], "950da66164736c2d3029cf000000020000000702"),
+    (MESSAGES[18], "930e07cb3fd0000000000000"),
+    (MESSAGES[19], "920f07"),
+    (MESSAGES[20], "9410a66164736c2d3007cb7ff8000000000000"),
+]
+"""Heads of messages of models that are cut between devices and server."""
 
 
 def fields(message):
@@ -89,6 +108,15 @@ def test_every_message_comes_back_as_it_was(message):
 @pytest.mark.parametrize(("message", "head"), OLD_HEADS, ids=lambda part: type(part).__name__)
 def test_what_is_whole_keeps_its_bytes(message, head):
     assert bytes(wire.pack(message)[0]).hex() == head
+
+
+@pytest.mark.parametrize(("message", "head"), CUT_HEADS, ids=lambda part: type(part).__name__)
+def test_messages_of_cut_models_have_these_heads_and_arrays_as_they_lie(message, head):
+    packed, *arrays = map(bytes, wire.pack(message))
+    assert packed.hex() == head
+    first = getattr(message, "activations", getattr(message, "gradient", None))
+    assert arrays[0] == (first or message.logits)
+    assert arrays[1:] == [labels for labels in [getattr(message, "labels", None)] if labels]
 
 
 @pytest.mark.parametrize("cut", [((2, 3),), ((1, 2), (4, 5)), ((1, 2), (2, 3)), ((1, 2), (3, 2))])
@@ -156,6 +184,22 @@ def test_size_is_the_frames_and_their_framing(message):
         (wire.pack(UpdateSegment("a", 0, 0, (2, 1), 0.0, 1.0, ())), "cannot begin at layer 2"),
         (wire.pack(UpdateSegment("a", 0, 0, (1, 1), 0.0, -1.0, ())), "cannot take"),
         (wire.pack(PatchSegment(0, 0, (1, 1), None, (b"", b""))), "expected 1"),
+        (wire.pack(Activations("a", 0, 0, 0, b"ab")), "unreadable head"),
+        (wire.pack(Activations("a", 0, 0, 2**20 + 1, b"ab")), "unreadable head"),
+        (wire.pack(Activations("a", 0, 0, 1, b"abc")), "multiple of 2"),
+        (wire.pack(Activations("a", 0, 0, 3, b"abcdefgh")), "multiple of 6"),
+        (wire.pack(Activations("a", 0, 0, 2, b"")), "0 bytes"),
+        (wire.pack(Activations("a", 0, 0, 2, b"abcd", b"abcd")), "multiple of 8"),
+        (wire.pack(Activations("a", 0, 0, 2, b"abcd", b"")), "0 bytes"),
+        (wire.pack(MESSAGES[17])[:1], "1 or 2 arrays"),
+        ([*wire.pack(MESSAGES[16]), b"abcd"], "1 or 2 arrays"),
+        (wire.pack(ActivationGradient(0, 0.0, b"abc")), "multiple of 2"),
+        (wire.pack(ActivationGradient(0, 0.0, b"")), "0 bytes"),
+        (wire.pack(MESSAGES[18])[:1], "0 arrays"),
+        (wire.pack(Logits(0, b"ab")), "multiple of 4"),
+        ([*wire.pack(MESSAGES[19]), b"abcd"], "2 arrays"),
+        (wire.pack(LogitGradient("a", 0, 0.0, b"abcdef")), "multiple of 4"),
+        (wire.pack(LogitGradient("", 0, 0.0, b"abcd")), "unreadable head"),
     ],
 )
 def test_what_is_odd_is_refused(frames, complaint):
