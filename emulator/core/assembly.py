@@ -3,6 +3,8 @@
 Random streams have the names that `emulator/chance.py` gives them.
 """
 
+from typing import Any
+
 from .. import chance, codecs, models, modulation, optimizers, pulls, schedules, synchronization
 from ..codecs.base import Codec, Encoder, EncoderContext
 from ..codecs.segment_encoder import SegmentEncoder
@@ -12,6 +14,8 @@ from ..learners.batches import Batches
 from ..learners.local_steps import per_epoch
 from ..log.writing import RunLog
 from ..pulls import HeldModel
+from ..synchronization import ComputeGroups, Synchronizer
+from .group_updates import GroupUpdates
 from .parameters import Parameters, State
 from .plan import Plan, WorkerPlan
 from .prior_costs import PriorCosts
@@ -46,12 +50,12 @@ def server(
     layer table.
     """
     layout = layout or models.find(plan.model).layout
-    policy = synchronization.make(plan.synchronization)
     return ParameterServer(
         state,
         layout=layout,
         codec=codec or codecs.make(plan.worker.codec),
-        synchronizer=policy.start(frozenset(plan.workers), plan.worker.seed, plan.examples),
+        synchronizer=synchronizer(plan),
+        groups=GroupUpdates(plan.groups) if 1 < len(plan.groups) < len(plan.workers) else None,
         workers=plan.workers,
         evaluator=plan.evaluator,
         every=plan.every,
@@ -63,6 +67,15 @@ def server(
         gathering=gathering,
         by_name=plan.by_name,
     )
+
+
+def synchronizer(plan: Plan) -> Synchronizer[Any]:
+    """Make the state of the plan's synchronization."""
+    policy, members = synchronization.make(plan.synchronization), frozenset(plan.workers)
+    if isinstance(policy, ComputeGroups):
+        batches = {name: plan.worker.batch_of(name) for name in plan.workers}
+        return policy.start(members, groups=plan.groups, batches=batches)
+    return policy.start(members, plan.worker.seed, plan.examples)
 
 
 class WorkerAssembly:
@@ -77,7 +90,7 @@ class WorkerAssembly:
     def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
         """Make the endless mini-batches of `device` from its `examples`."""
         order = chance.batches(self._plan.seed, device, incarnation)
-        return Batches(examples, self._plan.batch_size, order)
+        return Batches(examples, self._plan.batch_of(device), order)
 
     def encoder(self, device: str, incarnation: int, batches: Batches) -> Encoder:
         """Make the encoder of `device`, which trains on `batches`.

@@ -22,6 +22,7 @@ from ..log.writing import RunLog, microseconds
 from ..vectors import Gradient
 from . import wire
 from .evaluations import Snapshot
+from .group_updates import GroupUpdates
 from .messages import (
     ModelReply,
     ModelSegment,
@@ -84,20 +85,36 @@ class Ledger:
     # -- pushes and scores -----------------------------------------------------------------------
 
     def step(
-        self, arrivals: Sequence[Arrival], divisors: Sequence[float], before: int, now: float
+        self,
+        arrivals: Sequence[Arrival],
+        divisors: Sequence[float],
+        before: int,
+        now: float,
+        groups: GroupUpdates | None = None,
     ) -> None:
         """Write a record for each update of a step that was taken at version `before`.
 
-        `divisors` holds the mean divisor of each of the `arrivals`.
+        `divisors` holds the mean divisor of each of the `arrivals`. Staleness counts updates, or
+        steps of compute groups if there are `groups`.
         """
         at = self._at(now)
-        for version, (arrival, divisor) in enumerate(
-            zip(arrivals, divisors, strict=True), before + 1
+        stale = [before - arrival.update.version for arrival in arrivals]
+        if groups:
+            stale = groups.stepped([arrival.update.node for arrival in arrivals])
+        for version, (arrival, divisor, staleness) in enumerate(
+            zip(arrivals, divisors, stale, strict=True), before + 1
         ):
-            self._update(arrival, version, before, divisor, at)
+            group = groups.group(arrival.update.node) if groups else None
+            self._update(arrival, version, staleness, divisor, at, group)
 
     def _update(
-        self, arrival: Arrival, version: int, before: int, divisor: float, at: float
+        self,
+        arrival: Arrival,
+        version: int,
+        staleness: int,
+        divisor: float,
+        at: float,
+        group: int | None,
     ) -> None:
         update, gradient = arrival.update, arrival.gradient
         pushed = self._pushed(update)
@@ -110,7 +127,7 @@ class Ledger:
                 node=update.node,
                 version=version,
                 updates=version,
-                staleness=before - update.version,
+                staleness=staleness,
                 divisor=divisor,
                 loss=update.loss,
                 compute=update.compute,
@@ -121,6 +138,7 @@ class Ledger:
                 framing=pushed.framing,
                 paper=self._paper(gradient),
                 segments=1 + len(arrival.earlier),
+                group=group,
             )
         )
 

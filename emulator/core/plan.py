@@ -55,6 +55,15 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     cut: Cut | None = None
     """Where the model is cut between devices and server; None: devices hold the whole model."""
 
+    def batch_of(self, device: str) -> int:
+        """Return the number of examples in a mini-batch of `device`."""
+        return self.batch_sizes.get(device, self.batch_size)
+
+    def of(self, device: str) -> "WorkerPlan":
+        """Return the plan of `device` alone, which names no device."""
+        size = self.batch_of(device)
+        return msgspec.structs.replace(self, batch_size=size, batch_sizes={})
+
 
 class Plan(msgspec.Struct, frozen=True):
     """The whole plan, from which the server is made."""

@@ -19,6 +19,7 @@ from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
 from .evaluations import Snapshot
+from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger
 from .membership import Membership
 from .messages import (
@@ -84,12 +85,14 @@ class ParameterServer:
         pulls: Pulls | None = None,
         gathering: float | None = GATHERING,
         by_name: bool = False,
+        groups: GroupUpdates | None = None,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
         Without `pulls`, models travel as they are. The members have `gathering` seconds from
         `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
-        step are summed in the order of the workers' names, not of arrival.
+        step are summed in the order of the workers' names, not of arrival. With `groups` the
+        records of updates name the compute group, and staleness counts steps.
         """
         self.parameters = parameters
         self.ended: Ended | None = None
@@ -100,7 +103,7 @@ class ParameterServer:
         self._ledger = Ledger(log, codec, layout, encrypted)
         pulls = pulls or WholeModel().start(layout)
         self._exchanges = WorkerExchanges(
-            parameters, codec, layout, synchronizer, pulls, self._ledger, by_name=by_name
+            parameters, codec, layout, synchronizer, pulls, self._ledger, groups, by_name=by_name
         )
         self._gather_until = None if gathering is None else now + gathering
         self._snapshots = SnapshotExchange(evaluator, every, parameters.theta.nbytes)

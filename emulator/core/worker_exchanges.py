@@ -8,6 +8,7 @@ from ..layout import Layout
 from ..pulls import Pulls
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
+from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger
 from .messages import Pull, PullReply, Update, UpdateSegment
 from .parameters import State
@@ -31,19 +32,21 @@ class WorkerExchanges:
         synchronizer: Synchronizer[Arrival],
         pulls: Pulls,
         ledger: Ledger,
+        groups: GroupUpdates | None = None,
         *,
         by_name: bool = False,
     ) -> None:
         """`codec` decodes pushes, `pulls` encodes models.
 
-        With `by_name` the updates of a step are summed in the order of the workers' names.
+        `groups` counts the steps of compute groups, if there are such. With `by_name` the updates
+        of a step are summed in the order of the workers' names.
         """
         self._parameters, self._codec, self._layout = parameters, codec, layout
         self._synchronizer, self._ledger = synchronizer, ledger
         self._replies = PullReplies(parameters, pulls, layout)
         self._pulled = PulledVersions()
         self._staging = Staging(codec, layout)
-        self._by_name = by_name
+        self._groups, self._by_name = groups, by_name
 
     def sent(self, node: str) -> int | None:
         """Return the version on which `node` computes; None if `node` has no model."""
@@ -72,6 +75,8 @@ class WorkerExchanges:
         """Return the replies to `pull`: a message for each segment, all of the same version."""
         self._pulled.begin(pull.node, self._parameters.version)
         self._synchronizer.sent(pull.node)
+        if self._groups:
+            self._groups.pulled(pull.node)
         if pull.segments:
             times = self._staging.begin(pull.node, pull.ticket, now)
             return self._replies.pieces(pull, times)
@@ -115,7 +120,7 @@ class WorkerExchanges:
         steps = [(arrival.gradient, arrival.update.version) for arrival in arrivals]
         divisors = self._parameters.apply(steps, self._weights(arrivals))
         self._replies.changed([gradient for gradient, _ in steps])
-        self._ledger.step(arrivals, divisors, before, now)
+        self._ledger.step(arrivals, divisors, before, now, self._groups)
         oldest = self._pulled.oldest
         version = self._parameters.version if oldest is None else oldest
         self._parameters.forget(version, self._pulled)

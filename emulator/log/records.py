@@ -60,7 +60,8 @@ class UpdateRecord(LogRecord, tag="update"):
     updates: int
     """Updates applied so far, this one included."""
     staleness: int
-    """Updates that the server applied between this device's pull and this push."""
+    """Updates that the server applied between this device's pull and this push; in a record with a
+    `group`, steps."""
     divisor: float | None
     """Mean, over the entries sent, of the number by which the modulation divided the step; 1 for
     `constant`. It counts steps, of several updates each where devices are synchronized. Null if
@@ -87,6 +88,9 @@ class UpdateRecord(LogRecord, tag="update"):
     segments: int = 1
     """Messages in which the push travelled, each with a segment of layers; 1 if absent. The four
     parts are sums over these messages."""
+    group: int | None = None
+    """Number of the device's compute group, from 0; absent with one group, or one for each
+    device."""
 
 
 class RefusedRecord(LogRecord, tag="refused"):

@@ -6,6 +6,7 @@ from .. import plugins
 from ..core.plan import Plan, Stop, WorkerPlan
 from ..scenario import Scenario
 from ..world.roles import EVALUATOR
+from .compute_groups import compute_groups, dealt_batches
 
 
 def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
@@ -25,6 +26,11 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         local=training.local,
         pull=plugins.plain(training.pull),
         schedule=plugins.plain(training.cutting),
+        batch_sizes={
+            name: size
+            for name, size in dealt_batches(scenario).items()
+            if size != training.batch_size
+        },
     )
     return Plan(
         worker=worker,
@@ -34,6 +40,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         modulation=plugins.plain(training.modulation),
         synchronization=plugins.plain(training.synchronization),
         optimizer=plugins.plain(training.optimizer),
+        groups=compute_groups(scenario),
         evaluator=None if examples is None else EVALUATOR,
         every=scenario.evaluate.every,
         stop=Stop(

@@ -14,10 +14,13 @@ from .barrier import Barrier
 from .base import Synchronization, Synchronizer
 from .bounded import Bounded
 from .fedavg import FedAvg
+from .groups import ComputeGroups
 from .local_sgd import LocalSGD
 from .softsync import Softsync
 
-AnySynchronization: TypeAlias = Asynchronous | Barrier | Bounded | Softsync | FedAvg | LocalSGD
+AnySynchronization: TypeAlias = (
+    Asynchronous | Barrier | Bounded | Softsync | FedAvg | LocalSGD | ComputeGroups
+)
 
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
@@ -40,6 +43,7 @@ __all__ = [
     "Asynchronous",
     "Barrier",
     "Bounded",
+    "ComputeGroups",
     "FedAvg",
     "LocalSGD",
     "LocalTraining",

@@ -69,7 +69,7 @@ class NodeConfigs:
         """Return the configuration of the worker on `device`; `address` is the server's."""
         part = WorkerRole(
             connection=self._connection(device.name, address, device.link),
-            plan=self.plan.worker,
+            plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
             prior=self.priors.get(device.name),
         )

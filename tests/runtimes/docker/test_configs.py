@@ -72,6 +72,8 @@ WORKER_PLAN = {
     "local": {"rate": 0.1, "steps": 1, "epochs": 0},
     "pull": {"kind": "dense", "values": "f32"},
     "schedule": {"kind": "sequential"},
+    "batch_sizes": {},
+    "cut": None,
 }
 
 
@@ -102,6 +104,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "modulation": {"kind": "per-parameter"},
             "synchronization": {"kind": "asynchronous"},
             "workers": ("near", "far"),
+            "groups": (),
             "evaluator": "evaluator",
             "every": 50,
             "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},

@@ -1,0 +1,31 @@
+"""Updates of compute groups: the group of each update, and its staleness in steps of groups."""
+
+from collections.abc import Sequence
+
+
+class GroupUpdates:
+    """Counts steps, each of one group, and remembers the count at each worker's last pull.
+
+    A number for each worker, dead ones included, is all that it keeps.
+    """
+
+    def __init__(self, groups: Sequence[Sequence[str]]) -> None:
+        """`groups` holds the names of the workers of each group."""
+        self._group = {name: number for number, group in enumerate(groups) for name in group}
+        self._steps = 0
+        self._at_pull: dict[str, int] = {}  # steps by worker
+
+    def group(self, node: str) -> int:
+        """Return the number of the group of `node`, from 0."""
+        return self._group[node]
+
+    def pulled(self, node: str) -> None:
+        """Record that `node` was sent the newest model."""
+        self._at_pull[node] = self._steps
+
+    def stepped(self, nodes: Sequence[str]) -> list[int]:
+        """Count a step of updates by `nodes`; return how many steps of groups each is stale."""
+        # a node whose update waits for its step is sent no other model before it
+        stale = [self._steps - self._at_pull[node] for node in nodes]
+        self._steps += 1
+        return stale

@@ -1,0 +1,137 @@
+"""Synchronization `groups`: synchronous within a group of devices, asynchronous between the groups.
+
+Hadjis et al. (2016): N devices form g compute groups. The devices of a group wait for each other,
+and the mean of their gradients is a step; no group waits for another. One group is a barrier over
+all devices, N groups are asynchronous. A group shares `training.batch_size`, so that a step
+averages over as many examples for every g.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal
+
+from ..units import Seconds
+from .barrier import Barrier, Lockstep
+from .base import A, Synchronizer, check_patience
+from .softsync import Collecting
+
+
+@dataclass(frozen=True)
+class ComputeGroups:
+    """Compute groups: the devices of a group make each step together, and the groups do not wait.
+
+    Hadjis et al. (2016). `training.batch_size` is the mini-batch of a whole group. A member without
+    a gradient `patience` after the first gradient of a step is given up, as at a barrier.
+    """
+
+    groups: int
+    """Number of groups, from 1 (a barrier) to the number of devices (asynchronous): the paper's g.
+    If it does not divide the number of devices, the first groups have a device more."""
+    assign: Literal["order", "speed"] = "order"
+    """Rule by which consecutive devices form a group: in the order of the file, or sorted by the
+    expected time of an iteration, so that a device's neighbours are about as fast."""
+    patience: Seconds = Seconds(60)
+    """Time after the first gradient of a group's step until missing members are given up."""
+    kind: Literal["groups"] = "groups"
+
+    def __post_init__(self) -> None:
+        if self.groups < 1:
+            raise ValueError(f"groups is {self.groups}: write a whole number from 1 up")
+        check_patience(self.patience)
+
+    def start(
+        self,
+        members: frozenset[str],
+        seed: int = 0,
+        examples: Mapping[str, int] | None = None,
+        groups: Sequence[Sequence[str]] = (),
+        batches: Mapping[str, int] | None = None,
+    ) -> Synchronizer[Any]:
+        """Return the state of a server with the workers `members`, who form `groups`.
+
+        Without `groups`, the members form groups in the order of their names. `batches` gives the
+        examples in the mini-batch of each worker; without `batches` all gradients weigh alike.
+        """
+        named = [tuple(group) for group in groups] or blocks(sorted(members), self.groups)
+        if len(named) == len(members):
+            return Collecting(1)
+        barrier = Barrier(patience=self.patience)
+        return GroupSteps(named, barrier, _weights(named, batches or {}))
+
+
+class GroupSteps(Generic[A]):
+    """State of `groups`: a barrier for each group, and the groups that wait for members."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequence[str]],
+        barrier: Barrier,
+        weights: Mapping[str, float] | None = None,
+    ) -> None:
+        self.weights = weights
+        self.releases = 0
+        self._lockstep: dict[str, Lockstep[A]] = {}  # by member
+        for group in groups:
+            lockstep: Lockstep[A] = Lockstep(barrier, frozenset(group))
+            self._lockstep |= dict.fromkeys(group, lockstep)
+        # Groups with a gradient, in the order of their first. All groups have the same patience, so
+        # the first of the dict has the earliest deadline: O(1) for any number of groups.
+        self._waiting: dict[Lockstep[A], None] = {}
+
+    def begin(self, now: float) -> None:
+        pass
+
+    def sent(self, node: str) -> None:
+        pass
+
+    def arrive(self, node: str, arrival: A, now: float) -> list[A] | None:
+        lockstep = self._lockstep[node]
+        self._waiting.setdefault(lockstep)
+        return self._stepped(lockstep, lockstep.arrive(node, arrival, now))
+
+    def failed(self, node: str, now: float) -> list[A] | None:
+        return None
+
+    def holds(self, node: str) -> bool:
+        return self._lockstep[node].holds(node)
+
+    def deadline(self) -> float | None:
+        lockstep = next(iter(self._waiting), None)
+        return lockstep.deadline() if lockstep else None
+
+    def tick(self, now: float) -> list[A] | None:
+        """Give up absent members of the group that has waited longest, as `Lockstep.tick` does.
+
+        Other groups may be due at the same time: `deadline` still tells, and calls follow.
+        """
+        lockstep = next(iter(self._waiting), None)
+        return self._stepped(lockstep, lockstep.tick(now)) if lockstep else None
+
+    def _stepped(self, lockstep: Lockstep[A], arrivals: list[A] | None) -> list[A] | None:
+        """Return `arrivals`, after noting that they make a step of a group."""
+        if arrivals is not None:
+            del self._waiting[lockstep]
+            self.releases += 1
+        return arrivals
+
+
+def blocks(names: Sequence[str], groups: int) -> list[tuple[str, ...]]:
+    """Cut `names` into consecutive `groups`; the first len(names) mod `groups` have one more."""
+    size, more = divmod(len(names), groups)
+    starts = [number * size + min(number, more) for number in range(groups + 1)]
+    return [tuple(names[starts[n] : starts[n + 1]]) for n in range(groups)]
+
+
+def dealt(batch_size: int, members: int) -> list[int]:
+    """Deal `batch_size` examples evenly over the `members` of a group; the first get the rest."""
+    size, more = divmod(batch_size, members)
+    return [size + (number < more) for number in range(members)]
+
+
+def _weights(
+    groups: Sequence[Sequence[str]], batches: Mapping[str, int]
+) -> Mapping[str, float] | None:
+    """Return the mini-batch of each worker as its weight; None if equal within each group."""
+    if all(len({batches.get(name) for name in group}) == 1 for group in groups):
+        return None
+    return {name: float(size) for name, size in batches.items()}
