@@ -13,6 +13,7 @@ from ..layout import Layout
 from ..learners.batches import Batches
 from ..learners.local_steps import per_epoch
 from ..log.writing import RunLog
+from ..models.saved_model import SavedModel
 from ..pulls import HeldModel
 from ..synchronization import ComputeGroups, Synchronizer
 from .group_updates import GroupUpdates
@@ -23,13 +24,18 @@ from .scheduler import Report, Scheduler
 from .server import ParameterServer
 
 
-def parameters(plan: Plan) -> Parameters:
-    """Make the model at its initial weights, with the plan's modulation and optimizer."""
+def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
+    """Make the model at its initial weights, with the plan's modulation and optimizer.
+
+    The parameters of `saved` take the place of the initial weights, and its state of an optimizer
+    that of the optimizer's zeros if it is of the same kind; the version begins at 0.
+    """
     model = models.find(plan.model)
     modulator = modulation.make(plan.modulation).start(model.layout)
     optimizer = optimizers.make(plan.optimizer)
-    initial = model.initial(plan.worker.seed)
-    return Parameters(initial, plan.learning_rate, modulator, optimizer=optimizer)
+    initial = model.initial(plan.worker.seed) if saved is None else saved.theta
+    state = None if saved is None else saved.optimizer
+    return Parameters(initial, plan.learning_rate, modulator, optimizer=optimizer, state=state)
 
 
 def server(

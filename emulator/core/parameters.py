@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from ..modulation.base import Modulator
-from ..optimizers.base import Modulated, Optimizer
+from ..optimizers.base import Modulated, Optimizer, OptimizerState
 from ..optimizers.sgd import SGD
 from ..vectors import Gradient, Vector
 
@@ -34,6 +34,8 @@ class State(Protocol):
 
     def snapshot(self) -> Vector: ...
 
+    def optimizer_state(self) -> OptimizerState: ...
+
     def forget(self, version: int, needed: Iterable[int] = ()) -> None: ...
 
 
@@ -47,12 +49,19 @@ class Parameters:
         modulator: Modulator,
         version: int = 0,
         optimizer: Optimizer = _SGD,
+        state: OptimizerState | None = None,
     ) -> None:
+        """`state`, if it is of the kind of `optimizer`, is the state that the first step finds.
+
+        Raises ValueError if `state` is of this kind and does not fit.
+        """
         self.theta: Vector = initial.astype(np.float32)
         """θ, f32[N]. `apply` changes the array in place unless a snapshot of it was handed out."""
         self.version = version
         self._modulator = modulator
-        self._descent = optimizer.start(initial.size, learning_rate)
+        self._descent, self._kind = optimizer.start(initial.size, learning_rate), optimizer.kind
+        if state is not None and state.kind == optimizer.kind:
+            self._descent.restore(state.arrays)
         self._lent: Vector | None = None
 
     @property
@@ -96,6 +105,10 @@ class Parameters:
             self._lent = self.theta.view()
             self._lent.flags.writeable = False
         return self._lent
+
+    def optimizer_state(self) -> OptimizerState:
+        """Return the state of the optimizer; its arrays are not copied, and a step changes them."""
+        return OptimizerState(self._kind, self._descent.state())
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         """Drop the history that only gradients on models older than `version` would need.

@@ -1,27 +1,20 @@
 """The model on disk. A reader sees the old file or the new one, never half of one."""
 
-import os
 from pathlib import Path
 
-import msgspec
-import numpy as np
-
+from ..core.parameters import State
 from ..core.server import ParameterServer
 from ..layout import Layout
 from ..log.records import CheckpointRecord
 from ..log.writing import RunLog
-from ..vectors import Vector
+from ..models import saved_model
+from ..models.saved_model import SavedModel
 
 
-def save(path: Path, theta: Vector, version: int, layout: Layout) -> None:
-    """Write `theta` (float32[N]), its `version` and the `layout` as JSON to the npz file `path`."""
-    part = path.with_suffix(".part")
-    described = np.frombuffer(msgspec.json.encode(layout.plain()), np.uint8)
-    with part.open("wb") as file:
-        np.savez(file, theta=theta, version=np.int64(version), layout=described)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+def save(path: Path, state: State, layout: Layout) -> None:
+    """Write the model of `layout` in `state`, and its optimizer's state, to the npz file `path`."""
+    model = SavedModel(state.snapshot(), state.version, layout, state.optimizer_state())
+    saved_model.write(path, model)
 
 
 class Checkpoints:
@@ -40,7 +33,7 @@ class Checkpoints:
         if due is None or now < due or self._server.zero is None:
             return
         server = self._server
-        save(self._path, server.parameters.snapshot(), server.version, server.layout)
+        save(self._path, server.parameters, server.layout)
         self._log.write(CheckpointRecord(now - self._server.zero, server.version))
         passed = int((now - self._server.zero) // self._every)
         self._number = (

@@ -21,6 +21,8 @@ SHARD = Path("/data")
 """Folder of the device's training examples, or of the evaluator's test set."""
 GRAPH = Path("/graph")
 """Folder of the exported model."""
+INITIAL = Path("/initial.npz")
+"""The saved model that the server begins with, if the run has one."""
 OUTPUT = Path("/output")
 """Folder in which the server writes its log and the model."""
 PORT = 5555
@@ -94,6 +96,8 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Delay and jitter with which messages of each node are held, by the node's name."""
     gathering: float | None = None
     """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
+    initial: bool = False
+    """Whether the model to begin with is in the file `INITIAL`."""
 
 
 class NodeConfig(msgspec.Struct, frozen=True):

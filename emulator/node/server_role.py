@@ -11,6 +11,7 @@ from ..core.chores import Chore
 from ..core.plan import Plan
 from ..core.server import ParameterServer
 from ..log.writing import RunLog
+from ..models import saved_model
 from ..shaping.hold import Hold, hold_for
 from ..transport import server_driver
 from ..transport.router import Router
@@ -46,14 +47,16 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
                 chores=_chores(server, part.plan, output, log),
                 canceled=lambda: canceled[0] if canceled else "",
             )
-            save(output / "model.npz", server.parameters.snapshot(), server.version, model.layout)
+            save(output / "model.npz", server.parameters, model.layout)
             router.close(linger=2.0)
 
 
 def build(part: ServerRole, log: RunLog) -> ParameterServer:
     """Make the parameter server of `part`, on this process's monotonic clock."""
-    plan = part.plan
-    state, now = assembly.parameters(plan), time.monotonic()
+    plan, initial = part.plan, None
+    if part.initial:
+        initial = saved_model.read(config.INITIAL, models.find(plan.model).layout)
+    state, now = assembly.parameters(plan, initial), time.monotonic()
     return assembly.server(plan, state, log, now=now, gathering=part.gathering)
 
 

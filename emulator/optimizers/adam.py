@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
+from .base import FLUSH_EVERY, Modulated, StateArrays, fill_state, flush_tiny, mean
 
 _BLOCK = 1 << 14
 """Parameters moved at once, so that intermediate arrays stay in a core's cache."""
@@ -53,11 +53,18 @@ class AdamDescent:
         self._second: Vector = np.zeros(size, np.float32)
         self._scratch: Vector = np.empty(min(size, _BLOCK), np.float32)
         self._blocks = [slice(*ends) for ends in pairwise([*range(0, size, _BLOCK), size])]
-        self._steps = 0
+        self._steps = np.zeros(1, np.int64)
+
+    def state(self) -> StateArrays:
+        return {"first": self._first, "second": self._second, "steps": self._steps}
+
+    def restore(self, arrays: StateArrays) -> None:
+        fill_state(self.state(), arrays)
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         gradient = mean(gradients, theta.size)
         self._steps += 1
+        steps = int(self._steps[0])
         beta1, beta2 = self._adam.beta1, self._adam.beta2
         self._first *= np.float32(beta1)
         self._second *= np.float32(beta2)
@@ -65,11 +72,11 @@ class AdamDescent:
         self._first[positions] += np.float32(1 - beta1) * gradient.values
         self._second[positions] += np.float32(1 - beta2) * np.square(gradient.values)
         # θ -= α · m / (1 - β₁ᵗ) / (√(v / (1 - β₂ᵗ)) + ε); the scalars are found once a step
-        unbiased = np.float32((1 - beta2**self._steps) ** -0.5)
-        rate = np.float32(self._rate / (1 - beta1**self._steps))
+        unbiased = np.float32((1 - beta2**steps) ** -0.5)
+        rate = np.float32(self._rate / (1 - beta1**steps))
         for block in self._blocks:
             self._move(theta[block], self._first[block], self._second[block], unbiased, rate)
-        if self._steps % FLUSH_EVERY == 0:
+        if steps % FLUSH_EVERY == 0:
             flush_tiny(self._first, self._second)
 
     def _move(

@@ -1,9 +1,10 @@
 """Protocols of optimizers, which turn the mean gradient of a step into a change of the model."""
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..vectors import Gradient, Vector
 
@@ -12,6 +13,19 @@ TINY = np.float32(1e-30)
 
 FLUSH_EVERY = 64
 """Steps between two flushes of tiny values."""
+
+
+StateArrays: TypeAlias = Mapping[str, NDArray[Any]]
+"""Arrays of an optimizer's state by name: float32[parameters], or int64[1] for a count."""
+
+
+class OptimizerState(NamedTuple):
+    """State of an optimizer between two steps, as it is saved with the model."""
+
+    kind: str
+    """Kind of the optimizer, for example `momentum`."""
+    arrays: StateArrays
+    """Arrays of the state; empty for an optimizer without memory."""
 
 
 class Modulated(NamedTuple):
@@ -32,9 +46,21 @@ class Descent(Protocol):
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         """Move `theta` in place along the mean of at least one gradient."""
 
+    def state(self) -> StateArrays:
+        """Return the arrays of the state. They are not copied: a later step changes them."""
+
+    def restore(self, arrays: StateArrays) -> None:
+        """Continue from `arrays`, which `state` of an optimizer of this kind has returned.
+
+        Raises ValueError if their names, types or sizes differ from those of this state.
+        """
+
 
 class Optimizer(Protocol):
     """Frozen configuration; `start` makes the state."""
+
+    @property
+    def kind(self) -> str: ...
 
     def start(self, size: int, rate: float) -> Descent:
         """Return the state for a model of `size` parameters and the learning rate `rate`."""
@@ -50,6 +76,27 @@ def mean(gradients: Sequence[Modulated], size: int) -> Gradient:
         positions = slice(None) if gradient.indices is None else gradient.indices
         total[positions] += np.float32(share) / divisor * gradient.values
     return Gradient(total)
+
+
+def fill_state(own: StateArrays, arrays: StateArrays) -> None:
+    """Copy `arrays` into the arrays of `own`. Raises ValueError if they do not fit."""
+    if own.keys() != arrays.keys():
+        raise ValueError(f"the state holds {_listed(arrays)}, and {_listed(own)} was expected")
+    for name, array in arrays.items():
+        if (array.dtype, array.shape) != (own[name].dtype, own[name].shape):
+            raise ValueError(
+                f"{name} is {_described(array)}, and {_described(own[name])} was expected"
+            )
+    for name, array in arrays.items():
+        own[name][...] = array
+
+
+def _listed(arrays: StateArrays) -> str:
+    return ", ".join(sorted(arrays)) or "no arrays"
+
+
+def _described(array: NDArray[Any]) -> str:
+    return f"{array.dtype}{list(array.shape)}"
 
 
 def flush_tiny(*vectors: Vector) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import FLUSH_EVERY, Modulated, flush_tiny, mean
+from .base import FLUSH_EVERY, Modulated, StateArrays, fill_state, flush_tiny, mean
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,13 @@ class MomentumDescent:
     def __init__(self, size: int, rate: float, momentum: float) -> None:
         self._rate, self._momentum = np.float32(rate), np.float32(momentum)
         self._speed: Vector = np.zeros(size, np.float32)
-        self._steps = 0
+        self._steps = np.zeros(1, np.int64)
+
+    def state(self) -> StateArrays:
+        return {"speed": self._speed, "steps": self._steps}
+
+    def restore(self, arrays: StateArrays) -> None:
+        fill_state(self.state(), arrays)
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         gradient = mean(gradients, theta.size)
@@ -49,5 +55,5 @@ class MomentumDescent:
         speed[positions] += self._rate * gradient.values
         theta -= speed
         self._steps += 1
-        if self._steps % FLUSH_EVERY == 0:
+        if self._steps[0] % FLUSH_EVERY == 0:
             flush_tiny(speed)

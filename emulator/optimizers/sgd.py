@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import Modulated
+from .base import Modulated, StateArrays, fill_state
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,12 @@ class SGDDescent:
 
     def __init__(self, rate: float) -> None:
         self._rate = rate
+
+    def state(self) -> StateArrays:
+        return {}
+
+    def restore(self, arrays: StateArrays) -> None:
+        fill_state({}, arrays)
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         for gradient, share, divisor in gradients:

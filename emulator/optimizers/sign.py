@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from ..vectors import Vector
-from .base import Modulated
+from .base import Modulated, StateArrays, fill_state
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ class SignDescent:
 
     def __init__(self, rate: float) -> None:
         self._rate = np.float32(rate)
+
+    def state(self) -> StateArrays:
+        return {}
+
+    def restore(self, arrays: StateArrays) -> None:
+        fill_state({}, arrays)
 
     def step(self, theta: Vector, gradients: Sequence[Modulated]) -> None:
         votes = np.zeros_like(theta)

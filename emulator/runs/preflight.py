@@ -16,6 +16,7 @@ from ..learners.numpy import refusal
 from ..machine.host import Host, lacks_containers
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
+from ..scenario.initial_model import initial_model
 from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
@@ -62,6 +63,10 @@ def preflight(
         try:
             split = split_by(scenario)
         except (DataError, ScenarioError) as error:
+            refusals.append(error)
+        try:
+            initial_model(scenario.training)
+        except ScenarioError as error:
             refusals.append(error)
     checks = _in_containers(scenario, host or Host.here())
     return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), split)

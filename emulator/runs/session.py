@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from hashlib import file_digest
+from pathlib import Path
 from shutil import disk_usage
 from types import TracebackType
 from typing import Any, Self
@@ -170,8 +172,18 @@ class Session:
                 **versions(packages),
             },
             "host": host.plain(),
+            **self._initial(),
             "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
+
+    def _initial(self) -> dict[str, Any]:
+        """Return the entry of the saved model that the training begins with, if it does."""
+        initial = self.scenario.training.initial
+        if initial is None:
+            return {}
+        with Path(initial).open("rb") as file:
+            digest = file_digest(file, "sha256").hexdigest()
+        return {"initial": {"file": initial, "sha256": digest}}
 
     def conclude(
         self,

@@ -76,6 +76,10 @@ class TrainingSection(Section):
     (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
     several updates adds them up in the order of the devices' names; without `schedule`, models and
     updates travel whole too, and a step adds updates up in the order of arrival."""
+    initial: str | None = None
+    """Model to begin with: the path, from the scenario's folder, of the `model.npz` of a run with
+    the same model. Its state of the same kind of optimizer is used too. Without `initial` the
+    weights are drawn from the seed."""
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""

@@ -68,6 +68,8 @@ def _plain(training: TrainingSection) -> dict[str, Any]:
     """Return the keys of `training` as JSON types, plugins with their parameters."""
     values = {name: getattr(training, name) for name in TrainingSection.model_fields}
     values["schedule"] = training.cutting
+    if training.initial is None:
+        del values["initial"]
     return {
         name: asdict(value) if hasattr(value, "__dataclass_fields__") else value
         for name, value in values.items()

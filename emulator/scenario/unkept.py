@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from ..world.link import Link, Side
 from .devices import Section
+from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
 
@@ -39,6 +40,10 @@ class Unkept:
 
 def _only_traffic(scenario: Scenario, value: Any) -> bool:
     return scenario.virtual.learner == "none"
+
+
+def _begins_without_state(scenario: Scenario, value: Any) -> bool:
+    return not _only_traffic(scenario, value) and begins_without_state(scenario.training)
 
 
 def _set_ups_meet(scenario: Scenario, value: Any) -> bool:
@@ -70,6 +75,11 @@ _TRAFFIC = Unkept(
     _only_traffic,
 )
 
+_OTHER_STATE = (
+    "its optimizer's state is not used, as it is of another kind of optimizer or missing; the "
+    "parameters are used"
+)
+
 KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
@@ -99,6 +109,11 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         ),
     ),
     "TrainingSection.schedule": KEPT,
+    "TrainingSection.initial": (
+        _TRAFFIC,
+        Unkept("docker", _OTHER_STATE, _begins_without_state),
+        Unkept("virtual", _OTHER_STATE, _begins_without_state),
+    ),
     "TrainingSection.error_feedback": (_TRAFFIC,),
     "EvaluateSection.every": (_TRAFFIC,),
     "StopSection.updates": KEPT,

@@ -28,7 +28,11 @@ class Point:
     @cached_property
     def digest(self) -> str:
         """Digest of the scenario; it changes with anything that could change the run."""
-        return sha256(dump(self.scenario).encode()).hexdigest()[:16]
+        digest = sha256(dump(self.scenario).encode())
+        if self.scenario.training.initial is not None:
+            # the scenario names the file alone, and another model may have taken its place
+            digest.update(Path(self.scenario.training.initial).read_bytes())
+        return digest.hexdigest()[:16]
 
     @property
     def name(self) -> str:

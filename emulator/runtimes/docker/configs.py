@@ -61,6 +61,7 @@ class NodeConfigs:
             plan=self.plan,
             holds=self._holds(),
             gathering=gathering,
+            initial=self.scenario.training.initial is not None,
         )
         beyond = [device.link.down for device in self.scenario.nodes]
         return self._node(SERVER, part, self.scenario.server.link, beyond)

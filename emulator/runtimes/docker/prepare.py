@@ -43,12 +43,20 @@ class Prepared:
         """Folder to which the server writes the log and the model."""
         return self.folder.server
 
+    @property
+    def _initial(self) -> Path:
+        """The copy of the saved model that the server begins with."""
+        return self.folder.work / "initial.npz"
+
     @cached_property
     def _shards(self) -> Path:
         return self.folder.work / "shards"
 
     def write_server(self, gathering: float | None = None) -> None:
         """Write the configuration of the server; `gathering` as in `NodeConfigs.server`."""
+        if (initial := self.scenario.training.initial) is not None:
+            # a copy, since the server's user may not be allowed to read the file itself
+            shutil.copyfile(initial, self._initial)
         self._write(SERVER, self.configs.server(gathering))
 
     def write_nodes(self, address: str) -> None:
@@ -73,6 +81,8 @@ class Prepared:
         mounts = {str(config.PATH): self._file(name)}
         if name == SERVER:
             mounts[str(config.OUTPUT)] = self.output
+            if self.scenario.training.initial is not None:
+                mounts[str(config.INITIAL)] = self._initial
         else:
             mounts[str(config.GRAPH)] = self.graph
             mounts[str(config.SHARD)] = self._shards / name

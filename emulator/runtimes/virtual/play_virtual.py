@@ -28,6 +28,7 @@ from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...scenario import Scenario, timeline
+from ...scenario.initial_model import initial_model
 from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
@@ -109,7 +110,11 @@ def _learners(
     make = tools_factory(learner, layout, graph)
     tools = [make() for _ in range(cores or usable())]
     training_fleet = PrefetchedTraining(plan.worker, layout, split, tools)
-    return training_fleet, PredecodedCodec(training.codec), assembly.parameters(plan)
+    return (
+        training_fleet,
+        PredecodedCodec(training.codec),
+        assembly.parameters(plan, initial_model(training)),
+    )
 
 
 def _steps(scenario: Scenario) -> int:
@@ -208,4 +213,4 @@ class _VirtualRun:
         self._log.flush()
         state, model = self._state, self._folder.path / "model.npz"
         if self._learning.scores:
-            save(model, state.snapshot(), state.version, self._layout)
+            save(model, state, self._layout)

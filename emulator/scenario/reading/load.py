@@ -11,6 +11,7 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .checks import check
 from .document import Address, Document
+from .initial_path import find_initial
 from .json_schema import schema
 from .override import Override, override
 from .profiles import Library, inline
@@ -49,6 +50,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         override(document, Override(given) if isinstance(given, str) else given, expand)
     inline(document, library)
     spell_out(document)
+    find_initial(document, library.folder)
     scenario = _validated(document)
     check(document)
     if document.mistakes or scenario is None:

@@ -31,7 +31,7 @@ class Library:
     """The profiles that a scenario file in `folder` can use."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.folder = folder
         above = (parent / "scenarios" / "profiles" for parent in folder.absolute().parents)
         own = (folder / "profiles", folder / "scenarios" / "profiles", *above)
         self._folders = tuple(dict.fromkeys((*own, *_SHIPPED)))
@@ -50,7 +50,7 @@ class Library:
         Raises ValueError, with the known names, if there is no such profile.
         """
         if "/" in name or name.endswith((".yaml", ".yml")):
-            file = self._folder / name
+            file = self.folder / name
             if not file.is_file():
                 raise ValueError(f"{name!r} is no {_WORDS[kind]}: there is no file {file}")
             return file

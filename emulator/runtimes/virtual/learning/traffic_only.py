@@ -16,6 +16,7 @@ from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
 from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
+from ....optimizers.base import OptimizerState
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import GradientHandle, SegmentedHandle, SegmentedLearner, VirtualLearner
 
@@ -111,6 +112,9 @@ class ConstantState:
 
     def snapshot(self) -> Vector:
         return self.theta
+
+    def optimizer_state(self) -> OptimizerState:
+        return OptimizerState("none", {})
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None:
         pass

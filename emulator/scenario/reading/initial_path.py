@@ -1,0 +1,36 @@
+"""Finds the file of `training.initial`, and checks that it holds the scenario's model."""
+
+from pathlib import Path
+
+from ...models import MODELS, saved_model
+from .document import Document
+
+_ADDRESS = ("training", "initial")
+
+
+def find_initial(document: Document, folder: Path) -> None:
+    """Replace the path in `training.initial`, from `folder` on, by the file's absolute path.
+
+    Adds a mistake to `document` if the file is no saved model of the scenario's layout.
+    """
+    given, name = document.at(_ADDRESS), document.at(("training", "model"))
+    if not isinstance(given, str):  # absent, or refused by its type
+        return
+    if not isinstance(name, str):
+        document.complain(_ADDRESS, "a layer table is not trained, so it begins with no model")
+        return
+    # `latest` in a path is a link that moves: the run's own scenario names the file itself
+    file = (folder / given).resolve()
+    document.data["training"]["initial"] = str(file)
+    if name not in MODELS:
+        return
+    try:
+        saved_model.read(file, MODELS[name].layout)
+    except OSError as error:
+        document.complain(
+            _ADDRESS,
+            f"{file} cannot be read: {error.strerror}: write the path of a run's model.npz, from "
+            "the folder of this file",
+        )
+    except ValueError as error:
+        document.complain(_ADDRESS, f"{file} does not hold a {name!r}: {error}")
