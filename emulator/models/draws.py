@@ -21,6 +21,11 @@ def truncated_normal(
     return sigma * values
 
 
+def zeros(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return zeros, from which a convex model learns; `rng` draws nothing."""
+    return np.zeros(variable.shape)
+
+
 def glorot_uniform(variable: Variable, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return weights that keep a signal's variance from layer to layer (Glorot & Bengio, 2010).
 

@@ -212,7 +212,7 @@ def test_what_containers_refuse(
                 "virtual.learner=numpy",
                 "training={dataset: mnist, model: mnist-cnn, algorithm: asgd}",
             ),
-            "virtual.learner: NumPy learns perceptrons only, mnist-mlp or digits-mlp",
+            "virtual.learner: NumPy learns perceptrons only, mnist-mlp or mnist-softmax",
         ),
         (
             ("virtual.learner=none", "stop.accuracy=90%"),

@@ -22,7 +22,9 @@ from emulator.models.task import Task
 from tests.fakes.line_learner import Line
 
 ROOT = Path(__file__).parents[2]
-PERCEPTRONS = pytest.mark.parametrize("name", ["digits-mlp", "mnist-mlp"])
+PERCEPTRONS = pytest.mark.parametrize(
+    "name", ["digits-mlp", "mnist-mlp", "digits-softmax", "mnist-softmax"]
+)
 SMALL = mlp("small", Task("images", (2, 3), classes=3), hidden=(5, 4))
 
 
@@ -179,7 +181,7 @@ def layout(*variables: tuple[str, tuple[int, ...]]) -> Layout:
 )
 @pytest.mark.parametrize("cls", [NumpyLearner, NumpyEvaluator])
 def test_another_network_is_refused(cls: type, other: Layout) -> None:
-    with pytest.raises(ValueError, match="perceptrons only, mnist-mlp or digits-mlp: take one"):
+    with pytest.raises(ValueError, match=r"perceptrons only, mnist-mlp or .*softmax: take one"):
         cls(other)
 
 

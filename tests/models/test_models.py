@@ -18,7 +18,9 @@ SIZES = {
     "mnist-vgg": (397_114, 22),
     "mnist-resnet": (299_466, 40),
     "mnist-mlp": (669_706, 6),
+    "mnist-softmax": (7_850, 2),
     "digits-mlp": (17_226, 6),
+    "digits-softmax": (650, 2),
     "char-lstm": (218_144, 8),
 }
 KINDS = {
@@ -27,7 +29,9 @@ KINDS = {
     "mnist-vgg": ["conv"] * 9 + ["dense"] * 2,
     "mnist-resnet": ["conv"] * 19 + ["dense"],
     "mnist-mlp": ["dense"] * 3,
+    "mnist-softmax": ["dense"],
     "digits-mlp": ["dense"] * 3,
+    "digits-softmax": ["dense"],
     "char-lstm": ["recurrent", "recurrent", "dense"],
 }
 """Of each layer's weights."""
@@ -95,7 +99,13 @@ def test_begins_alike_with_the_same_seed_only(name: str) -> None:
     first = model.initial(7)
     assert first.dtype == np.float32 and first.shape == (model.layout.size,)
     assert np.array_equal(first, model.initial(7))
-    assert not np.array_equal(first, model.initial(8))
+    # a convex model begins at zero with every seed
+    assert np.array_equal(first, model.initial(8)) == name.endswith("softmax")
+
+
+@pytest.mark.parametrize("name", ["mnist-softmax", "digits-softmax"])
+def test_convex_ones_begin_at_zero(name: str) -> None:
+    assert not models.find(name).initial(7).any()
 
 
 def test_the_cnn_begins_with_truncated_normals_and_biases_of_a_tenth() -> None:

@@ -82,7 +82,8 @@ from tests.fakes.small_scenario import SMALL, mistakes, small
             "dataset: digits",
             "dataset: mnist",
             "'digits-mlp' takes images of 8 × 8, in 10 classes; 'mnist' has images of 28 × 28, "
-            "in 10 classes: use mnist-cnn or mnist-lenet or mnist-vgg or mnist-resnet or mnist-mlp",
+            "in 10 classes: use mnist-cnn or mnist-lenet or mnist-vgg or mnist-resnet or mnist-mlp "
+            "or mnist-softmax",
         ),
         (
             "dataset: digits",
