@@ -31,6 +31,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
             for name, size in dealt_batches(scenario).items()
             if size != training.batch_size
         },
+        cut=training.cut,
     )
     return Plan(
         worker=worker,

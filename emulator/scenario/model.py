@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from ..codecs import AnyCodec
+from ..core.plan import Cut
 from ..datasets import DATASETS, Description
 from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
@@ -30,6 +31,7 @@ from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
 from .devices import Device, Group, Section, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
+from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -80,6 +82,10 @@ class TrainingSection(Section):
     """Model to begin with: the path, from the scenario's folder, of the `model.npz` of a run with
     the same model. Its state of the same kind of optimizer is used too. Without `initial` the
     weights are drawn from the seed."""
+    fully_connected: FullyConnected | None = None
+    """Fully connected layers that the server holds and trains (`place: server`), or a cut of the
+    model behind any layer, as in split learning (`place: {after: LAYER}`). Without
+    `fully_connected` each device computes the whole model."""
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""
@@ -126,7 +132,19 @@ class TrainingSection(Section):
             words.append(self.optimizer.kind)
         if self.cutting != Sequential():
             words.append(self.cutting.kind)
+        if self.cut:
+            words.append(f"cut behind {layer_names(self.layout)[self.cut.layer - 1]}")
         return ", ".join(words)
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The cut between the devices' and the server's part of the model; None without one."""
+        return cut_of(self.fully_connected, self.model)
+
+    @property
+    def device_layout(self) -> Layout:
+        """Layout of the parameters that devices pull and push: of their part of the model."""
+        return self.layout.part((1, self.cut.layer)) if self.cut else self.layout
 
     @property
     def cutting(self) -> AnySchedule:
@@ -202,6 +220,10 @@ class Virtual(Section):
     serve: AnyLaw | None = None
     """Time for which an update occupies the server, which has one core. Without `serve` the time
     comes from the calibration of this host, or is zero if `step` is given."""
+    dense: AnyLaw | None = None
+    """Time for which a pass through the layers that the server holds
+    (`training.fully_connected`) occupies the server, for the whole `batch_size`. Without `dense`
+    the time comes from the calibration of this host."""
     layers: LayerShares | None = None
     """Shares of `step` that each layer takes, which matter to schedules that cut a model into
     segments. Without `layers` the shares come from the calibration of this host."""

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..world.link import Link, Side
-from .devices import Device
+from .devices import Device, Section
 from .model import Scenario, TrainingSection
 from .timeline import Outage, outages
 
@@ -68,12 +68,17 @@ def _plain(training: TrainingSection) -> dict[str, Any]:
     """Return the keys of `training` as JSON types, plugins with their parameters."""
     values = {name: getattr(training, name) for name in TrainingSection.model_fields}
     values["schedule"] = training.cutting
-    if training.initial is None:
-        del values["initial"]
-    return {
-        name: asdict(value) if hasattr(value, "__dataclass_fields__") else value
-        for name, value in values.items()
-    }
+    for key in ("initial", "fully_connected"):
+        if values[key] is None:
+            del values[key]
+    return {name: _json(value) for name, value in values.items()}
+
+
+def _json(value: Any) -> Any:
+    """Return a plugin or a section as a mapping, any other value as it is."""
+    if isinstance(value, Section):
+        return value.model_dump(mode="json")
+    return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
 def overview(scenario: Scenario) -> Overview:

@@ -18,6 +18,7 @@ from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
+from .cut_checks import check_cut
 from .document import Document
 
 P = TypeVar("P")
@@ -37,6 +38,7 @@ def check(document: Document) -> None:
     _split_fits(document)
     _feedback_fits(document)
     _schedule_fits(document)
+    check_cut(document)
     _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
