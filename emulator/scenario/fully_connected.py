@@ -110,7 +110,7 @@ def _last_on_devices(place: After, model: Model) -> int:
 
 
 def layer_names(layout: Layout) -> list[str]:
-    """Return the name of each layer: the part that the names of its variables begin with."""
+    """Return the name of each layer, with which the names of the layer's variables begin."""
     parts = (layout.part((number, number)) for number in range(1, len(layout.layers) + 1))
     return [part.variables[0].name.split("/")[0] for part in parts]
 
@@ -124,7 +124,7 @@ def _number(name: str, names: list[str]) -> int:
 
 
 def cut_of(section: FullyConnected | None, model: Any) -> Cut | None:
-    """Return the cut that `section` asks for; None without one, or for a layer table.
+    """Return the cut that `section` describes; None without a section, or for a layer table.
 
     `model` is the value of `training.model`. Raises ValueError if the model has no such cut.
     """

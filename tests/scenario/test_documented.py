@@ -20,11 +20,12 @@ def documented(page: str) -> list[Any]:
 
 
 def test_the_documented_scenarios_run_as_they_stand(tmp_path: Path) -> None:
-    whole, tabled, table, faults, preset = documented("scenario.md")
+    whole, tabled, table, cut, faults, preset = documented("scenario.md")
     assert loads(json.dumps(whole)).name == "smallest-of-all"
     assert loads(json.dumps({**WRITTEN, **faults}), folder=SCENARIOS).faults
     shipped = yaml.safe_load((SCENARIOS / "profiles" / "links" / "fios.yaml").read_text())
     assert preset == shipped
+    assert loads(json.dumps(cut)).training.device_layout.size == 75_264 // 4
     assert loads(json.dumps(tabled)).training.layout.size == 143_667_240
     files = {"own.yaml": json.dumps(with_table("mine.yaml")), "mine.yaml": json.dumps(table)}
     assert load(in_folder(tmp_path, files)).training.layout.size == 63_050
