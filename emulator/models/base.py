@@ -59,6 +59,8 @@ class Model:
         """
         if 1 <= layer <= len(self.crossings):
             return self.crossings[layer - 1]
+        if len(self.layout.layers) == 1:
+            raise ValueError(f"{self.name} cannot be cut: it has a single layer")
         if not self.crossings:
             raise ValueError(f"{self.name} cannot be cut: its activations are not declared")
         raise ValueError(
