@@ -10,6 +10,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from ..layout import Segment
 from ..vectors import Frames, NotFinite, Vector
+from .cut_commands import CutCommand
 from .messages import Begin, Bye, Diverged, Hello, Message, Pull, Request, Update
 
 
@@ -112,7 +113,8 @@ class Evaluate(NamedTuple):
     theta: Vector
 
 
-Command: TypeAlias = Tell | Await | Begun | Compute[ReplyT] | Forward[ReplyT] | Backward | Evaluate
+WholeCommand: TypeAlias = Compute[ReplyT] | Forward[ReplyT] | Backward
+Command: TypeAlias = Tell | Await | Begun | WholeCommand[ReplyT] | CutCommand[ReplyT] | Evaluate
 NodeCoroutine: TypeAlias = Generator[Command[ReplyT], Any, None]
 """A worker's or an evaluator's whole life on one incarnation of a node."""
 
