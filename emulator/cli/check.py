@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> None:
     """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing.
 
-    The output has the resolved devices and links, the faults as compiled from the seed, the demand
+    The output has the resolved devices and links, the faults as compiled from the seed, for a cut
+    model (`training.fully_connected`) both parts and the bytes of an update, the demand
     for cores and memory beside the host's, the keys that a runtime ignores, and each reason for
     which `emulate run` would refuse the scenario. Reasons that lie in the Docker engine are shown
     by `emulate doctor` instead. The exit code is 2 if the file has mistakes, which are listed with
@@ -50,6 +51,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
 def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) -> None:
     from ..core.server import GATHERING
     from ..machine.host import Host
+    from ..runs.cut_traffic import cut_traffic
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.deadlines import late_groups
@@ -66,10 +68,12 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     least = startup_time(scenario, host.cores)
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
+    traffic = cut_traffic(scenario)
     if as_json:
         content = {
             "mistakes": [],
             **plan.plain(),
+            **({"cut": traffic.plain()} if traffic else {}),
             "demand": wanted.plain(),
             "startup": least,
             "host": {**host.plain(), "available": host.available},
@@ -79,6 +83,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         }
         click.echo(json.dumps(content, indent=2))
     else:
+        from .cut_table import cut_table
         from .tables import Findings, demand_table, print_overview
 
         findings = {
@@ -91,8 +96,9 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             for runtime, words in ON.items()
         }
         (other,) = ON.keys() - {on}
-        table = demand_table(wanted, host, least) if on == "docker" else None
-        print_overview(scenario, plan, table, findings[on], findings[other])
+        demanded = [demand_table(wanted, host, least)] if on == "docker" else []
+        cut = [cut_table(traffic)] if traffic else []
+        print_overview(scenario, plan, [*cut, *demanded], findings[on], findings[other])
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 

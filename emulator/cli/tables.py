@@ -70,12 +70,12 @@ class Findings:
 def print_overview(
     scenario: Scenario,
     plan: Overview,
-    demanded: Table | None,
+    made: Sequence[Table],
     chosen: Findings,
     other: Findings,
 ) -> None:
-    """Print the `plan` of `scenario`, the table `demanded` if there is one, and the findings for
-    the `chosen` and the `other` runtime.
+    """Print the `plan` of `scenario`, the tables `made`, and the findings for the `chosen` and the
+    `other` runtime.
     """
     out = console()
     out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
@@ -86,8 +86,8 @@ def print_overview(
         out.print(_faults(plan.faults), _more(plan.faults))
     if plan.hazards:
         out.print(_hazards(plan.hazards), _more(plan.hazards))
-    if demanded:
-        out.print(demanded, "")
+    for each in made:
+        out.print(each, "")
     for findings in (chosen, other):
         for line in findings.unkept:
             out.print(Text("note", "yellow"), f"not kept in {findings.on}: {line}", soft_wrap=True)
@@ -110,6 +110,8 @@ def _training(scenario: Scenario) -> Iterable[str]:
     yield f"algorithm: {training.described}"
     for name in _CHOSEN:
         yield f"{_KEYS.get(name, name)}: {_chosen(getattr(training, name))}"
+    if training.fully_connected:
+        yield f"fully_connected: {flow(plain(training.fully_connected))}"
     ends = [
         f"{stop.updates} updates" if stop.updates else "",
         f"accuracy {stop.accuracy}" if stop.accuracy is not None else "",
@@ -188,7 +190,8 @@ def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
-    made.add_row("cpu", f"{wanted.cores:g} cores{free}", f"{host.cores} cores")
+    passes = ", and a core for the server's layers" if wanted.server_cores else ""
+    made.add_row("cpu", f"{wanted.cores:g} cores{free}{passes}", f"{host.cores} cores")
     memory = f"about {_gib(wanted.memory)}, with {_mib(wanted.server)} for the server"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row(

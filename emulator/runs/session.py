@@ -200,7 +200,7 @@ class Session:
         host.
         """
         scenario = self.scenario
-        layout = scenario.training.layout
+        layout = scenario.training.device_layout
         self.summary = summarise(
             records,
             scenario=scenario.name,

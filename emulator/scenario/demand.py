@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from ..units import Bytes
 from .model import Scenario
+from .timeouts import largest_at_the_cut
 
 WORKER = 100 << 20
 """Bytes that a worker's container takes at most, its shim included: 20 workers with the 421,642
@@ -20,6 +21,10 @@ EVALUATOR = 400 << 20
 
 SHARED = 800 << 20
 """Bytes of page cache that TensorFlow's two libraries fill, once for the whole host."""
+
+SERVER_LEARNER = 100 << 20
+"""Bytes that the server takes more if it computes layers of a cut model: TensorFlow's own memory,
+without its libraries."""
 
 COPIES = 16
 """Vectors of the model's size that the server may hold at once for itself: the model, two moments
@@ -66,6 +71,8 @@ class Demand:
     """Highest memory limit of a device, in bytes."""
     ports: int
     """Ports on the network's bridge, one for each container."""
+    server_cores: int = 0
+    """Cores for the passes of the server through layers of a cut model: one core, or none."""
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types."""
@@ -99,19 +106,26 @@ def demand(scenario: Scenario) -> Demand:
     limits = [device.memory for device in devices]
     layout = scenario.training.layout
     model = 4 * layout.size
-    server = SERVER + scenario.training.modulation.memory(layout, len(devices))
+    server = SERVER + scenario.training.modulation.memory(
+        scenario.training.device_layout, len(devices)
+    )
+    crossing, libraries = largest_at_the_cut(scenario), 0
+    if crossing:
+        server, libraries = server + SERVER_LEARNER, SHARED
+    copies = COPIES_A_DEVICE * (model + (crossing.up + crossing.down if crossing else 0))
     return Demand(
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
         memory=sum(min(limit, WORKER) for limit in limits) + server + EVALUATOR + SHARED,
         server=server,
-        server_limit=_whole(server + model * (COPIES + COPIES_A_DEVICE * len(devices))),
         # the kernel charges the pages of TensorFlow's libraries to the first container that reads
-        # them, which may be the evaluator
+        # them, which may be the evaluator, or a server with layers of its own
+        server_limit=_whole(server + libraries + model * COPIES + copies * len(devices)),
         evaluator_limit=_whole(EVALUATOR + SHARED + model * COPIES),
         limits=sum(limits),
         largest=max(limits),
         ports=len(devices) + 2,  # the server and the evaluator
+        server_cores=1 if crossing else 0,
     )
 
 
@@ -142,10 +156,12 @@ def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
 
 def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     texts = []
-    if demand.cores > host.cores:
+    cores = demand.cores + demand.server_cores
+    if demand.cores and cores > host.cores:
+        passes = ", with one for the server's layers" if demand.server_cores else ""
         texts.append(
-            f"cpu: the devices' quotas add up to {demand.cores:g} cores, "
-            f"{demand.cores / host.cores:.1f} times the {host.cores:g} cores of this host, so "
+            f"cpu: the devices' quotas add up to {cores:g} cores{passes}, "
+            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host, so "
             "devices will be slower than their profiles say: lower the shares or use fewer devices"
         )
     if demand.limits > host.memory >= demand.memory:

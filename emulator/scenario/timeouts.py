@@ -1,5 +1,7 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
+from ..core.cut_sizes import CutSizes, cut_sizes
+from ..models import MODELS
 from ..schedules import Sequential
 from ..world.link import Link
 from .model import Scenario
@@ -12,9 +14,13 @@ def answer_timeout(scenario: Scenario, link: Link, model: int) -> float:
     """Return the seconds after which a device on `link` gives up waiting for an answer.
 
     The time is four times that of an exchange in which all devices ask for a model of `model`
-    bytes at once: a later answer must have been lost.
+    bytes at once: a later answer must have been lost. With a cut model the time for which
+    activations wait for those of other devices comes on top: a device that gives up loses its
+    mini-batch, while one that asks for a model in vain has lost nothing.
     """
-    return max(LEAST_TIMEOUT, 4 * exchange_time(scenario, link, model))
+    waits = scenario.training.synchronization if scenario.training.cut else None
+    patience = float(getattr(waits, "patience", 0.0))
+    return max(LEAST_TIMEOUT, 4 * exchange_time(scenario, link, model)) + patience
 
 
 def slowest_exchange(scenario: Scenario, model: int) -> float:
@@ -27,7 +33,8 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     share the server's link.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
-    message of its own.
+    message of its own. With a cut model `model` is the devices' part, and the exchange at the cut
+    comes on top.
     """
     training = scenario.training
     pieces = 1 if training.cutting == Sequential() else len(training.layout.layers)
@@ -36,4 +43,27 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     shared = server.up.transfer(everyone) + server.down.transfer(everyone)
     # `transfer` has counted the set-up of one message in each direction: the pull goes up, too
     up, down = link.up.setup + server.down.setup, link.down.setup + server.up.setup
-    return own + shared + pieces * up + (pieces - 1) * down
+    return own + shared + pieces * up + (pieces - 1) * down + _at_the_cut(scenario, link)
+
+
+def _at_the_cut(scenario: Scenario, link: Link) -> float:
+    """Return the seconds for activations up `link` and their gradient down, as `exchange_time`."""
+    sizes = largest_at_the_cut(scenario)
+    if sizes is None:
+        return 0.0
+    server, devices = scenario.server.link, len(scenario.nodes)
+    own = link.up.transfer(sizes.up) + link.down.transfer(sizes.down)
+    shared = server.up.transfer(devices * sizes.down) + server.down.transfer(devices * sizes.up)
+    setups = sum(side.setup for side in (link.up, link.down, server.up, server.down))
+    return own + shared + (sizes.messages - 1) * setups
+
+
+def largest_at_the_cut(scenario: Scenario) -> CutSizes | None:
+    """Return the bytes that cross the cut for a whole `batch_size`; None without a cut.
+
+    A device of a compute group has a share of the batch.
+    """
+    training = scenario.training
+    if training.cut is None:
+        return None
+    return cut_sizes(MODELS[training.trainable], training.cut, training.batch_size)

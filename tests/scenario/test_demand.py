@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.scenario import Demand, HostCapacity, demand, load, overview, shortfalls
+from emulator.scenario.demand import SERVER_LEARNER, SHARED
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
@@ -103,3 +104,22 @@ def test_the_world_is_a_table_that_json_can_hold() -> None:
     assert shown.hazards[0].per_iteration == 0.001
     assert (overview(small()).devices[0].cpu, overview(small()).devices[0].up) == (None, Side())
     assert json.loads(json.dumps(shown.plain()))["faults"][0]["at"] == 60
+
+
+def test_a_server_with_layers_of_its_own_needs_tensorflow_and_a_core() -> None:
+    def wanted(*overrides: str) -> Demand:
+        return demand(load(FLAKY, ["training.algorithm=comp-asgd", *overrides]))
+
+    whole, cut = wanted(), wanted("training.fully_connected={place: server}")
+    assert (whole.server_cores, cut.server_cores) == (0, 1)
+    assert cut.memory - whole.memory == cut.server - whole.server == SERVER_LEARNER
+    # activations, labels and gradients of eight devices, and pages of TensorFlow's libraries
+    crossing = 4 * 8 * (2 * 10 * 3136 * 4 + 40)
+    assert cut.server_limit - whole.server_limit == pytest.approx(
+        SERVER_LEARNER + SHARED + crossing, abs=1 << 20
+    )
+
+
+def test_the_server_s_passes_count_among_the_cores() -> None:
+    (short,) = shortfalls(replace(WANTED, server_cores=1), replace(ROOMY, cores=2))
+    assert "add up to 3 cores, with one for the server's layers, 1.5 times the 2" in str(short)

@@ -33,7 +33,7 @@ class NodeConfigs:
     scenario: Scenario
     plan: Plan
     parameters: int
-    """Number of the model's parameters."""
+    """Number of the parameters that devices pull."""
     guests: AllowList
     secrets: Mapping[str, Secret]
     backend: Backend
@@ -44,8 +44,12 @@ class NodeConfigs:
 
     @property
     def model_bytes(self) -> int:
-        """Size of the model as f32 values."""
+        """Size of the devices' part of the model as f32 values."""
         return 4 * self.parameters
+
+    @property
+    def _whole_bytes(self) -> int:
+        return 4 * self.scenario.training.layout.size
 
     # -- nodes -----------------------------------------------------------------------------------
 
@@ -69,7 +73,7 @@ class NodeConfigs:
     def device(self, device: Device, address: str) -> NodeConfig:
         """Return the configuration of the worker on `device`; `address` is the server's."""
         part = WorkerRole(
-            connection=self._connection(device.name, address, device.link),
+            connection=self._connection(device.name, address, device.link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
             prior=self.priors.get(device.name),
@@ -78,7 +82,9 @@ class NodeConfigs:
 
     def evaluator(self, address: str) -> NodeConfig:
         """Return the configuration of the evaluator; `address` is the server's."""
-        connection = self._connection(EVALUATOR, address, Link())
+        # it pulls the whole model, of which devices may pull a part
+        whole = max(self.model_bytes, self._whole_bytes)
+        connection = self._connection(EVALUATOR, address, Link(), whole)
         return self._node(EVALUATOR, EvaluatorRole(connection, self.plan.worker.seed), Link())
 
     def _node(
@@ -99,21 +105,24 @@ class NodeConfigs:
 
     # -- times -----------------------------------------------------------------------------------
 
-    def _connection(self, name: str, address: str, link: Link) -> ServerAddress:
+    def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
+        """Return the connection of `name`, which pulls `model` bytes over `link`."""
         return ServerAddress(
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
-            timeout=answer_timeout(self.scenario, link, self.model_bytes),
+            timeout=answer_timeout(self.scenario, link, model),
             hold=self._held(self.scenario.server.link.up, link.down, name),
         )
 
     def heartbeat(self) -> Heartbeat:
         """Return the heartbeat of every connection of the run.
 
-        Its time-out lets a frame as large as the model pass on the slowest link.
+        Its time-out lets a frame as large as the model pass on the slowest link. The evaluator
+        pulls the whole model, of which devices may pull a part, over the server's link alone.
         """
-        return Heartbeat.fit(slowest_exchange(self.scenario, self.model_bytes))
+        whole = self.scenario.server.link.up.transfer(self._whole_bytes)
+        return Heartbeat.fit(max(slowest_exchange(self.scenario, self.model_bytes), whole))
 
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""

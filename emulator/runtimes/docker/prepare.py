@@ -121,7 +121,7 @@ def prepare(
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
     planned = plan(scenario, split.examples)
-    size, priors = scenario.training.layout.size, first_costs(scenario, tell)
+    size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
     world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")

@@ -1,0 +1,99 @@
+"""The traffic of an update of a cut model, beside that of a model which devices hold whole.
+
+All sizes are products that a reader can repeat by hand: numbers of parameters, activations and
+examples, times bytes. Heads and framing of the messages are left out.
+"""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..codecs import Dense
+from ..codecs.base import Codec
+from ..codecs.expected_update import expected_update
+from ..core.cut_sizes import CutSizes, cut_sizes, value_width
+from ..layout import Layout
+from ..models import MODELS
+from ..pulls import floats
+from ..scenario import Scenario
+from ..scenario.fully_connected import layer_names
+from .compute_groups import dealt_sizes
+
+
+@dataclass(frozen=True)
+class PartTraffic:
+    """Bytes of an update and of a pull of some layers."""
+
+    parameters: int
+    push: int
+    """Bytes of an encoded gradient, as expected for gradients of normal numbers."""
+    pull: int
+    """Bytes of all parameters; a pull of changes takes up to as many."""
+
+
+@dataclass(frozen=True)
+class CutTraffic:
+    """The cut of a scenario's model, and the bytes of an update of one device."""
+
+    layer: int
+    """Last layer of the devices' part, counted from 1."""
+    name: str
+    """Name of that layer."""
+    layers: int
+    """Number of layers of the model."""
+    rows: int
+    """Examples in a device's mini-batch; the largest, if mini-batches differ."""
+    crossing: int
+    """Activations of one example that cross the cut."""
+    width: int
+    """Bytes of an activation."""
+    server_parameters: int
+    sizes: CutSizes
+    device: PartTraffic
+    whole: PartTraffic
+    """The model without a cut."""
+
+    @property
+    def up(self) -> int:
+        """Bytes of an update from the device to the server."""
+        return self.sizes.up + self.device.push
+
+    @property
+    def down(self) -> int:
+        """Bytes of an update from the server to the device."""
+        return self.sizes.down + self.device.pull
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields as JSON types, with the sums `up` and `down`."""
+        return {**asdict(self), "up": self.up, "down": self.down}
+
+
+def cut_traffic(scenario: Scenario) -> CutTraffic | None:
+    """Return the traffic of the cut model of `scenario`; None for a model without a cut."""
+    training = scenario.training
+    cut = training.cut
+    if cut is None:
+        return None
+    model, rows = MODELS[training.trainable], dealt_sizes(scenario)[0]
+    width = floats.width(training.pull.values)
+    device, whole = (
+        PartTraffic(part.size, _push(training.codec, part), width * part.size)
+        for part in (training.device_layout, training.layout)
+    )
+    return CutTraffic(
+        layer=cut.layer,
+        name=layer_names(training.layout)[cut.layer - 1],
+        layers=len(training.layout.layers),
+        rows=rows,
+        crossing=model.crossing(cut.layer),
+        width=value_width(cut),
+        server_parameters=whole.parameters - device.parameters,
+        sizes=cut_sizes(model, cut, rows),
+        device=device,
+        whole=whole,
+    )
+
+
+def _push(codec: Codec, layout: Layout) -> int:
+    if codec == Dense():
+        return 4 * layout.size
+    return sum(map(len, expected_update(codec, layout)))

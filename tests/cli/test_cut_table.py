@@ -1,0 +1,43 @@
+"""`emulate check` of a cut model: where the cut lies, and the bytes of an update."""
+
+from pathlib import Path
+
+from tests.fakes.typed_commands import Emulate
+
+FILE = """\
+name: merged
+training:
+  {dataset: mnist, model: mnist-cnn, algorithm: bsp, fully_connected: {place: server}}
+stop: {updates: 40}
+devices:
+  - {name: peer, count: 4}
+"""
+TABLE = """\
+cut behind conv1, layer 2 of 4: devices hold 18,816 parameters, the server 402,826
+bytes of an update               up                        down
+activations, and their gradient  10 · 3,136 · 4 = 125,440  10 · 3,136 · 4 = 125,440
+labels                           10 · 4 = 40
+push, and pull                   18,816 · 4 = 75,264       18,816 · 4 = 75,264
+together                         200,744                   200,704
+without the cut                  1,686,568                 1,686,568
+share                            11.9%                     11.9%
+"""
+
+
+def test_the_calculation_is_shown(emulate: Emulate, tmp_path: Path) -> None:
+    file = tmp_path / "merged.yaml"
+    file.write_text(FILE)
+    shown = "".join(f"{line.rstrip()}\n" for line in emulate("check", file).out.splitlines())
+    assert TABLE in shown
+    assert "fully_connected: {place: server, labels: sent, values: f32}" in shown
+    assert "and a core for the server's layers" in shown
+
+
+def test_scripts_get_it_as_numbers(emulate: Emulate, tmp_path: Path) -> None:
+    file = tmp_path / "merged.yaml"
+    file.write_text(FILE)
+    local = emulate("check", "--json", file, "--set", "training.fully_connected.labels=local")
+    cut = local.json["cut"]
+    assert (cut["layer"], cut["name"], cut["crossing"], cut["rows"]) == (2, "conv1", 3136, 10)
+    assert cut["sizes"] == {"activations": 125_440, "labels": 0, "logits": 400}
+    assert (cut["up"], cut["down"]) == (125_440 + 400 + 75_264, 125_440 + 400 + 75_264)
