@@ -41,7 +41,11 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "zmq": {"transport"},
     "docker": {"runtimes/docker"},
     "requests": {"runtimes/docker"},
-    "tensorflow": {"learners/tensorflow.py", "learners/tensorflow_stages.py"},
+    "tensorflow": {
+        "learners/tensorflow.py",
+        "learners/tensorflow_stages.py",
+        "learners/tensorflow_crossings.py",
+    },
     "ctypes": {"learners", "transport"},
     "pydantic": {"scenario"},
     "pydantic_core": {"scenario", "units.py"},  # a quantity says how it is read, when asked

@@ -6,11 +6,14 @@ from pathlib import Path
 from ..datasets import shard
 from ..vectors import Vector
 from .batches import Batches
+from .cut_learner import CutLearner
+from .device_graph import DeviceGraph, KeptTensors
 from .graph import GraphEvaluator, GraphLearner
 from .layered_graph import LayeredGraph
 from .local_steps import descend, draw
 from .local_training import LocalTraining
 from .segments import Clock, SegmentLearner
+from .server_graph import ServerGraph
 
 CHUNK = 100
 """Test examples evaluated at once: larger chunks take as long and use more memory."""
@@ -52,6 +55,28 @@ def layered_learner(
     network = LayeredGraph(graph)
     network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
     return SegmentLearner(network, batches, clock)
+
+
+def device_part(graph: Path, batches: Batches, layer: int) -> CutLearner[KeptTensors]:
+    """Return a DevicePart of the model exported to `graph`, with the layers up to `layer`.
+
+    The learner runs a warm-up batch, and draws the mini-batches that a DeviceLearner would draw
+    from `batches`. Raises ValueError with the reason if the model cannot be cut behind `layer`.
+    """
+    network = DeviceGraph(graph, layer)
+    network.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
+    return CutLearner(network, batches)
+
+
+def server_part(graph: Path, layer: int) -> ServerGraph:
+    """Return a ServerPart of the model exported to `graph`, with the layers behind `layer`.
+
+    The learner runs a warm-up pass. Raises ValueError with the reason if the model cannot be cut
+    behind `layer`.
+    """
+    network = ServerGraph(graph, layer)
+    network.prepare(FEW)
+    return network
 
 
 class DeviceEvaluator:

@@ -13,7 +13,7 @@ from ..errors import HostError
 from ..machine.cache import cache
 from ..machine.installed import remedy, tensorflow
 from ..machine.remade_files import made_again
-from . import graph, layered_graph
+from . import crossings, graph, layered_graph
 from .graph import ABOUT, EVALUATION, GRADIENT
 from .layered_graph import LAYERS, STAGES
 
@@ -87,8 +87,10 @@ def _digest() -> str:
         Path(layout.__file__),
         Path(graph.__file__),
         Path(layered_graph.__file__),
+        Path(crossings.__file__),
         Path(__file__).with_name("tensorflow.py"),
         Path(__file__).with_name("tensorflow_stages.py"),
+        Path(__file__).with_name("tensorflow_crossings.py"),
     ]
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 

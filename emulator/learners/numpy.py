@@ -120,9 +120,14 @@ class Perceptron:
         pixels = self._layers[0][0][0][0]
         if x.shape != (len(y), pixels):
             raise ValueError(f"x has shape {x.shape}, not {(len(y), pixels)}")
-        # a negative label would silently index from the end
-        if y.min(initial=0) < 0 or y.max(initial=0) >= self._classes:
-            raise ValueError(f"a label is not below {self._classes}")
+        check_labels(y, self._classes)
+
+
+def check_labels(y: Array, classes: int) -> None:
+    """Raise ValueError unless the labels `y` are from 0 to `classes` - 1."""
+    # a negative label would silently index from the end
+    if y.min(initial=0) < 0 or y.max(initial=0) >= classes:
+        raise ValueError(f"a label is not below {classes}")
 
 
 def cross_entropy(logits: Array, y: Array) -> tuple[Array, Array]:

@@ -22,6 +22,13 @@ class Stage:
         return cls(tuple(plain["inputs"]), tuple(plain["outputs"]))
 
 
+def read_from_outside(stages: Sequence[Stage]) -> list[str]:
+    """Return the names of the tensors that `stages` read and none of them computes."""
+    produced = {name for stage in stages for name in stage.outputs}
+    read = dict.fromkeys(name for stage in stages for name in stage.inputs)
+    return [name for name in read if name not in produced]
+
+
 def unread_after(stages: Sequence[Stage]) -> list[list[str]]:
     """Return, for each stage, the names of the tensors to free after the stage.
 

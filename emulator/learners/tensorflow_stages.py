@@ -13,8 +13,10 @@ from typing import Any, NamedTuple
 import tensorflow as tf
 
 from ..models import Model
+from .crossings import Crossing
 from .layered_graph import LAYERS
 from .stages import Stage
+from .tensorflow_crossings import DerivedGraph, Pair, crossings
 
 REPEATED = "MaxPool"
 """Type of operations that a backward pass repeats: oneDNN's fast gradient of a maximum needs the
@@ -34,6 +36,7 @@ class _Network(NamedTuple):
     """Variables of each layer, in their shapes."""
     examples: list[Any]
     """Inputs x and y."""
+    logits: Any
     loss: Any
 
 
@@ -51,11 +54,17 @@ class Staged(NamedTuple):
     """Gradient of each layer, flat float32."""
     stages: list[Stage]
     """Forward from the first layer to the last, then backward from the last layer to the first."""
+    labels: tuple[int, ...]
+    """Shape of y; -1 stands for the number of examples."""
+    crossings: list[Crossing]
+    """Tensors that cross behind layer 1, 2, …; behind the last layer the logits."""
 
     def plain(self) -> dict[str, Any]:
         """Return the names as JSON holds them, without the graph."""
         stages = [{"inputs": [*stage.inputs], "outputs": [*stage.outputs]} for stage in self.stages]
-        return {**self._asdict(), "graph": LAYERS, "stages": stages}
+        crossings = [crossing.plain() for crossing in self.crossings]
+        own = {"graph": LAYERS, "stages": stages, "crossings": crossings}
+        return {**self._asdict(), **own}
 
 
 def staged(model: Model, losses: Callable[[Any, Any], Any]) -> Staged:
@@ -64,11 +73,12 @@ def staged(model: Model, losses: Callable[[Any, Any], Any]) -> Staged:
     with graph.as_default():
         network = _forward(model, losses)
         depths = _depths(graph, network)
-        gradients, placement = _backward(graph, network, depths)
+        gradients, placement, places = _backward(graph, network, depths)
     # what depends on the examples alone is computed with the first layer
     placement |= {operation: max(depth, 1) - 1 for operation, depth in depths.items()}
     for given in (*network.thetas, *network.examples):
         placement.pop(given.op, None)
+    computed = DerivedGraph(graph, network.thetas, network.examples, network.loss, gradients)
     return Staged(
         graph.as_graph_def().SerializeToString(),
         [tensor.name for tensor in network.thetas],
@@ -76,6 +86,8 @@ def staged(model: Model, losses: Callable[[Any, Any], Any]) -> Staged:
         network.loss.name,
         [tensor.name for tensor in gradients],
         _stages(placement, [network.loss, *gradients], 2 * len(network.thetas)),
+        (-1, *model.task.answers),
+        crossings(places, computed),
     )
 
 
@@ -90,7 +102,7 @@ def _forward(model: Model, losses: Callable[[Any, Any], Any]) -> _Network:
         thetas.append(placeholder(tf.float32, [part.size], f"theta{number}"))
         variables.append([tf.reshape(thetas[-1][at], v.shape) for v, at in part])
     logits = model.logits(tf, [v for layer in variables for v in layer], x)
-    return _Network(thetas, variables, [x, y], tf.reduce_mean(losses(logits, y)))
+    return _Network(thetas, variables, [x, y], logits, tf.reduce_mean(losses(logits, y)))
 
 
 def _depths(graph: Any, network: _Network) -> Operations:
@@ -112,18 +124,24 @@ def _sources(operation: Any) -> list[Any]:
     return [*(tensor.op for tensor in operation.inputs), *operation.control_inputs]
 
 
-def _backward(graph: Any, network: _Network, depths: Operations) -> tuple[list[Any], Operations]:
-    """Add each layer's backward pass; return the layers' gradients and the new operations' stages.
+def _backward(
+    graph: Any, network: _Network, depths: Operations
+) -> tuple[list[Any], Operations, list[list[Pair]]]:
+    """Add each layer's backward pass.
+
+    Return the layers' gradients, the stages of the new operations, and the tensors that cross
+    behind each layer with their gradients. Behind the last layer the logits cross.
 
     The gradients of tensors that a later layer reads are handed from layer to layer. They are
     added in the order in which `tf.gradients` adds them, the later layer's first.
     """
-    count = len(network.thetas)
-    slopes = {network.loss.name: (network.loss, None)}  # None: the gradient is 1
+    count, begun = len(network.thetas), len(graph.get_operations())
+    (slope,) = tf.gradients(network.loss, network.logits)
+    slopes = {network.logits.name: (network.logits, slope)}
+    places: list[list[Pair]] = [[*slopes.values()]]
     gradients: list[Any] = []
     placement: Operations = {}
     for layer in range(count, 0, -1):
-        begun = len(graph.get_operations())
         ends = [pair for pair in slopes.values() if depths[pair[0].op] == layer]
         entered, variables = _entered(depths, layer), network.variables[layer - 1]
         tensors, given = zip(*ends, strict=True)
@@ -134,9 +152,10 @@ def _backward(graph: Any, network: _Network, depths: Operations) -> tuple[list[A
             if slope is not None:
                 _, later = slopes.get(tensor.name, (tensor, None))
                 slopes[tensor.name] = (tensor, slope if later is None else later + slope)
-        made = graph.get_operations()[begun:]
+        made, begun = graph.get_operations()[begun:], len(graph.get_operations())
         placement |= dict.fromkeys(_unlike_constants(made, depths, placement), 2 * count - layer)
-    return gradients, placement
+        places.insert(0, [pair for pair in slopes.values() if depths[pair[0].op] < layer])
+    return gradients, placement, places[1:]  # nothing crosses before the first layer
 
 
 def _entered(depths: Operations, layer: int) -> list[Any]:

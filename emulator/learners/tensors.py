@@ -3,7 +3,7 @@
 import ctypes
 import math
 import weakref
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,24 @@ class Feed:
         memory = _memory(tensor, like.shape, like.dtype)
         self._array = np.frombuffer(memory, like.dtype).reshape(like.shape)
         return tensor
+
+
+class Tensor(NamedTuple):
+    """A tensor, which is deleted after the last array that refers to it."""
+
+    handle: int
+    array: Array
+    """Contents, in place."""
+
+
+def owned(tensor: int) -> Tensor:
+    """Return `tensor` with its contents; nobody else may delete it."""
+    return Tensor(tensor, view(tensor))
+
+
+def copied(value: Array) -> Tensor:
+    """Return a new tensor that holds `value`."""
+    return owned(Feed().fill(value))
 
 
 def view(tensor: int) -> Array:
