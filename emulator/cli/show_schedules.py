@@ -125,14 +125,18 @@ def _planned(
     groups = _chosen(scenario, device)
     if given is not None:
         return [PlannedSchedules(name, given) for name in groups]
+    from ..runs.compute_groups import dealt_batches
     from ..runs.expected_costs import expected_costs, update_sizes
 
     scenario = _timed(scenario, batch_size)
     layout = scenario.training.layout
     sizes = update_sizes(scenario.training.codec, layout)
+    batches = dealt_batches(scenario)  # a row shows a group's first device
     return [
-        PlannedSchedules(name, expected_costs(scenario, group, layout, sizes).seconds)
+        PlannedSchedules(name, costs.seconds)
         for name, group in groups.items()
+        for examples in [batches.get(group.names[0])]
+        for costs in [expected_costs(scenario, group, layout, sizes, examples)]
     ]
 
 

@@ -15,9 +15,10 @@ from ...datasets.split import Dirichlet, Mixture, Shards
 from ...errors import suggestion
 from ...models import MODELS
 from ...schedules import AnySchedule, Sequential
-from ...synchronization import AnySynchronization, FedAvg, LocalSGD
+from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
+from ..model import TrainingSection
 from .cut_checks import check_cut
 from .document import Document
 
@@ -43,6 +44,7 @@ def check(document: Document) -> None:
     groups = list(_groups(document))
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
+    _compute_groups_fit(document, groups)
     _faults_hit(document, groups)
 
 
@@ -176,8 +178,7 @@ def _steps_have_gradients(
     """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
     splits = document.at(("training", "synchronization", "splits"))
     devices = sum(len(devices) for _, _, devices in groups)
-    # with a mistake in the devices their number is unknown
-    if any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes):
+    if _devices_unknown(document):
         return
     if isinstance(splits, int) and splits > devices:
         document.complain(
@@ -185,6 +186,36 @@ def _steps_have_gradients(
             f"{splits} steps need a gradient each, and there are {devices} devices: "
             f"write {devices} or less",
         )
+
+
+def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    """Check that each compute group has a device, and each device an example of the mini-batch."""
+    address = ("training", "synchronization")
+    policy = _readable(_SYNCHRONIZATION, document.at(address))
+    if not isinstance(policy, ComputeGroups) or _devices_unknown(document):
+        return
+    devices = sum(len(devices) for _, _, devices in groups)
+    if policy.groups > devices:
+        document.complain(
+            (*address, "groups"),
+            f"{policy.groups} groups need a device each, and there are {devices} devices: "
+            f"write {devices} or less",
+        )
+        return
+    written = document.at(("training", "batch_size"))
+    size = TrainingSection.model_fields["batch_size"].default if written is None else written
+    members = -(-devices // policy.groups)
+    if isinstance(size, int) and 0 < size < members:
+        document.complain(
+            ("training", "batch_size"),
+            f"a mini-batch of {size} examples cannot be dealt over the {members} devices of a "
+            f"group: write {members} or more, or more groups",
+        )
+
+
+def _devices_unknown(document: Document) -> bool:
+    """Return whether a mistake in the devices leaves their number unknown."""
+    return any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes)
 
 
 def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
