@@ -173,4 +173,6 @@ def _key(text: str) -> str:
 
 
 def _found(value: Any) -> str:
+    if value is None:
+        return "null"
     return str(value)[:60] if isinstance(value, _Number) else quoted(value)

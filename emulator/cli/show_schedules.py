@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import ScenarioError, suggestion
+from ..errors import suggestion
 from .analysis_package import analysis
 from .options import JSON_OPTION, SET
 from .pages import runs_readable
@@ -180,11 +180,6 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
             scaled = virtual.step.mean * batch_size / training.batch_size
             virtual = virtual.model_copy(update={"step": Fixed(Seconds(scaled))})
         training = training.model_copy(update={"batch_size": batch_size})
-    if virtual.step is None and not isinstance(training.model, str):
-        raise ScenarioError(
-            f"virtual.step: is missing: {training.model_name!r} is a layer table, and calibration "
-            "cannot measure it: write the time of a mini-batch, for example 500ms"
-        )
     if virtual.step is not None:  # a plan has no start-up, which nothing need measure
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
     view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))

@@ -14,6 +14,7 @@ from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...errors import suggestion
 from ...models import MODELS
+from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, RESERVED, device_names
@@ -21,6 +22,7 @@ from ..fields import Kinds
 from ..model import TrainingSection
 from .cut_checks import check_cut
 from .document import Document
+from .wording import counted
 
 P = TypeVar("P")
 
@@ -40,6 +42,7 @@ def check(document: Document) -> None:
     _feedback_fits(document)
     _schedule_fits(document)
     check_cut(document)
+    _table_holds(document)
     _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
@@ -84,6 +87,30 @@ def _feedback_fits(document: Document) -> None:
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
 
+def _table_holds(document: Document) -> None:
+    """Check a layer table as a whole, and that `virtual.step` stands beside it.
+
+    pydantic looks at the whole table only if no layer has a mistake, and then reports it at
+    `training.model`.
+    """
+    model, step = ("training", "model"), ("virtual", "step")
+    layers = document.at((*model, "layers"))
+    if not isinstance(layers, list) or document.has_mistake(model):
+        return
+    rows = [layer if isinstance(layer, dict) else {} for layer in layers]
+    for index, message in repeated_names([row.get("name") for row in rows]):
+        document.complain((*model, "layers", index, "name"), message)
+    if all(row.get("multiply_adds") == 0 for row in rows):
+        document.complain((*model, "layers"), NO_TIME)
+    if document.at(step) is None and not document.has_mistake(step):
+        name = document.at((*model, "name"))
+        document.complain(
+            step,
+            f"is missing: {name!r} is a layer table, and calibration cannot measure it: write the "
+            "time of a mini-batch, for example 500ms",
+        )
+
+
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for each layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
@@ -98,7 +125,8 @@ def _shares_fit(document: Document) -> None:
         if isinstance(shares, list) and shares and len(shares) != layers:
             document.complain(
                 ("virtual", "layers", phase),
-                f"{len(shares)} layers, and {model!r} has {layers}: give the time of each layer",
+                f"{counted(len(shares), 'layer')}, and {model!r} has {layers}: give the time of "
+                "each layer",
             )
 
 
