@@ -76,7 +76,7 @@ def _unsent(run: Run) -> list[str]:
         return []
     nodes = ", ".join(sorted(set(map(str, early["node"]))))
     return [
-        f"{len(early)} of the server's messages could not be sent to {nodes}, "
+        f"{int(early['segments'].fillna(1).sum())} of the server's messages could not be sent to {nodes}, "
         "although no fault had struck them before"
     ]
 

@@ -28,7 +28,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "diverged": ("at", "node", "version"),
     "refused": ("at", "node", "reason", "count"),
-    "unsent": ("at", "node", "message", "bytes"),
+    "unsent": ("at", "node", "message", "bytes", "segments"),
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),

@@ -121,6 +121,9 @@ class UnsentRecord(LogRecord, tag="unsent"):
     """The message in words, as `model 120`."""
     bytes: Size
     """Size that the message would have had on the wire."""
+    segments: int = 1
+    """Messages of this kind, each with a segment of the model's layers; 1 if absent. `message` and
+    `bytes` are of all of them."""
 
 
 class DivergedRecord(LogRecord, tag="diverged"):

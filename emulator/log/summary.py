@@ -157,7 +157,7 @@ class _Sums:
             case RefusedRecord():
                 self.refused += record.count
             case UnsentRecord():
-                self.unsent += 1
+                self.unsent += record.segments
             case ExitRecord():
                 self.exits.append(record)
             case StopRecord():

@@ -78,7 +78,8 @@ def _words(record: Record) -> str:
             times = f" ({record.count} times)" if record.count > 1 else ""
             return f"refused {record.node}: {record.reason}{times}"
         case UnsentRecord():
-            return f"{record.message} not sent: {record.node} is out of reach"
+            pieces = f" in {record.segments} segments" if record.segments > 1 else ""
+            return f"{record.message}{pieces} not sent: {record.node} is out of reach"
         case PlanRecord():
             return describe_plan(record)
         case IterationRecord():
