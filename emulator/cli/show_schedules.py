@@ -190,10 +190,4 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
     with runs_readable():
         gantt = analysis("gantt")
-    several = len(planned) > 1
-    rows = [
-        row
-        for plans in planned
-        for row in plans.gantt_rows(gantt, f"{plans.device}: " if several else "")
-    ]
-    gantt.png(rows, figure)
+    gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)

@@ -38,7 +38,6 @@ from .messages import (
     PatchSegment,
     Pull,
     Replies,
-    Reply,
     Score,
     Update,
     UpdateSegment,

@@ -102,4 +102,5 @@ def _handle(server: ParameterServer, router: Router, node: str, message: Any) ->
 
 def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
     unsent = [(node, reply) for node, reply in replies if not router.send(node, reply)]
-    server.unsent(unsent, time.monotonic())
+    if unsent:
+        server.unsent(unsent, time.monotonic())

@@ -171,11 +171,8 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
             "3.00 s  model 7 not sent: a is out of reach",
         ),
         (
-            {
-                **{"at": 3, "what": "unsent", "node": "a", "message": "model 7 layers 1-4"},
-                **{"bytes": 40, "segments": 2},
-            },
-            "3.00 s  model 7 layers 1-4 in 2 segments not sent: a is out of reach",
+            {"at": 3, "what": "unsent", "node": "a", "message": "model", "bytes": 4, "segments": 2},
+            "3.00 s  model in 2 segments not sent: a is out of reach",
         ),
         (
             {"at": -0.5, "what": "hello", "node": "a", "incarnation": 0},

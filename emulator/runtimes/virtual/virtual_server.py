@@ -92,7 +92,8 @@ class VirtualServer:
                 # the evaluator, which measures the model of this moment: no wait for the processor
                 channel.reply(device, device.incarnation, reply, size)
             # else the device is down, which the server cannot know
-        self._server.unsent(unsent, now)
+        if unsent:
+            self._server.unsent(unsent, now)
 
     def _prefetched(
         self, device: VirtualDevice, reply: Reply, handles: dict[str, SegmentedHandle]
