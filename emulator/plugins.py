@@ -5,35 +5,10 @@ Scenarios embed the same dataclasses as a union discriminated by `kind`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
 from .units import Quantity
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """Annotation of a whole number from `least` up.
-
-    A class checks a field with `check`. The annotation lets the scenario's reader report a wrong
-    number at the field's own place, beside the mistakes in other fields.
-    """
-
-    least: int
-
-    def check(self, value: int) -> int:
-        """Return `value`. Raises ValueError if `value` is too small."""
-        if value < self.least:
-            raise ValueError(f"{value} is too small: write a whole number from {self.least} up")
-        return value
-
-    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema  # absent from a device's image, where nobody asks
-
-        return core_schema.no_info_after_validator_function(self.check, handler(source))
-
-    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        return {**handler(schema), "minimum": self.least}
 
 
 def plain(plugin: Any) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from ..layout import Layout, Variable
-from ..plugins import AtLeast
+from ..units import AtLeast
 
 NO_TIME = "no layer has multiply_adds, so no layer would take time"
 """Message for a table without any computing."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Annotated, Protocol, TypeAlias
 
 from ..layout import Segment
-from ..plugins import AtLeast
+from ..units import AtLeast
 
 Time: TypeAlias = float | Fraction
 """Seconds. Schedules compute in the type that they are given, exactly with fractions."""
