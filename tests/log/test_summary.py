@@ -211,3 +211,9 @@ def test_what_the_codecs_paper_would_have_counted() -> None:
         "bias": {"bytes": 0, "ratio": None},
     }
     assert "paper_push_bytes" not in summary()
+
+
+def test_activations_are_counted_apart() -> None:
+    cut = {"at": 2, "what": "activations", "up": 125_500, "down": 125_480}
+    assert summary([*RECORDS, cut, cut])["activation_bytes"] == {"up": 251_000, "down": 250_960}
+    assert "activation_bytes" not in summary()
