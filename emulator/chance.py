@@ -106,5 +106,10 @@ def expected_codec(parameters: int) -> str:
     return f"expected/{parameters}/codec"
 
 
+def predicted_rounds() -> str:
+    """Name the stream of the steps of which a prediction plays rounds with CPU quotas."""
+    return "predicted/rounds"
+
+
 CALIBRATION = "calibration"
 """Name of the stream of the examples on which `emulate calibrate` measures a worker."""

@@ -7,7 +7,7 @@ Queue: mean value analysis, Reiser and Lavenberg, JACM 27(2), 1980. All times ar
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
@@ -83,16 +83,21 @@ def queue(groups: int, cycle: GroupCycle) -> float:
     return 1 / throughput
 
 
-def saturation(devices: int, cycle_of: Callable[[int], GroupCycle]) -> int | None:
+def saturation(
+    devices: int,
+    cycle_of: Callable[[int], GroupCycle],
+    scanned: Iterable[int] | None = None,
+) -> int | None:
     """Return the saturation point: the smallest g with g · t_fc ≥ t_conv(N/g) + t_fc.
 
     From there on more groups do not make updates more frequent. `cycle_of` returns the cycle of a
     group when there are g groups of `devices` devices. Beyond g = N the groups count as single
     devices, so the result may exceed N: then N devices cannot saturate the server. None: no number
-    of groups saturates it, since t_fc is 0.
+    of groups saturates it, since t_fc is 0. Up to N only the numbers in `scanned` are tried, in
+    this order; all of them without `scanned`.
     """
     _check_groups(devices)
-    for groups in range(1, devices + 1):
+    for groups in range(1, devices + 1) if scanned is None else scanned:
         if groups >= _full(cycle_of(groups)):
             return groups
     last = _full(cycle_of(devices))

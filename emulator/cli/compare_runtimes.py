@@ -70,17 +70,13 @@ def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
 
 
 def _calibrate(scenario: "Scenario") -> "Calibration":
-    """Measure the scenario's computing times again: the speed of a host changes by the minute.
-
-    Of devices with several sizes of mini-batches the largest is measured.
-    """
+    """Measure the scenario's computing times again: the speed of a host changes by the minute."""
     from ..calibration import measure
-    from ..runs.compute_groups import dealt_sizes
 
     training = scenario.training
     return measure(
         training.trainable,
-        dealt_sizes(scenario)[0],
+        training.batch_size,
         training.codec,
         lambda step: click.echo(f"{step} ...", err=True),
         error_feedback=training.error_feedback,
@@ -89,12 +85,11 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
 
 def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
     from ..calibration import alongside
-    from ..runs.compute_groups import dealt_sizes
 
     training = scenario.training
     return alongside(
         training.trainable,
-        dealt_sizes(scenario)[0],
+        training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,
     )
@@ -102,9 +97,8 @@ def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
 
 def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
     """Return `scenario` with the calibrated times `speed` in place of missing ones."""
-    from ..runs.step_calibration import timed
-
-    return timed(scenario, [speed])
+    virtual = scenario.virtual.filled(step=speed.step, boot=speed.boot, serve=speed.serve)
+    return scenario.model_copy(update={"virtual": virtual})
 
 
 def _warn(before: float, after: float) -> None:

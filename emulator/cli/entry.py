@@ -17,6 +17,7 @@ from .images import images
 from .list import list_
 from .logs import logs
 from .node import node
+from .predict import predict
 from .report import report
 from .run import run
 from .schema import schema
@@ -55,7 +56,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, schedule, run, sweep, study),
+    *(check, schedule, predict, run, sweep, study),
     *(list_, logs, stop, clean),
     *(report, compare),
     *(algorithms, schema, compose, node),

@@ -12,10 +12,7 @@ from tests.networks.tracing import TracedLayer
 
 
 def table(name: str) -> LayerTable:
-    step = "virtual.step=1s"
-    model = small(
-        ("model: digits-mlp", f"model: {{layers: {name}}}"), overrides=(step,)
-    ).training.model
+    model = small(("model: digits-mlp", f"model: {{layers: {name}}}")).training.model
     assert isinstance(model, LayerTable)
     return model
 

@@ -3,8 +3,7 @@
 from ...core.assembly import WorkerAssembly
 from ...layout import Layout
 from ...log.writing import RunLog
-from ...runs.device_costs import device_costs
-from ...runs.expected_costs import update_sizes
+from ...runs.expected_costs import expected_costs, update_sizes
 from ...scenario import Scenario
 from .device.layered_work import LayeredWork, LayerTimes
 from .learning.gradient_handle import FleetLearning
@@ -31,7 +30,12 @@ class LayeredFleet:
         self._assembly, self._learning, self._log = assembly, learning, log
         self._times = LayerTimes(*scenario.virtual.layers.parts)
         push = update_sizes(scenario.training.codec, layout)
-        self._priors = device_costs(scenario, layout, push)
+        self._priors = {
+            name: costs
+            for group in scenario.devices
+            for costs in [expected_costs(scenario, group, layout, push)]
+            for name in group.names
+        }
 
     def work(self, device: str, incarnation: int) -> LayeredWork:
         """Make the parts of an incarnation of `device`."""

@@ -1,0 +1,47 @@
+"""A figure of predicted hardware efficiency: seconds per group update against compute groups."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from .theme import QUIET, STYLE
+
+_SIZE, _DPI = (6.4, 3.8), 160
+_MODELS = {"formula": ("formula", "#0072B2", "o"), "queue": ("queue", "#D55E00", "s")}
+"""Label, colour and marker of each model, by the key of its seconds."""
+
+
+def draw(rows: Sequence[Mapping[str, float]], saturation: int | None, ax: Axes) -> None:
+    """Draw `rows`, each with `groups` and the seconds of both models, on logarithmic axes.
+
+    A dashed line marks the `saturation` point, if the axis reaches it.
+    """
+    groups = [row["groups"] for row in rows]
+    for key, (label, colour, marker) in _MODELS.items():
+        times = [row[key] for row in rows]
+        ax.plot(groups, times, marker=marker, color=colour, label=label)
+    if saturation is not None and saturation <= max(groups):
+        ax.axvline(saturation, color=QUIET, linestyle="--", label=f"saturation: {saturation}")
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xticks(groups, [str(number) for number in groups])
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.set_xlabel("compute groups")
+    ax.set_ylabel("seconds per group update")
+    ax.legend(frameon=False)
+
+
+def png(rows: Sequence[Mapping[str, float]], saturation: int | None, path: Path) -> Path:
+    """Write the figure of `rows` to `path`, making its folder; return `path`."""
+    with rc_context(STYLE):
+        figure = Figure(figsize=_SIZE, layout="constrained")
+        FigureCanvasAgg(figure)
+        draw(rows, saturation, figure.subplots())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=_DPI)
+    return path

@@ -1,0 +1,46 @@
+"""Bytes on the wire between a device and the server for an update, from a scenario."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..core import wire
+from ..core.messages import ModelReply, Pull, Update
+from ..pulls import floats
+from ..scenario import Scenario
+from .expected_costs import update_sizes
+
+_TYPICAL = 1000
+"""A version and a ticket, which take as many bytes as most of a run's."""
+_ENTRIES = 256
+"""Entries of an array long enough for the longer framing."""
+
+
+@dataclass(frozen=True)
+class CycleTraffic:
+    """Bytes of the messages of a device in an iteration."""
+
+    pull: float
+    """The model, whole: how much of it a coded pull leaves out is unknown before the run."""
+    push: float
+    """The update and the request for the next model, which leave one behind the other."""
+
+
+def cycle_traffic(scenario: Scenario) -> CycleTraffic:
+    """Return the bytes of an iteration of a device of `scenario`."""
+    training, encrypted = scenario.training, scenario.server.encrypt
+    layout, name = training.layout, scenario.devices[0].names[0]
+    array = np.zeros(_ENTRIES, np.float32)
+    reply = ModelReply(_TYPICAL, _TYPICAL, array)
+    update = Update(name, _TYPICAL, 1.0, 1.0, (array.view(np.uint8).data,))
+    request = Pull(name, _TYPICAL)
+    heads = [
+        wire.size(message, encrypted=encrypted) - len(array) * array.itemsize
+        for message in (reply, update)
+    ]
+    model = float(floats.width(training.pull.values)) * layout.size
+    gradient = sum(update_sizes(training.codec, layout))
+    return CycleTraffic(
+        pull=heads[0] + model,
+        push=heads[1] + gradient + wire.size(request, encrypted=encrypted),
+    )
