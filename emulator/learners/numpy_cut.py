@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..layout import Layout
 from ..vectors import Vector
 from .base import Slopes
-from .numpy import Perceptron, check_labels, cross_entropy
+from .numpy import Perceptron, check_labels, cross_entropy, refusal
 from .tensors import Array
 
 
@@ -115,6 +115,8 @@ class NumpyServer:
 
 def _parts(layout: Layout, layer: int) -> tuple[Layout, Layout]:
     """Return the layouts before and behind a cut behind `layer`. Raises ValueError."""
+    if reason := refusal(layout):
+        raise ValueError(reason)
     last = len(layout.layers)
     if not 1 <= layer < last:
         raise ValueError(f"no cut behind layer {layer}: take a layer from 1 to {last - 1}")

@@ -57,7 +57,7 @@ def _crossing(
     for tensor, slope in pairs:
         size = measured[tensor.name]
         if size is None or tensor.dtype != tf.float32:
-            return Crossing((), f"{tensor.name} would cross, which is not float32 for each example")
+            return Crossing((), f"{tensor.name} would cross, and has no float32 for each example")
         tensors.append(CrossingTensor(tensor.name, *size, slope.name))
     if reason := _missing(pairs, layer, graph):
         return Crossing((), reason)
