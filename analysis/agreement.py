@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from . import pushes
+from . import activations, pushes
 from .compare import compare
 from .quantities import figures, percent, seconds, size
 from .runs import Run
@@ -35,7 +35,8 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
     and its `measure`: `relative`, as a fraction of the value in containers, or `absolute`.
 
     Quantities: `updates_per_second`, `updates`, `duration` (s), `push_bytes_per_update`,
-    `push_bytes`, `pull_bytes_per_pull` and `pull_bytes` (to devices), `faults`,
+    `push_bytes`, `pull_bytes_per_pull` and `pull_bytes` (to devices), with a cut model
+    `activation_bytes_per_update` and `activation_bytes`, `faults`,
     `staleness_median`, `staleness_p90`, `staleness_max`, `accuracy_at_N` after N updates for some
     evaluations of the containers' run (interpolated in virtual time's run if that was measured at
     other versions), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
@@ -44,9 +45,10 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
     facts = _facts(docker, wanted), _facts(virtual, wanted)
     accuracies = _common_accuracies(docker, virtual)
     values = [{**row, **accuracy} for row, accuracy in zip(facts, accuracies, strict=True)]
-    order = sorted(values[0], key=_place)
+    order = sorted({**values[0], **values[1]}, key=_place)
+    known = [[row.get(quantity, math.nan) for row in values] for quantity in order]
     return pd.DataFrame(
-        [_row(quantity, values[0][quantity], values[1][quantity]) for quantity in order],
+        [_row(quantity, *pair) for quantity, pair in zip(order, known, strict=True)],
         columns=list(COLUMNS),
     )
 
@@ -95,6 +97,7 @@ def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
         "push_bytes": pushed,
         "pull_bytes_per_pull": _ratio(pulled, len(pulls)),
         "pull_bytes": pulled,
+        **_crossed(run),
         "faults": float(run.faults_begun),
         "staleness_median": float(np.median(stale)) if len(stale) else math.nan,
         "staleness_p90": float(np.quantile(stale, 0.9)) if len(stale) else math.nan,
@@ -104,6 +107,17 @@ def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
     }
     times = [f"{_TIME}{target_name(target)}" for target in wanted]
     return facts | {time: float(row.get(time, math.nan)) for time in times}
+
+
+def _crossed(run: Run) -> dict[str, float]:
+    """Return the bytes at the cut of the model of `run`; {} without a cut."""
+    total, count = activations.cut_bytes(run).total, len(run.records("activations"))
+    if not total:
+        return {}
+    return {
+        "activation_bytes_per_update": _ratio(total, count),
+        "activation_bytes": float(total),
+    }
 
 
 def _common_accuracies(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
@@ -153,6 +167,8 @@ _QUANTITIES = {
     "push_bytes": _Quantity("pushed", size),
     "pull_bytes_per_pull": _Quantity("bytes per pull", figures),
     "pull_bytes": _Quantity("pulled", size),
+    "activation_bytes_per_update": _Quantity("activation bytes per update", figures),
+    "activation_bytes": _Quantity("activations", size),
     "faults": _Quantity("faults", figures, relative=False),
     "staleness_median": _Quantity("staleness, median", figures, relative=False),
     "staleness_p90": _Quantity("staleness, 90th percentile", figures, relative=False),

@@ -89,8 +89,10 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     updates, pulls = run.records("update"), run.records("pull")
     if updates.empty or pulls.empty:
         return None
-    push = _way(updates[list(KINDS)].sum(axis=1), run, "up")
-    pull = _way(pulls["bytes"], run, "down")
+    crossed = run.records("activations")
+    pushed = updates[list(KINDS)].sum(axis=1)
+    push = _way(pd.concat([pushed, crossed["up"]]), run, "up")
+    pull = _way(pd.concat([pulls["bytes"], crossed["down"]]), run, "down")
     struck = len(outages(run))
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
@@ -128,13 +130,25 @@ def _way(sizes: "pd.Series[Any]", run: Run, way: str) -> _Way:
 
 
 def _under_way(run: Run) -> int:
-    """Return the bytes of models without a later update, which the run's end may have cut off."""
+    """Return the bytes of models, and of answers to activations, without a later update.
+
+    The run's end may have cut them off.
+    """
     updated = run.records("update").groupby("node")["at"].max()
     scored = run.records("evaluation")[["at"]].max().rename({"at": "evaluator"})
     followed = pd.concat([updated, scored])
     pulls = run.records("pull").groupby("node").last()
-    waiting = pulls["at"] >= followed.reindex(pulls.index).fillna(float("-inf"))
-    return int(pulls.loc[waiting, "bytes"].sum())
+    answered = run.records("activations").groupby("node").last()
+    return _without(followed, pulls, "bytes") + _without(followed, answered, "down")
+
+
+def _without(followed: "pd.Series[Any]", sent: pd.DataFrame, size: str) -> int:
+    """Return the bytes of the last messages in `sent`, a row for each node, that nothing followed.
+
+    `followed` holds the time of the last message of each node, `size` is the column of the bytes.
+    """
+    waiting = sent["at"] >= followed.reindex(sent.index).fillna(float("-inf"))
+    return int(sent.loc[waiting, size].sum())
 
 
 def _beside(run: Run) -> float:

@@ -2,7 +2,7 @@
 
 import math
 
-from . import pushes
+from . import activations, pushes
 from .quantities import figures, percent, size
 from .reconcile import reconcile
 from .runs import Run
@@ -24,6 +24,21 @@ def kinds(run: Run) -> list[Row]:
     ]
 
 
+def at_the_cut(run: Run) -> list[Row]:
+    """Return the bytes at the cut of the model, as (direction, bytes, bytes per update).
+
+    Empty without a cut.
+    """
+    crossed, count = activations.cut_bytes(run), len(run.records("activations"))
+    rows = [
+        ("up: activations, labels or gradients by outputs", crossed.up),
+        ("down: gradients by activations, outputs", crossed.down),
+        ("both", crossed.total),
+    ]
+    each = ((name, held, f"{held / count:,.1f}" if count else "–") for name, held in rows)
+    return [(name, f"{held:,}", mean) for name, held, mean in each if crossed.total]
+
+
 def models(run: Run) -> list[Row]:
     """Return the compression under each byte model, as (model, bytes, ratio)."""
     table = pushes.models(run)
@@ -43,7 +58,7 @@ def bytes_reconciled(run: Run) -> list[Row]:
     ways = (sums.rx, sums.tx, sums.both)
     spared = sums.both.rest < 0 and not run.virtual
     rows = [
-        ("", "application: pushes applied, models sent", [way.application for way in ways]),
+        ("", _counted(run), [way.application for way in ways]),
         ("", "server's interface", [way.interface for way in ways]),
         ("sum", "difference", [way.difference for way in ways]),
         ("part", "headers of data, one for each frame", [way.headers for way in ways]),
@@ -59,6 +74,12 @@ def bytes_reconciled(run: Run) -> list[Row]:
         (style, name, *(f"{size:,}" for size in sizes), percent(sizes[2] / whole, 2))
         for style, name, sizes in rows
     ]
+
+
+def _counted(run: Run) -> str:
+    if activations.cut_bytes(run).total:
+        return "application: pushes applied, models sent, activations and their gradients"
+    return "application: pushes applied, models sent"
 
 
 _SPARED = "headers saved by segmentation offload, and the rest"

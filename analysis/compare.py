@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from . import pushes
+from . import activations, pushes
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
@@ -20,6 +20,8 @@ from .targets import target_name, together
 __all__ = ["compare", "compare_html", "read", "readable", "rows", "text"]
 
 _VERBATIM = ("scenario", "algorithm", "seed", "outcome")
+_CROSSED = "activation_bytes"
+"""Column of the bytes at the cut of a model; only if a run has such a cut."""
 _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "updates": ("updates", number),
     "duration": ("duration", seconds),
@@ -27,6 +29,7 @@ _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "final accuracy": ("final_accuracy", lambda share: percent(share, 2)),
     "best accuracy": ("best_accuracy", lambda share: percent(share, 2)),
     "pushed": ("push_bytes", size),
+    "activations": (_CROSSED, size),
     "compression ratio": ("ratio", number),
 }
 _COSTS = {"updates": number, "time": seconds, "bytes": size}
@@ -38,12 +41,14 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
 
     Columns: `run` (its label), `scenario`, `algorithm`, `seed`, `outcome`, `updates`, `duration`
     (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense bytes over sent
-    bytes at equal updates), `updates_per_second`, and for each target of any run the cost of its
-    first measurement: `updates_to_90`, `time_to_90` (s), `bytes_to_90` (pushed), and so on.
+    bytes at equal updates), `updates_per_second`, with a cut model `activation_bytes`, and for each
+    target of any run the cost of its first measurement: `updates_to_90`, `time_to_90` (s),
+    `bytes_to_90` (pushed), and so on.
     """
     wanted = together(runs)
     pairs = zip(runs, labels(runs), strict=True)
-    return pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
+    table = pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
+    return table if table[_CROSSED].any() else table.drop(columns=_CROSSED)
 
 
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -61,6 +66,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
     """
     shown = {name: [str(value) for value in table[name]] for name in _VERBATIM}
     for name, (column, words) in _WORDED.items():
+        if column not in table:
+            continue
         shown[name] = [words(value) for value in table[column]]
     for column in table:
         cost, _, target = str(column).partition("_to_")
@@ -117,6 +124,7 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "final_accuracy": float("nan") if accuracy.empty else float(accuracy.iloc[-1]),
         "best_accuracy": float("nan") if accuracy.empty else float(accuracy.max()),
         "push_bytes": int(pushes.by_kind(run).sum()),
+        _CROSSED: activations.cut_bytes(run).total,
         "ratio": pushes.ratio(run) or float("nan"),
         "updates_per_second": updates / duration if duration > 0 else float("nan"),
     }

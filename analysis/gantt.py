@@ -5,7 +5,7 @@ one after the other. In the forward phase the link carries the model, in the bac
 update.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -32,7 +32,7 @@ PHASES = {
 }
 """Name and colour of each kind of bar."""
 
-ROW, MARGIN = 0.95, 1.05
+_ROW, _MARGIN = 0.95, 1.05
 """Inches of a row's height, and of the height of legend and axis."""
 _WIDTH, _DPI = 7.2, 160
 _LINK, _PROCESSOR, _TITLE = 0.62, 0.12, 1.02
@@ -42,6 +42,8 @@ _LETTER = 0.009
 """Width of a letter in a bar, as a share of the axis."""
 _THIN = 0.004
 """Largest width of a bar without a white edge, as a share of the axis."""
+_PIXEL = 0.001
+"""Smallest width of a bar, as a share of the axis: about a pixel of a picture of `png`."""
 
 
 class GanttBar(NamedTuple):
@@ -111,12 +113,35 @@ def segment_spans(segments: Iterable[Layers], layers: Sequence[Span]) -> list[Sp
     return [(min(begin for begin, _ in part), max(end for _, end in part)) for part in parts]
 
 
-def height(rows: int) -> float:
-    """Return the height in inches of a chart with so many rows."""
-    return MARGIN + ROW * max(1, rows)
+def height(charts: Mapping[str, Sequence[object]]) -> float:
+    """Return the height in inches of `charts`, given as the rows of each by its title."""
+    return sum(map(_height, charts.values())) or _height([])
 
 
-def draw(rows: Sequence[GanttRow], ax: Axes) -> None:
+def _height(rows: Sequence[object]) -> float:
+    return _MARGIN + _ROW * max(1, len(rows))
+
+
+def draw_charts(charts: Mapping[str, Sequence[GanttRow]], ax: Axes) -> None:
+    """Draw `charts`, the rows of each by its title, below each other in the place of `ax`.
+
+    Each chart has a time axis of its own, as devices may differ by orders of magnitude. A single
+    chart is drawn on `ax` and has no title.
+    """
+    if len(charts) == 1:
+        draw(*charts.values(), ax)
+        return
+    place, figure = ax.get_subplotspec(), ax.figure
+    assert place is not None
+    ax.set_axis_off()
+    grid = place.subgridspec(len(charts), 1, height_ratios=list(map(_height, charts.values())))
+    for number, (title, rows) in enumerate(charts.items()):
+        panel = figure.add_subplot(grid[number])
+        draw(rows, panel, legend=not number)
+        panel.set_ylabel(title, color=INK)
+
+
+def draw(rows: Sequence[GanttRow], ax: Axes, *, legend: bool = True) -> None:
     """Draw `rows` on `ax`, the first one at the top; times are in milliseconds or seconds."""
     reach = max(row.t_forward + row.t_backward for row in rows)
     scale, unit = (1.0, "s") if reach >= 2 else (1e3, "ms")
@@ -131,15 +156,16 @@ def draw(rows: Sequence[GanttRow], ax: Axes) -> None:
     ax.tick_params(axis="y", length=0)
     ax.grid(False, axis="y")
     ax.set_xlabel(f"time since the model could begin to arrive ({unit})")
-    legend_above(ax, [Patch(facecolor=colour, label=name) for name, colour in PHASES.values()])
+    if legend:
+        legend_above(ax, [Patch(facecolor=colour, label=name) for name, colour in PHASES.values()])
 
 
-def png(rows: Sequence[GanttRow], path: Path, dpi: int = _DPI) -> Path:
-    """Write a chart of `rows` to `path`, making its folder; return `path`."""
+def png(charts: Mapping[str, Sequence[GanttRow]], path: Path, dpi: int = _DPI) -> Path:
+    """Write `charts` to `path` as `draw_charts` draws them, making its folder; return `path`."""
     with rc_context(STYLE):
-        figure = Figure(figsize=(_WIDTH, height(len(rows))), layout="constrained")
+        figure = Figure(figsize=(_WIDTH, height(charts)), layout="constrained")
         FigureCanvasAgg(figure)
-        draw(rows, figure.subplots())
+        draw_charts(charts, figure.subplots())
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=dpi)
     return path
@@ -166,9 +192,10 @@ def _draw_bars(
 ) -> None:
     spans = [((shift + bar.begin) * scale, (bar.end - bar.begin) * scale) for bar in bars]
     whole = ax.get_xlim()[1]
-    # a white edge parts wide bars; it would cover a thin one, whose own colour keeps it visible
-    edges = ["white" if width > _THIN * whole else colour for _, width in spans]
-    ax.broken_barh(spans, (low, _LANE), facecolor=colour, edgecolor=edges, linewidth=0.6)
+    # a white edge parts wide bars, and would cover a thin one
+    edges = ["white" if width > _THIN * whole else "none" for _, width in spans]
+    visible = [(begin, max(width, _PIXEL * whole) if width else 0.0) for begin, width in spans]
+    ax.broken_barh(visible, (low, _LANE), facecolor=colour, edgecolor=edges, linewidth=0.6)
     for bar, (begin, width) in zip(bars, spans, strict=True):
         text = _worded(bar.layers)
         if width > (len(text) + 1) * _LETTER * whole:

@@ -8,7 +8,7 @@ that were cut off, or on their way at the end.
 
 from dataclasses import astuple, dataclass
 
-from . import pushes, traffic
+from . import activations, pushes, traffic
 from .allowance import HEADERS, PAYLOAD
 from .facts import fact
 from .runs import Run
@@ -60,7 +60,10 @@ class Sums:
 
 @dataclass(frozen=True)
 class Reconciliation:
-    """The sums of both directions at the server's interface: pushes in `rx`, models in `tx`."""
+    """The sums of both directions at the server's interface.
+
+    Pushes and activations are in `rx`, models and the answers to activations in `tx`.
+    """
 
     rx: Sums
     tx: Sums
@@ -88,6 +91,8 @@ def reconcile(run: Run) -> Reconciliation | None:
     pull = int(pulls["bytes"].sum()) if len(pulls) else _pulled(run)
     # a model that could not be sent has a `pull` record too
     pull -= int(run.records("unsent")["bytes"].sum())
+    crossed = activations.cut_bytes(run)
+    push, pull = push + crossed.up, pull + crossed.down
     if interface is None or push + pull == 0:
         return None
     hellos = 0 if run.virtual else len(run.records("hello")) * _CONNECTION // 2

@@ -38,6 +38,7 @@ def _content(run: Run) -> dict[str, object]:
         "protocol": sentence(run),
         "facts": sections.facts(run),
         "kinds": byte_tables.kinds(run),
+        "crossed": byte_tables.at_the_cut(run),
         "models": byte_tables.models(run),
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),

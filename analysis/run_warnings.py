@@ -75,8 +75,9 @@ def _unsent(run: Run) -> list[str]:
     if early.empty:
         return []
     nodes = ", ".join(sorted(set(map(str, early["node"]))))
+    messages = int(early["segments"].fillna(1).sum())
     return [
-        f"{len(early)} of the server's messages could not be sent to {nodes}, "
+        f"{messages} of the server's messages could not be sent to {nodes}, "
         "although no fault had struck them before"
     ]
 

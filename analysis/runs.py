@@ -26,9 +26,12 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("at", "node", "version", "updates", "staleness", "divisor", "loss", "compute"),
         *("entries", "values", "indices", "headers", "framing"),
     ),
+    "activations": (
+        *("at", "node", "version", "server_version", "staleness", "rows", "up", "down", "loss"),
+    ),
     "diverged": ("at", "node", "version"),
     "refused": ("at", "node", "reason", "count"),
-    "unsent": ("at", "node", "message", "bytes"),
+    "unsent": ("at", "node", "message", "bytes", "segments"),
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from . import pushes
+from . import activations, pushes
 from .devices import devices
 from .faults import actions
 from .quantities import figures, percent, seconds, size
@@ -29,8 +29,16 @@ def headline(run: Run) -> list[Row]:
         ("duration", seconds(run.end), "emulated"),
         ("compression ratio", figures(ratio) if ratio else "–", "on the wire, equal updates"),
         ("pushed", size(pushes.by_kind(run).sum()), _instead_of(run)),
+        *_crossed(run),
         ("faults", *_faults(run)),
     ]
+
+
+def _crossed(run: Run) -> list[Row]:
+    """Return the row of the activations; none without a cut."""
+    crossed = activations.cut_bytes(run)
+    ways = f"{size(crossed.up)} up, {size(crossed.down)} down"
+    return [("activations", size(crossed.total), ways)] if crossed.total else []
 
 
 def _instead_of(run: Run) -> str:

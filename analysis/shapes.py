@@ -52,6 +52,7 @@ SUMMARY: Shape = {
     **dict.fromkeys(("evaluation_pull_bytes", "dense_push_bytes", "compression_ratio"), NUMBER),
     **dict.fromkeys(("server_rx_bytes", "server_tx_bytes", "faults_planned"), NUMBER),
     "push_bytes": dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
+    "activation_bytes": dict.fromkeys(("up", "down"), NUMBER),
     "fidelity": {"reasons": LIST},
 }
 MANIFEST: Shape = {
@@ -66,7 +67,7 @@ SCENARIO: Shape = {
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
-    **dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
+    **dict.fromkeys(("values", "indices", "headers", "framing", "up", "down"), NUMBER),
     **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("iteration", "iterations"), NUMBER),
     **dict.fromkeys(("t_forward", "t_backward", "t_iteration"), NUMBER),

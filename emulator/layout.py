@@ -17,6 +17,10 @@ Segment: TypeAlias = tuple[int, int]
 """First and last layer of a run of consecutive layers, counted from 1 at the input, both
 inclusive."""
 
+PARTS_PER_LAYER = 8
+"""Largest number of parts, for each layer, that a layout keeps at hand. A plan has at most two
+segments for each layer."""
+
 
 @dataclass(frozen=True)
 class Variable:
@@ -76,9 +80,13 @@ class Layout:
 
     def part(self, segment: Segment) -> "Layout":
         """Return the variables in the layers of `segment` as a layout whose vector begins at 0."""
-        if segment not in self._parts:
-            self._parts[segment] = self._cut_out(self.place(segment))
-        return self._parts[segment]
+        part = self._parts.get(segment)
+        if part is None:
+            # L layers have L²/2 segments, and a peer may ask for all: the oldest part goes first
+            if len(self._parts) >= PARTS_PER_LAYER * len(self.layers):
+                del self._parts[next(iter(self._parts))]
+            part = self._parts[segment] = self._cut_out(self.place(segment))
+        return part
 
     def _cut_out(self, place: slice) -> "Layout":
         return Layout(tuple(v for v, part in self if place.start <= part.start < place.stop))

@@ -1,10 +1,11 @@
-"""Quantities as people write them: `80ms`, `20mbit`, `1.5%`, `512MiB`.
+"""Quantities as people write them, `80ms`, `20mbit`, `1.5%`, `512MiB`, and ranges of whole numbers.
 
 A quantity is a float in the base unit of its class, so arithmetic needs no wrapper. The unit lives
 in the type and in the YAML text, never in a name. A bare number is refused, as it has no unit.
 """
 
 import re
+from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Any, ClassVar, Self
 
@@ -189,3 +190,28 @@ class Bytes(Quantity):
         "g": "GiB",
         "gb": "GiB",
     }
+
+
+@dataclass(frozen=True)
+class AtLeast:
+    """Annotation of a whole number from `least` up.
+
+    A class checks a field with `check`. The annotation lets the scenario's reader report a wrong
+    number at the field's own place, beside the mistakes in other fields.
+    """
+
+    least: int
+
+    def check(self, value: int) -> int:
+        """Return `value`. Raises ValueError if `value` is too small."""
+        if value < self.least:
+            raise ValueError(f"{value} is too small: write a whole number from {self.least} up")
+        return value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # absent from a device's image, where nobody asks
+
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        return {**handler(schema), "minimum": self.least}

@@ -1,4 +1,4 @@
-"""The pushed bytes by kind: values, indices, headers, framing."""
+"""The pushed bytes by kind: values, indices, headers, framing, and activations of cut models."""
 
 from collections.abc import Sequence
 
@@ -16,16 +16,24 @@ from ..theme import SERIES, legend_above, nothing
 TITLE = "Bytes pushed, by kind"
 CAPTION = (
     "The bytes of applied pushes: gradient values, the indices of their parameters, the headers of "
-    "the codec, and the framing of the transport."
+    "the codec, and the framing of the transport. With a cut model, the activations and labels too "
+    "that the devices sent."
 )
 
 _MOST_BARS = 12
-_COLOURS = dict(zip(KINDS, (SERIES[0], SERIES[4], SERIES[2], SERIES[6]), strict=True))
+_CROSSED = "activations"
+_ALL = (*KINDS, _CROSSED)
+_COLOURS = dict(zip(_ALL, (SERIES[0], SERIES[4], SERIES[2], SERIES[6], SERIES[1]), strict=True))
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return a row for every device that pushed: `run`, `group`, `node`, then bytes by kind."""
-    return stack(runs, _rows, ["group", "node", *KINDS])
+    """Return a row for every device that pushed: `run`, `group`, `node`, then bytes by kind.
+
+    The column `activations` has the bytes up at the cut; only if a run has such a cut.
+    """
+    crossed = any(len(run.records("activations")) for run in runs)
+    kinds = _ALL if crossed else KINDS
+    return stack(runs, _rows, ["group", "node", *kinds]).fillna({_CROSSED: 0})
 
 
 def _rows(run: Run) -> pd.DataFrame:
@@ -33,6 +41,9 @@ def _rows(run: Run) -> pd.DataFrame:
     if updates.empty:
         return pd.DataFrame()
     sums = updates.groupby("node", sort=False)[list(KINDS)].sum().reset_index()
+    crossed = run.records("activations").groupby("node")["up"].sum()
+    if len(crossed):
+        sums[_CROSSED] = sums["node"].map(crossed).fillna(0).astype("int64")
     group = groups(run)
     order = {name: place for place, name in enumerate(group)}
     sums = sums.sort_values("node", key=lambda names: names.map(order), ignore_index=True)
@@ -76,7 +87,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
 def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:
     left = pd.Series(0.0, index=bars.index)
     whole = bars.sum().sum()
-    for kind in KINDS:
+    for kind in bars:
         label = kind if several else f"{kind} {bars[kind].sum() / whole * 100:.1f} %"
         ax.barh(
             bars.index,
@@ -92,9 +103,10 @@ def _stack(ax: Axes, bars: pd.DataFrame, several: bool) -> None:
 
 def _bars(table: pd.DataFrame) -> pd.DataFrame:
     """Return a bar for every run; for a single run, a bar for every device, or group of many."""
+    kinds = [kind for kind in _ALL if kind in table]
     key = "run" if table["run"].nunique() > 1 else "node"
     if key == "node" and table["node"].nunique() > _MOST_BARS:
         sizes = table.groupby("group", sort=False).size()
         named = table["group"].map(lambda name: f"{name} × {sizes[name]}")
-        return table.groupby(named, sort=False)[list(KINDS)].sum()
-    return table.groupby(key, sort=False)[list(KINDS)].sum()
+        return table.groupby(named, sort=False)[kinds].sum()
+    return table.groupby(key, sort=False)[kinds].sum()

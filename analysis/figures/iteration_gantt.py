@@ -59,17 +59,23 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no device cut its pulls and pushes by layers")
         return
-    several = table["run"].nunique() > 1
-    rows = [
-        _row(f"{run if several else node}, {chart}", own)
-        for (run, node, chart), own in _charts(table)
-    ]
-    gantt.draw(rows, ax)
+    gantt.draw_charts(_rows_by_title(table), ax)
 
 
 def height(table: pd.DataFrame) -> float:
     """Return the height in inches for the charts of `table`."""
-    return gantt.height(len(_charts(table)))
+    return gantt.height(_rows_by_title(table))
+
+
+def _rows_by_title(table: pd.DataFrame) -> dict[str, list[GanttRow]]:
+    """Return the rows of each chart: the devices of a run have one each, several runs one for all,
+    on whose axis they can be compared."""
+    several = table["run"].nunique() > 1
+    charts: dict[str, list[GanttRow]] = {}
+    for (run, node, chart), own in _charts(table):
+        label = f"{run if several else node}, {chart}"
+        charts.setdefault("" if several else str(node), []).append(_row(label, own))
+    return charts
 
 
 def _charts(table: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:

@@ -51,8 +51,9 @@ def calibrate(
     there is no calibration yet, so this command is for measuring again, for example if the machine
     was busy the first time.
 
-    With FILE, the scenario's model, batch size and codec are measured; without FILE, the codec of
-    adacomp. The measurement takes about eight seconds and needs an idle machine. To play a run
+    With FILE, the scenario's model, batch size and codec are measured, with compute groups every
+    size of mini-batch that they deal to their devices; without FILE, the codec of adacomp. The
+    measurement takes about eight seconds for each size and needs an idle machine. To play a run
     elsewhere with the same times, use the scenario.yaml in its run folder, which holds them.
 
     \b
@@ -76,18 +77,28 @@ def calibrate(
             f"a batch of {wanted.batch_size:,} examples is too large: at most {MOST_EXAMPLES:,} "
             "are allowed"
         )
-    measured = measure(
-        wanted.model, wanted.batch_size, wanted.codec, _tell, error_feedback=wanted.error_feedback
+    measured, *others = (
+        measure(wanted.model, size, wanted.codec, _tell, error_feedback=wanted.error_feedback)
+        for size in (wanted.batch_size, *wanted.smaller)
     )
+    for other in others:
+        store(other)
     kept, shares = store(measured), _shares(file.parent if file else Path())
     by_layer = None
     if layers or wanted.cut:
         by_layer = measure_layers(wanted.model, wanted.batch_size, _tell)
         store_layers(by_layer)
     if as_json:
-        click.echo(json.dumps(_plain(measured, by_layer, kept, shares), indent=2))
+        content = _plain(measured, by_layer, kept, shares)
+        if others:
+            content["dealt"] = [other.plain() for other in others]
+        click.echo(json.dumps(content, indent=2))
     else:
         _print(measured, kept, shares)
+        for other in others:
+            click.echo(
+                f"batch {other.batch_size}: a step takes {other.step.lognormal[0]} of a core"
+            )
         if by_layer:
             _print_layers(by_layer)
 
@@ -105,20 +116,25 @@ class _Wanted(NamedTuple):
     error_feedback: bool
     cut: bool
     """Whether a schedule cuts the model into segments of layers."""
+    smaller: tuple[int, ...] = ()
+    """Other sizes of mini-batches that compute groups deal to devices."""
 
 
 def _of_file(file: Path, overrides: tuple[str, ...]) -> _Wanted:
     """Return the worker of the scenario in `file`."""
+    from ..runs.compute_groups import dealt_sizes
     from ..scenario import load
     from ..schedules import Sequential
 
-    training = load(file, overrides).training
+    scenario = load(file, overrides)
+    training, (largest, *smaller) = scenario.training, dealt_sizes(scenario)
     return _Wanted(
         training.trainable,
-        training.batch_size,
+        largest,
         training.codec,
         training.error_feedback,
         training.cutting != Sequential(),
+        tuple(smaller),
     )
 
 

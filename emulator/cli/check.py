@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> None:
     """Show the plan of the scenario FILE, and whether this host can carry it. Starts nothing.
 
-    The output has the resolved devices and links, the faults as compiled from the seed, for a cut
-    model (`training.fully_connected`) both parts and the bytes of an update, the demand
-    for cores and memory beside the host's, the keys that a runtime ignores, and each reason for
-    which `emulate run` would refuse the scenario. Reasons that lie in the Docker engine are shown
-    by `emulate doctor` instead. The exit code is 2 if the file has mistakes, which are listed with
-    their places, and 1 if this host cannot carry the scenario.
+    The output has the resolved devices and links, the compute groups if there are any, the faults
+    as compiled from the seed, for a cut model (`training.fully_connected`) both parts and the bytes
+    of an update, the demand for cores and memory beside the host's, the keys that a runtime
+    ignores, and each reason for which `emulate run` would refuse the scenario. Reasons that lie in
+    the Docker engine are shown by `emulate doctor` instead. The exit code is 2 if the file has
+    mistakes, which are listed with their places, and 1 if this host cannot carry the scenario.
 
     In JSON every quantity is a number: times in seconds, rates in bits per second, memory in bytes,
     CPU shares in cores, other shares from 0 to 1; null means no rate or no quota. For a file with
@@ -58,9 +58,11 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
+    from .compute_group_rows import group_rows
 
     scenario, host = load(file, overrides), Host.here()
     plan, wanted = overview(scenario), demand(scenario)
+    groups = group_rows(scenario)
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario))
@@ -73,6 +75,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         content = {
             "mistakes": [],
             **plan.plain(),
+            **({"groups": [row.plain() for row in groups]} if groups else {}),
             **({"cut": traffic.plain()} if traffic else {}),
             "demand": wanted.plain(),
             "startup": least,
@@ -84,7 +87,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         click.echo(json.dumps(content, indent=2))
     else:
         from .cut_table import cut_table
-        from .tables import Findings, demand_table, print_overview
+        from .tables import Findings, compute_groups_table, demand_table, print_overview
 
         findings = {
             runtime: Findings(
@@ -97,8 +100,9 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         }
         (other,) = ON.keys() - {on}
         demanded = [demand_table(wanted, host, least)] if on == "docker" else []
+        grouped = [compute_groups_table(groups)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
-        print_overview(scenario, plan, [*cut, *demanded], findings[on], findings[other])
+        print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
 
 

@@ -70,13 +70,17 @@ def _play(scenario: "Scenario", on: str, runs: Path, *, as_json: bool) -> Path:
 
 
 def _calibrate(scenario: "Scenario") -> "Calibration":
-    """Measure the scenario's computing times again: the speed of a host changes by the minute."""
+    """Measure the scenario's computing times again: the speed of a host changes by the minute.
+
+    Of devices with several sizes of mini-batches the largest is measured.
+    """
     from ..calibration import measure
+    from ..runs.compute_groups import dealt_sizes
 
     training = scenario.training
     return measure(
         training.trainable,
-        training.batch_size,
+        dealt_sizes(scenario)[0],
         training.codec,
         lambda step: click.echo(f"{step} ...", err=True),
         error_feedback=training.error_feedback,
@@ -85,11 +89,12 @@ def _calibrate(scenario: "Scenario") -> "Calibration":
 
 def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
     from ..calibration import alongside
+    from ..runs.compute_groups import dealt_sizes
 
     training = scenario.training
     return alongside(
         training.trainable,
-        training.batch_size,
+        dealt_sizes(scenario)[0],
         training.codec,
         error_feedback=training.error_feedback,
     )
@@ -97,8 +102,9 @@ def _alongside(scenario: "Scenario") -> AbstractContextManager["StepMeter"]:
 
 def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
     """Return `scenario` with the calibrated times `speed` in place of missing ones."""
-    virtual = scenario.virtual.filled(step=speed.step, boot=speed.boot, serve=speed.serve)
-    return scenario.model_copy(update={"virtual": virtual})
+    from ..runs.step_calibration import timed
+
+    return timed(scenario, [speed])
 
 
 def _warn(before: float, after: float) -> None:

@@ -130,4 +130,6 @@ def key_text(text: str) -> str:
 
 def found_text(value: Any) -> str:
     """Return `value` on one line, as the file has it."""
+    if value is None:
+        return "null"
     return str(value)[:60] if isinstance(value, ExactNumber) else quoted(value)

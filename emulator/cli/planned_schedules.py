@@ -104,14 +104,11 @@ class PlannedSchedules:
         ]
         return f"{self.device}: {', '.join(words)}"
 
-    def gantt_rows(self, gantt: Any, prefix: str) -> list[Any]:
-        """Return a row for each schedule, made by the module `gantt` of the analysis.
-
-        `prefix` stands before the schedule's name in the label of each row.
-        """
+    def gantt_rows(self, gantt: Any) -> list[Any]:
+        """Return a row for each schedule, made by the module `gantt` of the analysis."""
         return [
             gantt.gantt_row(
-                f"{prefix}{kind}",
+                kind,
                 pull=cuts.pull,
                 push=cuts.push,
                 pulled=_floats(times.forward.transfers),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..errors import ScenarioError, suggestion
+from ..errors import suggestion
 from .analysis_package import analysis
 from .options import JSON_OPTION, SET
 from .pages import runs_readable
@@ -125,14 +125,18 @@ def _planned(
     groups = _chosen(scenario, device)
     if given is not None:
         return [PlannedSchedules(name, given) for name in groups]
+    from ..runs.compute_groups import dealt_batches
     from ..runs.expected_costs import expected_costs, update_sizes
 
     scenario = _timed(scenario, batch_size)
     layout = scenario.training.layout
     sizes = update_sizes(scenario.training.codec, layout)
+    batches = dealt_batches(scenario)  # a row shows a group's first device
     return [
-        PlannedSchedules(name, expected_costs(scenario, group, layout, sizes).seconds)
+        PlannedSchedules(name, costs.seconds)
         for name, group in groups.items()
+        for examples in [batches.get(group.names[0])]
+        for costs in [expected_costs(scenario, group, layout, sizes, examples)]
     ]
 
 
@@ -176,11 +180,6 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
             scaled = virtual.step.mean * batch_size / training.batch_size
             virtual = virtual.model_copy(update={"step": Fixed(Seconds(scaled))})
         training = training.model_copy(update={"batch_size": batch_size})
-    if virtual.step is None and not isinstance(training.model, str):
-        raise ScenarioError(
-            f"virtual.step: is missing: {training.model_name!r} is a layer table, and calibration "
-            "cannot measure it: write the time of a mini-batch, for example 500ms"
-        )
     if virtual.step is not None:  # a plan has no start-up, which nothing need measure
         virtual = virtual.model_copy(update={"boot": virtual.boot or Fixed(Seconds(0))})
     view = ProgressView(lambda step: click.echo(f"{step} ...", err=True))
@@ -191,10 +190,4 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
     with runs_readable():
         gantt = analysis("gantt")
-    several = len(planned) > 1
-    rows = [
-        row
-        for plans in planned
-        for row in plans.gantt_rows(gantt, f"{plans.device}: " if several else "")
-    ]
-    gantt.png(rows, figure)
+    gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)

@@ -16,8 +16,9 @@ from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, descri
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.startup import BOOT, ENGINE
-from ..units import Bytes, Fraction, Share
+from ..units import Bytes, Fraction, Seconds, Share
 from ..world.link import Link
+from .compute_group_rows import GroupRow, spans
 
 MOST_ROWS = 40
 """Largest number of rows that a table shows; `--json` has all rows."""
@@ -160,6 +161,21 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
             describe_side(row.down),
             ", ".join(row.failures) or "-",
         )
+    return made
+
+
+def compute_groups_table(rows: Sequence[GroupRow]) -> Table:
+    """Return a table of the members of each compute group, and of their mini-batches."""
+    title = f"{len(rows)} compute group{'s' * (len(rows) > 1)}"
+    made = table("group", "devices", "mini-batch", "a step on a whole core", title=title)
+    for row in rows[:MOST_ROWS]:
+        number = str(row.number)
+        for batch in row.batches:
+            step = "-" if batch.step is None else str(Seconds(float(f"{batch.step:.3g}")))
+            made.add_row(number, spans(batch.devices), str(batch.examples), step)
+            number = ""
+    if len(rows) > MOST_ROWS:
+        made.add_row("…", f"{len(rows) - MOST_ROWS} more groups (--json shows all)")
     return made
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec
@@ -29,6 +30,7 @@ from .messages import (
     Patch,
     PatchSegment,
     PullReply,
+    Replies,
     Reply,
     Score,
     Update,
@@ -178,9 +180,13 @@ class Ledger:
         at, version = self._at(now), replies[0].version
         self._log.write(PullRecord(at, node, version, size, segments=len(replies)))
 
-    def unsent(self, node: str, reply: Reply, now: float) -> None:
-        size = wire.size(reply, encrypted=self._encrypted)
-        self._log.write(UnsentRecord(self._at(now), node, _described(reply), size))
+    def unsent(self, unsent: Replies, now: float) -> None:
+        """Write a record of each message in `unsent`, or of each answer in segments as a whole."""
+        for (node, _), group in groupby(unsent, key=_whole):
+            replies = [reply for _, reply in group]
+            size = sum(wire.size(reply, encrypted=self._encrypted) for reply in replies)
+            at, words = self._at(now), _described(replies[0], replies[-1])
+            self._log.write(UnsentRecord(at, node, words, size, len(replies)))
 
     def refused(self, node: str, reason: str, now: float) -> None:
         """Count a refusal of a message of `node`; write a record when its count says so."""
@@ -192,11 +198,19 @@ class Ledger:
         return now - (self.zero or 0.0)
 
 
-def _described(reply: Reply) -> str:
-    """Return a reply in a few words, as `model 120` or `model 120 layers 2-5`."""
+def _whole(sent: tuple[str, Reply]) -> tuple[str, object]:
+    """Return the receiver and the answer to which a reply belongs: of a segment, the ticket."""
+    node, reply = sent
+    return node, reply.ticket if isinstance(reply, ModelSegment | PatchSegment) else reply
+
+
+def _described(reply: Reply, last: Reply) -> str:
+    """Return a reply in a few words, as `model 120`, or the segments from `reply` to `last` of an
+    answer, as `model 120 layers 2-5`."""
     if isinstance(reply, ModelReply | Patch):
         return f"model {reply.version}"
-    if isinstance(reply, ModelSegment | PatchSegment):
-        first, last = reply.segment
-        return f"model {reply.version} layers {first}-{last}"
+    if isinstance(reply, ModelSegment | PatchSegment) and isinstance(
+        last, ModelSegment | PatchSegment
+    ):
+        return f"model {reply.version} layers {reply.segment[0]}-{last.segment[1]}"
     return type(reply).__name__.lower()

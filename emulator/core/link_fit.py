@@ -2,10 +2,14 @@
 
 Theil-Sen: the pace is the median of the slopes between transfers of different sizes, each weighted
 by the difference of the sizes; the set-up is the median of the rest. Up to 29 % of the transfers
-may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7). Where the rest is below zero, the
-link has no set-up, and the pace is the median of the times per byte.
+may be arbitrarily wrong (Rousseeuw and Leroy, 1987, section 2.7).
+
+The set-up is the time of a message without bytes, far from the measured sizes if these are close to
+each other. So the known set-up stays unless the new one differs by more than jitter explains. Where
+the rest is below zero, the link has no set-up, and the pace is the median of the times per byte.
 """
 
+import math
 from typing import NamedTuple
 
 import msgspec
@@ -17,6 +21,10 @@ from .recent_rows import Floats
 DIFFERENT = 0.1
 """Sizes differ if their difference is at least this share of the largest: with sizes closer to each
 other, jitter would decide the slope."""
+DOUBT = 4.0
+"""Standard errors by which a set-up must differ from the known one to replace it."""
+_NORMAL = 1.4826
+"""Standard deviation of a normal law over its median absolute deviation."""
 
 
 class Transfer(NamedTuple):
@@ -32,8 +40,8 @@ def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
     """Return the estimate of the link of `transfers`.
 
     A row holds the numbers of a `Transfer`. `before` is the last estimate. Its delay stays; so does
-    its set-up if all sizes are alike, since a single size cannot tell set-up from pace. Without
-    transfers the estimate stays.
+    its set-up if all sizes are alike, since a single size cannot tell set-up from pace, or if the
+    measured set-up is within the error that jitter causes. Without transfers the estimate stays.
     """
     if not len(transfers):
         return before
@@ -45,6 +53,8 @@ def fit(transfers: Floats, before: LinkEstimate) -> LinkEstimate:
         return _paced(sizes, seconds, before)
     pace = max(0.0, slope)
     setup = float(np.median(seconds - pace * sizes))
+    if abs(setup - before.setup) <= DOUBT * _standard_error(sizes, seconds - pace * sizes - setup):
+        return _paced(sizes, seconds, before)
     if setup < 0.0:
         # too steep: with this pace and no set-up, all transfers would take longer than they did
         some = sizes > 0
@@ -64,6 +74,15 @@ def _slope(sizes: Floats, seconds: Floats) -> float | None:
     return _weighted_median(later / apart, np.abs(apart))
 
 
+def _standard_error(sizes: Floats, residuals: Floats) -> float:
+    """Return the standard error of the set-up: of a regression's value at size 0, with a scatter of
+    `residuals` around the line that outliers do not move."""
+    scatter = _NORMAL * float(np.median(np.abs(residuals)))
+    # the line is known best at the mean size; the distance from there to 0 counts in deviations
+    distance = float(sizes.mean() / sizes.std())
+    return scatter * math.sqrt((1.0 + distance**2) / sizes.size)
+
+
 def _weighted_median(values: Floats, weights: Floats) -> float:
     """Return the value up to which the sorted `values` have half of all `weights`."""
     order = np.argsort(values)
@@ -72,10 +91,12 @@ def _weighted_median(values: Floats, weights: Floats) -> float:
 
 
 def _paced(sizes: Floats, seconds: Floats, before: LinkEstimate) -> LinkEstimate:
-    """Return `before` with a pace that explains transfers of a single size."""
+    """Return `before` with a pace that explains the transfers beside the set-up of `before`."""
     size, took = float(np.median(sizes)), max(0.0, float(np.median(seconds)))
     if took > before.setup and size > 0:
-        return msgspec.structs.replace(before, pace=(took - before.setup) / size)
+        some = sizes > 0
+        paces = (seconds[some] - before.setup) / sizes[some]
+        return msgspec.structs.replace(before, pace=max(0.0, _weighted_median(paces, sizes[some])))
     # faster than the set-up alone: the link as a whole has become faster
     expected = before.setup + before.pace * size
     faster = took / expected if expected else 0.0

@@ -38,7 +38,6 @@ from .messages import (
     PatchSegment,
     Pull,
     Replies,
-    Reply,
     Score,
     Update,
     UpdateSegment,
@@ -176,10 +175,11 @@ class ParameterServer:
         if self.zero is not None:
             self._ledger.refused(node, reason, now)
 
-    def unsent(self, node: str, reply: Reply, now: float) -> None:
-        """Record that `reply` could not leave, as `node` is out of reach."""
+    def unsent(self, unsent: Replies, now: float) -> None:
+        """Record that the replies of `unsent` could not leave, as their receivers are out of
+        reach."""
         if self.zero is not None:
-            self._ledger.unsent(node, reply, now)
+            self._ledger.unsent(unsent, now)
 
     def deadline(self) -> float | None:
         """Return the time of the next `tick` on the driver's clock, or None before a message."""

@@ -5,7 +5,7 @@ changes every part.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -163,14 +163,24 @@ def _check_alpha(alpha: float) -> None:
         raise ValueError(f"alpha is {alpha:g}: write a number above 0 and up to 1e9")
 
 
+_ALIKE: Mapping[str, int] = {}
+
 AnySplit: TypeAlias = Iid | Shards | Dirichlet | Mixture
 """Schema of a scenario's `split:`."""
 
 
 def parts(
-    split: AnySplit, labels: Labels, devices: Sequence[str], seed: int, *, batch_size: int
+    split: AnySplit,
+    labels: Labels,
+    devices: Sequence[str],
+    seed: int,
+    *,
+    batch_size: int,
+    batch_sizes: Mapping[str, int] = _ALIKE,
 ) -> Parts:
     """Split the examples with these `labels`; return the numbers of each device's examples.
+
+    A device's mini-batch is in `batch_sizes`, or else has `batch_size` examples.
 
     Raises ValueError if a device would have less than a batch (with the devices' names), or if
     `split` goes by classes and the examples are texts.
@@ -179,14 +189,16 @@ def parts(
         raise ValueError(f"{split.kind} goes by the class of an example, which a text has not")
     split_parts = split.split(labels, devices, seed)
     too_few = [
-        f"{device} ({len(numbers)})"
+        device
         for device, numbers in split_parts.items()
-        if len(numbers) < batch_size
+        if len(numbers) < batch_sizes.get(device, batch_size)
     ]
     if too_few:
+        named = ", ".join(f"{device} ({len(split_parts[device])})" for device in too_few[:3])
         more = f" and {len(too_few) - 3} more" if len(too_few) > 3 else ""
+        size = max(batch_sizes.get(device, batch_size) for device in too_few)
         raise ValueError(
-            f"{split.kind} leaves {', '.join(too_few[:3])}{more} without a batch of {batch_size}"
+            f"{split.kind} leaves {named}{more} without a batch of {size}"
             " examples: take fewer devices, smaller batches or another split"
         )
     return split_parts

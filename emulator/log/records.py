@@ -93,6 +93,32 @@ class UpdateRecord(LogRecord, tag="update"):
     device."""
 
 
+class ActivationsRecord(LogRecord, tag="activations"):
+    """The server computed its layers of a cut model on a device's activations, and answered.
+
+    Only with a `training.fully_connected`. The `update` with the device's own layers follows.
+    """
+
+    node: str
+    """Device that sent the activations."""
+    version: int
+    """Version of the device's layers, with which the activations were computed."""
+    server_version: int
+    """Version of the server's layers after the step that the activations took part in."""
+    staleness: int
+    """Updates that the server applied to its layers between the pass and the step."""
+    rows: int
+    """Examples of the mini-batch."""
+    up: Size
+    """Size on the wire of the device's messages: activations, and labels or the gradient by the
+    server's outputs."""
+    down: Size
+    """Size on the wire of the server's messages: the gradient by the activations, and the outputs
+    if labels stay on the device."""
+    loss: float | None
+    """Loss on the mini-batch; null if it is not finite, or if nobody learns."""
+
+
 class RefusedRecord(LogRecord, tag="refused"):
     """The server refused a message and went on.
 
@@ -121,6 +147,9 @@ class UnsentRecord(LogRecord, tag="unsent"):
     """The message in words, as `model 120`."""
     bytes: Size
     """Size that the message would have had on the wire."""
+    segments: int = 1
+    """Messages of this kind, each with a segment of the model's layers; 1 if absent. `message` and
+    `bytes` are of all of them."""
 
 
 class DivergedRecord(LogRecord, tag="diverged"):
@@ -225,6 +254,7 @@ Record: TypeAlias = (
     | StartRecord
     | PullRecord
     | UpdateRecord
+    | ActivationsRecord
     | RefusedRecord
     | UnsentRecord
     | DivergedRecord

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
 from .records import (
+    ActivationsRecord,
     EvaluationRecord,
     ExitRecord,
     FaultRecord,
@@ -82,6 +83,7 @@ def summarise(
         "push_bytes": push,
         "pull_bytes": sums.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
+        **({"activation_bytes": sums.activations} if sums.activations else {}),
         "targets": sums.costs.plain(),
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
@@ -109,6 +111,8 @@ class _Sums:
     )
     paper: dict[str, float] = field(default_factory=dict)
     """Bytes by kind of layer as the codec's paper counts them, if the paper defines a count."""
+    activations: dict[str, int] = field(default_factory=dict)
+    """Bytes `up` and `down` at the cut of a model; empty without a cut."""
     pulled: int = 0
     pulled_to_evaluate: int = 0
     accuracy: float | None = None
@@ -141,6 +145,9 @@ class _Sums:
                     self.pulled_to_evaluate += record.bytes
                 else:
                     self.pulled += record.bytes
+            case ActivationsRecord():
+                for way, size in (("up", record.up), ("down", record.down)):
+                    self.activations[way] = self.activations.get(way, 0) + size
             case TrafficRecord():
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
@@ -157,7 +164,7 @@ class _Sums:
             case RefusedRecord():
                 self.refused += record.count
             case UnsentRecord():
-                self.unsent += 1
+                self.unsent += record.segments
             case ExitRecord():
                 self.exits.append(record)
             case StopRecord():

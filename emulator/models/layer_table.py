@@ -4,13 +4,32 @@ A table serves the planning of pulls and pushes, and runs in virtual time that p
 (`virtual.learner: none`). `scenarios/profiles/networks` holds tables of published networks.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal
 
 from ..layout import Layout, Variable
+from ..units import AtLeast
 
-_LEAST = {"parameters": 1, "activations": 1, "multiply_adds": 0}
+NO_TIME = "no layer has multiply_adds, so no layer would take time"
+"""Message for a table without any computing."""
+
+_SOME, _ANY = AtLeast(1), AtLeast(0)
+
+
+def repeated_names(names: Sequence[object]) -> list[tuple[int, str]]:
+    """Return the index of each layer whose name a layer before it has, with a message.
+
+    Anything but text in `names` counts as no name.
+    """
+    first: dict[str, int] = {}
+    texts = [(index, name) for index, name in enumerate(names) if isinstance(name, str)]
+    return [
+        (index, f"{name!r} is the name of layers[{first[name]}] too: choose another name")
+        for index, name in texts
+        if first.setdefault(name, index) != index
+    ]
 
 
 @dataclass(frozen=True)
@@ -22,19 +41,18 @@ class TableLayer:
     """Name of the layer, for example `conv1_1`."""
     kind: Literal["conv", "dense", "recurrent"]
     """Kind of layer, which codecs may treat differently."""
-    parameters: int
+    parameters: Annotated[int, _SOME]
     """Number of parameters: weights, biases, and the scales and shifts of batch norm."""
-    activations: int
+    activations: Annotated[int, _SOME]
     """Number of outputs for one example."""
-    multiply_adds: int
+    multiply_adds: Annotated[int, _ANY]
     """Number of multiplications with addition in the forward pass of one example. A layer's share
     of the computing time is its share of this number."""
 
     def __post_init__(self) -> None:
-        for name, least in _LEAST.items():
-            count = getattr(self, name)
-            if count < least:
-                raise ValueError(f"{name} is {count}: write a whole number from {least} up")
+        _SOME.check(self.parameters)
+        _SOME.check(self.activations)
+        _ANY.check(self.multiply_adds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,12 +70,10 @@ class LayerTable:
     def __post_init__(self) -> None:
         if not self.layers:
             raise ValueError("layers is empty: name at least one layer")
-        names = [layer.name for layer in self.layers]
-        if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
-            raise ValueError(f"two layers are named {twice!r}")
+        for index, message in repeated_names([layer.name for layer in self.layers]):
+            raise ValueError(f"layers[{index}]: {message}")
         if not sum(layer.multiply_adds for layer in self.layers):
-            raise ValueError("no layer has multiply_adds, so no layer would take time")
+            raise ValueError(NO_TIME)
 
     @cached_property
     def layout(self) -> Layout:

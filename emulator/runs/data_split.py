@@ -7,6 +7,7 @@ from ..datasets import Dataset
 from ..datasets.split import Parts, parts
 from ..errors import ScenarioError
 from ..scenario import Scenario
+from .compute_groups import dealt_batches
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,15 @@ def split_data(scenario: Scenario) -> DataSplit:
     """
     training, devices = scenario.training, [device.name for device in scenario.nodes]
     data = datasets.load(training.dataset)
-    labels, size = data.train.labels, training.batch_size
     try:
-        assigned = parts(training.split, labels, devices, scenario.seed, batch_size=size)
+        assigned = parts(
+            training.split,
+            data.train.labels,
+            devices,
+            scenario.seed,
+            batch_size=training.batch_size,
+            batch_sizes=dealt_batches(scenario),
+        )
     except ValueError as error:
         raise ScenarioError(f"training.split: {error}") from error
     return DataSplit(data, assigned)

@@ -25,19 +25,24 @@ _ENTRIES = 256
 
 
 def expected_costs(
-    scenario: Scenario, group: Group, layout: Layout, push: Sequence[float]
+    scenario: Scenario,
+    group: Group,
+    layout: Layout,
+    push: Sequence[float],
+    examples: int | None = None,
 ) -> PriorCosts:
     """Return the costs of an iteration on a device of `group`, for a model of `layout`.
 
     `scenario.virtual.step` and `.layers` must be known. `push` holds the bytes of each layer's
-    encoded gradient, as `update_sizes` returns them. A CPU quota makes all passes longer, as it
+    encoded gradient, as `update_sizes` returns them. `examples`: size of the device's mini-batch;
+    None: the whole `training.batch_size`. A CPU quota makes all passes longer, as it
     does in the long run.
     """
-    virtual = scenario.virtual
+    virtual, size = scenario.virtual, scenario.training.batch_size
     if virtual.step is None or virtual.layers is None:
         raise TypeError("virtual.step and virtual.layers must be known")
     cpu = group.profile.cpu if group.profile else None
-    step = virtual.step.mean / min(1.0, float(cpu or 1))
+    step = virtual.time_of(examples or size, size).mean / min(1.0, float(cpu or 1))
     forward, backward = virtual.layers.parts
     server = scenario.server.link
     # of a delta pull too: how many parameters will change is unknown before the run

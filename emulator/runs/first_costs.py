@@ -9,7 +9,9 @@ from ..scenario.layer_shares import LayerShares
 from ..schedules import Sequential
 from ..units import Seconds
 from ..world.laws import Fixed
-from .expected_costs import expected_costs, update_sizes
+from .compute_groups import dealt_sizes
+from .device_costs import device_costs
+from .expected_costs import update_sizes
 
 
 def first_costs(scenario: Scenario, tell: Callable[[str], None]) -> Mapping[str, PriorCosts]:
@@ -22,16 +24,12 @@ def first_costs(scenario: Scenario, tell: Callable[[str], None]) -> Mapping[str,
     training = scenario.training
     if training.cutting == Sequential():
         return {}
-    measured = calibration.layer_seconds(training.trainable, training.batch_size, tell)
+    size = dealt_sizes(scenario)[0]
+    measured = calibration.layer_seconds(training.trainable, size, tell)
     # the scenario's own `step` and `layers` are assumptions of virtual time
-    step = Fixed(Seconds(measured.gradient))
+    step = Fixed(Seconds(measured.gradient * training.batch_size / size))
     shares = LayerShares(forward=measured.forward, backward=measured.backward)
-    virtual = scenario.virtual.model_copy(update={"step": step, "layers": shares})
+    virtual = scenario.virtual.model_copy(update={"step": step, "dealt": (), "layers": shares})
     resolved = scenario.model_copy(update={"virtual": virtual})
     push = update_sizes(training.codec, training.layout)
-    return {
-        name: costs
-        for group in scenario.devices
-        for costs in [expected_costs(resolved, group, training.layout, push)]
-        for name in group.names
-    }
+    return device_costs(resolved, training.layout, push)

@@ -6,6 +6,7 @@ from .. import calibration
 from ..scenario import Scenario
 from ..scenario.layer_shares import LayerShares, shares_by_counts
 from ..schedules import Sequential
+from .compute_groups import dealt_sizes
 
 
 def with_layers(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
@@ -19,7 +20,7 @@ def with_layers(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
     if scenario.virtual.layers is not None:
         return scenario
     if isinstance(training.model, str):
-        measured = calibration.layer_seconds(training.model, training.batch_size, tell)
+        measured = calibration.layer_seconds(training.model, dealt_sizes(scenario)[0], tell)
         layers = LayerShares(forward=measured.forward, backward=measured.backward)
     else:
         layers = shares_by_counts(training.model)
@@ -34,4 +35,4 @@ def layers_known(scenario: Scenario) -> bool:
         return True
     if not isinstance(training.model, str):
         return True
-    return calibration.known_layers(training.model, training.batch_size) is not None
+    return calibration.known_layers(training.model, dealt_sizes(scenario)[0]) is not None

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ..calibration import known
 from ..errors import DataError, EmulatorError, HostError, ScenarioError
 from ..learners.export import tensorflow_version
 from ..learners.numpy import refusal
@@ -24,6 +23,7 @@ from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
 from .data_split import DataSplit, split_data
 from .layer_calibration import layers_known
+from .step_calibration import times_known
 
 
 @dataclass(frozen=True)
@@ -73,20 +73,12 @@ def preflight(
 
 
 def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
-    """Return the error of a scenario that would train a layer table, or calibrate one."""
-    training, virtual = scenario.training, scenario.virtual
-    if isinstance(training.model, str):
-        return None
-    if on == "docker" or virtual.learner != "none":
+    """Return the error of a scenario that would train a layer table."""
+    if on == "docker" or scenario.virtual.learner != "none":
         try:
-            _ = training.trainable
+            _ = scenario.training.trainable
         except ScenarioError as error:
             return error
-    if virtual.step is None:
-        return ScenarioError(
-            f"virtual.step: is missing: {training.model_name!r} is a layer table, and calibration "
-            "cannot measure it: write the time of a mini-batch, for example 500ms"
-        )
     return None
 
 
@@ -152,28 +144,13 @@ def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
         yield ScenarioError(f"virtual.learner: {why}")
     if learner == "tensorflow":
         yield from _tensorflow()
-    elif (scenario.virtual.open and not _known(scenario)) or not layers_known(scenario):
+    elif not (times_known(scenario) and layers_known(scenario)):
         given = "virtual.step and virtual.boot"
         if scenario.training.cutting != Sequential():
             given = "virtual.step, virtual.boot and virtual.layers"
         for error in _tensorflow():
             yield HostError(f"{error}; with {given} nothing is measured")
     yield from _timeless(scenario)
-
-
-def _known(scenario: Scenario) -> bool:
-    """Return whether the laws that `scenario` leaves open are in the cache of calibrations, or are
-    those of a layer table, of which nothing is measured."""
-    training = scenario.training
-    if not isinstance(training.model, str):
-        return True
-    calibration = known(
-        training.model,
-        training.batch_size,
-        training.codec,
-        error_feedback=training.error_feedback,
-    )
-    return calibration is not None
 
 
 def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:

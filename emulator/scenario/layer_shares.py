@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from ..models.layer_table import LayerTable
 from .devices import Section
 from .fields import NotEmpty
+from .reading.wording import counted
 
 BACKWARD = 2
 """Computing time of a layer's backward pass over that of its forward pass, by a layer table: the
@@ -30,7 +31,9 @@ class LayerShares(Section):
     def _coherent(self) -> Self:
         there, back = len(self.forward), len(self.backward)
         if there != back:
-            raise ValueError(f"{there} layers forward and {back} backward: give both for each")
+            raise ValueError(
+                f"{counted(there, 'layer')} forward and {back} backward: give both for each"
+            )
         if not sum(map(Fraction, (*self.forward, *self.backward))):
             raise ValueError("all times are zero: give at least one layer a time above zero")
         return self

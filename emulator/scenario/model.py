@@ -29,6 +29,7 @@ from ..units import Fraction
 from ..world.laws import Law
 from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
+from .dealt_steps import BatchTime, DealtStep
 from .devices import Device, Group, Section, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
 from .fully_connected import FullyConnected, cut_of, layer_names
@@ -213,7 +214,11 @@ class Virtual(Section):
     expected to make."""
     step: AnyLaw | None = None
     """Computing time from a model to its update, on a whole core of the host. Without `step` the
-    time comes from the calibration of this host."""
+    time comes from the calibration of this host. With `groups` it is the time of the whole
+    `batch_size`, and a device takes its share of it."""
+    dealt: tuple[DealtStep, ...] = ()
+    """Computing times of devices of compute groups, for mini-batches of other sizes than their
+    share of `step`. A run without `step` writes its measured times here."""
     boot: AnyLaw | None = None
     """Start-up time of a worker, on a whole core of the host. Without `boot` the time comes from
     the calibration of this host."""
@@ -230,6 +235,22 @@ class Virtual(Section):
     tcp: bool = True
     """TCP on the links of virtual time: with `true`, slow start, loss and back-off after a cut;
     with `false`, ideal links."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.dealt and self.step is None:
+            raise ValueError("dealt stands beside a step: give step too")
+        return self
+
+    def time_of(self, examples: int, batch_size: int) -> BatchTime:
+        """Return the time of a mini-batch of `examples`, dealt out of `batch_size`.
+
+        Raises TypeError if `step` is open.
+        """
+        if self.step is None:
+            raise TypeError("virtual.step must be known")
+        measured = [dealt.step for dealt in self.dealt if dealt.examples == examples]
+        return BatchTime(measured[-1]) if measured else BatchTime(self.step, examples / batch_size)
 
     @property
     def open(self) -> bool:

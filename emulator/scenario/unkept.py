@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ..schedules import Sequential
 from ..world.link import Link, Side
 from .devices import Section
 from .initial_model import begins_without_state
@@ -136,10 +137,21 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Checkpoint.every": KEPT,
     "Virtual.learner": (_REAL,),
     "Virtual.step": (_REAL,),
+    "Virtual.dealt": (_REAL,),
+    "DealtStep.examples": KEPT,
+    "DealtStep.step": KEPT,
     "Virtual.boot": (_REAL,),
     "Virtual.serve": (_REAL,),
     "Virtual.dense": (_REAL,),
-    "Virtual.layers": (_REAL,),
+    "Virtual.layers": (
+        _REAL,
+        Unkept(
+            "virtual",
+            "models and updates travel whole without a `training.schedule` that cuts them, so no "
+            "layer's own time counts",
+            lambda scenario, value: scenario.training.cutting == Sequential(),
+        ),
+    ),
     "Virtual.tcp": (Unkept("docker", "the kernel's TCP carries what containers send"),),
     "LayerShares.forward": KEPT,
     "LayerShares.backward": KEPT,

@@ -10,15 +10,21 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, TypeAlias
+from typing import Annotated, Protocol, TypeAlias
 
 from ..layout import Segment
+from ..units import AtLeast
 
 Time: TypeAlias = float | Fraction
 """Seconds. Schedules compute in the type that they are given, exactly with fractions."""
 
 Segments: TypeAlias = tuple[Segment, ...]
 """Segments in the order in which they travel; together they hold each layer once."""
+
+REPLAN = AtLeast(1)
+"""Range of `replan`."""
+Replan: TypeAlias = Annotated[int, REPLAN]
+"""Iterations after which a device plans anew."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +81,6 @@ def cut(schedule: Schedule, costs: LayerCosts) -> Cuts:
         schedule.pull(costs.pull_setup, costs.pull, costs.forward),
         schedule.push(costs.push_setup, costs.push, costs.backward),
     )
-
-
-def check_replan(replan: int) -> None:
-    """Raise ValueError unless `replan` is a number of iterations."""
-    if replan < 1:
-        raise ValueError(f"replan {replan} is not a number of iterations from 1 on")
 
 
 def slack(seconds: Time) -> Time:

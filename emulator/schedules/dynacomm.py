@@ -16,7 +16,7 @@ from itertools import accumulate
 from typing import Literal, TypeAlias, get_args
 
 from . import dynacomm_paper
-from .base import Segments, Time, check_replan, slack
+from .base import REPLAN, Replan, Segments, Time, slack
 
 Method: TypeAlias = Literal["fast", "paper"]
 """Algorithm: `fast` takes O(L) time for L layers, `paper` the published O(L³)."""
@@ -26,7 +26,7 @@ Method: TypeAlias = Literal["fast", "paper"]
 class DynaComm:
     """DynaComm: no other cuts end an iteration's pull or push earlier, and none have fewer."""
 
-    replan: int = 50
+    replan: Replan = 50
     """Iterations after which a device plans anew with the costs that it measured."""
     method: Method = "fast"
     """Algorithm that finds the cuts: `fast`, or the `paper`'s table, for comparison. Both find cuts
@@ -34,7 +34,7 @@ class DynaComm:
     kind: Literal["dynacomm"] = "dynacomm"
 
     def __post_init__(self) -> None:
-        check_replan(self.replan)
+        REPLAN.check(self.replan)
         if self.method not in get_args(Method):
             raise ValueError(f"method {self.method!r} is not {' or '.join(get_args(Method))}")
 

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from .base import Segments, Time, check_replan
+from .base import REPLAN, Replan, Segments, Time
 
 
 @dataclass(frozen=True)
 class IBatch:
     """iBatch: the best greedy plan; the plans differ in the length of the first segment."""
 
-    replan: int = 50
+    replan: Replan = 50
     """Iterations after which a device plans anew with the costs that it measured."""
     kind: Literal["ibatch"] = "ibatch"
 
     def __post_init__(self) -> None:
-        check_replan(self.replan)
+        REPLAN.check(self.replan)
 
     def pull(self, setup: Time, transfer: Sequence[Time], forward: Sequence[Time]) -> Segments:
         """Return the segments of a pull. O(L² log L) for L layers.

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from ..errors import EmulatorError, ScenarioError
 from ..log.records import Record
+from ..runs.compute_groups import dealt_batches
 from ..runs.data_split import split_data
 from ..runs.preflight import preflight
 from ..scenario import Scenario, Timed
@@ -43,7 +44,8 @@ class _Splits:
 
     def __call__(self, scenario: Scenario) -> None:
         training, names = scenario.training, tuple(device.name for device in scenario.nodes)
-        key = training.dataset, training.split, training.batch_size, names, scenario.seed
+        sizes = training.batch_size, frozenset(dealt_batches(scenario).items())
+        key = training.dataset, training.split, sizes, names, scenario.seed
         if key not in self._known:
             self._known[key] = _refused(scenario)
         if error := self._known[key]:

@@ -101,6 +101,6 @@ def _handle(server: ParameterServer, router: Router, node: str, message: Any) ->
 
 
 def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
-    for node, reply in replies:
-        if not router.send(node, reply):
-            server.unsent(node, reply, time.monotonic())
+    unsent = [(node, reply) for node, reply in replies if not router.send(node, reply)]
+    if unsent:
+        server.unsent(unsent, time.monotonic())

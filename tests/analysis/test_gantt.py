@@ -5,8 +5,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
+from matplotlib.image import imread
 
-from analysis.gantt import GanttRow, gantt_row, png, segment_spans
+from analysis.gantt import GanttRow, draw_charts, gantt_row, height, png, segment_spans
 from emulator.schedules import DynaComm, LayerByLayer, LayerCosts, Sequential, cut, timing
 
 COSTS = LayerCosts((1, 1, 2), (1, 3, 1), (2, 6, 2), (1, 1, 2), Fraction(2), Fraction(2))
@@ -57,13 +59,12 @@ def test_spans_of_segments_reach_over_their_layers() -> None:
 
 def test_rows_become_a_picture(tmp_path: Path) -> None:
     rows = [planned(Sequential()), planned(DynaComm())]
-    path = png(rows, tmp_path / "new" / "chart.png", dpi=40)
+    path = png({"": rows}, tmp_path / "new" / "chart.png", dpi=40)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
-def test_a_bar_thinner_than_its_edge_stays_visible(tmp_path: Path) -> None:
-    from matplotlib.image import imread
-
+@pytest.mark.parametrize("length", [0.0001, 0.005, 0.01])
+def test_a_thin_bar_is_visible_and_no_wider_than_it_is(length: float, tmp_path: Path) -> None:
     row = gantt_row(
         "thin",
         pull=[(1, 1)],
@@ -71,9 +72,22 @@ def test_a_bar_thinner_than_its_edge_stays_visible(tmp_path: Path) -> None:
         pulled=[(0, 1)],
         forward=[(1, 2)],
         backward=[(0, 1)],
-        pushed=[(1, 1.001)],
+        pushed=[(0.5, 0.5 + length)],
     )
-    picture = imread(png([row], tmp_path / "thin.png"))[..., :3]
-    orange = (picture[..., 0] > 0.7) & (picture[..., 2] < 0.3)
+    picture = imread(png({"": [row]}, tmp_path / "thin.png"))[..., :3]
+    orange = (picture[..., 0] > 0.7) & (picture[..., 2] < 0.5) & (picture[..., 1] < 0.7)
     columns = orange.any(axis=0).nonzero()[0]
-    assert columns.max() > 0.9 * picture.shape[1]  # beyond the legend: the bar itself
+    bar = columns[columns > 0.7 * picture.shape[1]]  # beyond the legend
+    exact = length / 3 * 0.9 * picture.shape[1]
+    assert 1 <= bar.size <= exact + 2  # a pixel, and the halves of one at both edges
+
+
+def test_charts_of_several_devices_have_an_axis_each() -> None:
+    ax = Figure(layout="constrained").subplots()
+    slow, fast = planned(Sequential()), planned(DynaComm())
+    draw_charts({"slow": [slow], "fast": [slow, fast]}, ax)
+    panels = [panel for panel in ax.figure.axes if panel is not ax]
+    assert [panel.get_ylabel() for panel in panels] == ["slow", "fast"]
+    assert [panel.get_legend() is not None for panel in panels] == [True, False]
+    assert not ax.axison
+    assert height({"slow": [slow], "fast": [slow, fast]}) > height({"": [slow, slow, fast]})

@@ -88,9 +88,9 @@ def test_the_figure_has_the_prediction_above_the_measurement(tmp_path: Path) -> 
 
 def charted(runs: list[Run]) -> list[str]:
     """The titles of the figure's charts, the first one at the top."""
-    (axes,) = drawing.render(iteration_gantt, iteration_gantt.table(runs)).axes
-    titles = [text.get_text() for text in axes.texts if ":" in text.get_text()]
-    return [title.partition(":")[0] for title in reversed(titles)]
+    figure = drawing.render(iteration_gantt, iteration_gantt.table(runs))
+    texts = [text.get_text() for axes in figure.axes for text in reversed(axes.texts)]
+    return [text.partition(":")[0] for text in texts if ":" in text]
 
 
 def test_a_comparison_shows_one_device_of_each_run(tmp_path: Path) -> None:

@@ -116,6 +116,9 @@ def test_messages_that_could_not_be_sent_are_a_doubt_only_without_a_fault(tmp_pa
     assert told("struck", act(9.0, "sever", "a", "partition", 9.0)) == []
     (warning,) = told("not", act(9.0, "sever", "b", "partition", 9.0))
     assert warning.startswith("1 of the server's messages could not be sent to a, although")
+    facts = {"what": "unsent", "node": "a", "message": "model 7 layers 1-3", "bytes": 40}
+    run = written(tmp_path / "cut", [{"at": 20.0, **facts, "segments": 3}, {"at": 21.0, **facts}])
+    assert warnings(run)[0].startswith("4 of the server's messages could not be sent to a")
 
 
 def test_runs_are_compared_by_what_it_took_them(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ SECONDS = 'write seconds from 0 up, as 2, 2.5 or "7/3"'
     ("change", "message"),
     [
         ({"forward": [True]}, f"forward[0]: true is not a number: {SECONDS}"),
-        ({"forward": [None]}, f"forward[0]: nothing is not a number: {SECONDS}"),
+        ({"forward": [None]}, f"forward[0]: null is not a number: {SECONDS}"),
         ({"forward": [[1]]}, f"forward[0]: a list is not a number: {SECONDS}"),
         ({"forward": [-1]}, f"forward[0]: -1 is below zero: {SECONDS}"),
         ({"forward": ["-1/3"]}, f"forward[0]: '-1/3' is below zero: {SECONDS}"),

@@ -171,6 +171,10 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
             "3.00 s  model 7 not sent: a is out of reach",
         ),
         (
+            {"at": 3, "what": "unsent", "node": "a", "message": "model", "bytes": 4, "segments": 2},
+            "3.00 s  model in 2 segments not sent: a is out of reach",
+        ),
+        (
             {"at": -0.5, "what": "hello", "node": "a", "incarnation": 0},
             "-0.50 s  hello a incarnation=0",
         ),

@@ -60,6 +60,36 @@ def test_jitter_moves_the_fit_by_little() -> None:
     approximates(fit(found, WRONG), LINK, 0.1)
 
 
+@pytest.mark.parametrize("apart", [0.1, 0.12, 0.15, 0.2])
+@pytest.mark.parametrize("law", ["gauss", "expovariate"])
+def test_jitter_of_messages_of_like_sizes_leaves_the_setup_as_it_was(
+    apart: float, law: str
+) -> None:
+    rng = Random(f"tests/link-fit/{law}/{apart}")
+    sizes = [200_000, round(200_000 * (1 - apart))] * 64
+    for _ in range(20):
+        late = [rng.gauss(0, 0.01) if law == "gauss" else rng.expovariate(100) for _ in sizes]
+        found = fit(
+            [
+                t._replace(seconds=t.seconds + by)
+                for t, by in zip(transfers(1, *sizes), late, strict=True)
+            ],
+            LINK,
+        )
+        assert found.setup == LINK.setup
+        # the median of the exponential law is 7 ms
+        took = found.setup + found.pace * 200_000
+        assert took == pytest.approx(0.21, abs=0.005 if law == "gauss" else 0.012)
+
+
+def test_a_setup_that_has_changed_shows_in_spite_of_jitter() -> None:
+    rng = Random("tests/link-fit/changed")
+    link = msgspec.structs.replace(LINK, setup=0.03)
+    found = transfers(1, *[20_000, 200_000] * 64, link=link)
+    estimate = fit([t._replace(seconds=t.seconds + rng.gauss(0, 0.01)) for t in found], LINK)
+    assert estimate.setup == pytest.approx(link.setup, abs=0.005)
+
+
 def test_a_fit_without_setup_takes_the_times_that_were_measured() -> None:
     """Jitter makes the slope between similar sizes too steep: it must not slow the link down."""
     link = LinkEstimate(setup=0.0, pace=1e-6, delay=0.05)
@@ -91,7 +121,8 @@ def test_nonsense_gives_a_link_of_numbers(seconds: float, sizes: tuple[int, ...]
 
 
 def test_larger_messages_that_come_sooner_have_no_negative_pace() -> None:
-    found = fit([Transfer(1, 1000, 2.0), Transfer(1, 2000, 1.0)], WRONG)
+    before = msgspec.structs.replace(WRONG, setup=10.0)
+    found = fit([Transfer(1, 1000, 2.0), Transfer(1, 2000, 1.0)], before)
     assert (found.pace, found.setup) == (0.0, 1.5)
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from emulator.codecs import Dense, SignSGD, StatelessEncoder, TopK
 from emulator.core import wire
 from emulator.core.messages import (
+    Bye,
     Diverged,
     Hello,
     ModelSegment,
@@ -360,3 +361,19 @@ def taken(held, reply):
         case Patch():
             return held.decode(reply.version, reply.frames, reply.base)
     return held.store(reply.version, reply.theta)
+
+
+def test_a_model_in_segments_that_cannot_leave_is_one_record() -> None:
+    world = World(layout=LAYOUT)
+    world.begin()
+    replies = world.pull("a", segments=LAYERS) + world.pull("b", segments=LAYERS)
+    rest = world.pull("c", segments=LAYERS)[2:]  # the first two have left
+    world.server.unsent([*replies, *rest, ("c", Bye())], 111.0)
+    cut, model, bye = "model 0 layers 1-4", sum(wire.size(r) for _, r in replies[:4]), Bye()
+    assert [
+        (r["node"], r["message"], r["bytes"], r.get("segments", 1)) for r in world.said("unsent")
+    ] == [
+        *(("a", cut, model, 4), ("b", cut, model, 4)),
+        ("c", "model 0 layers 3-4", sum(wire.size(r) for _, r in rest), 2),
+        ("c", "bye", wire.size(bye), 1),
+    ]

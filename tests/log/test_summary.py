@@ -34,7 +34,14 @@ RECORDS: list[PlainRecord] = [
     {"at": 5, "what": "pull", "node": "a", "bytes": 1000},
     update(6.0, 2),
     {"at": 6.5, "what": "refused", "node": "a", "reason": "lies"},
-    {"at": 6.7, "what": "unsent", "node": "a", "message": "model 2", "bytes": 1000},
+    {
+        "at": 6.7,
+        "what": "unsent",
+        "node": "a",
+        "message": "model 2 layers 1-2",
+        "bytes": 1000,
+        "segments": 2,
+    },
     {"at": 7.0, "what": "evaluation", "accuracy": 0.9, "updates": 2, "push_bytes": 200},
     act(7.5, "sever", planned=7.5),
     {"at": 8.0, "what": "evaluation", "accuracy": 0.8, "updates": 2, "push_bytes": 200},
@@ -93,7 +100,7 @@ def test_every_number() -> None:
         "faults_planned": 2,
         "faults_realised": 2,
         "refused": 1,
-        "unsent": 1,
+        "unsent": 2,
         "exits": [],
         "fidelity": {
             "kept_up": True,
@@ -204,3 +211,9 @@ def test_what_the_codecs_paper_would_have_counted() -> None:
         "bias": {"bytes": 0, "ratio": None},
     }
     assert "paper_push_bytes" not in summary()
+
+
+def test_activations_are_counted_apart() -> None:
+    cut = {"at": 2, "what": "activations", "up": 125_500, "down": 125_480}
+    assert summary([*RECORDS, cut, cut])["activation_bytes"] == {"up": 251_000, "down": 250_960}
+    assert "activation_bytes" not in summary()

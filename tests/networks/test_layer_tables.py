@@ -12,7 +12,10 @@ from tests.networks.tracing import TracedLayer
 
 
 def table(name: str) -> LayerTable:
-    model = small(("model: digits-mlp", f"model: {{layers: {name}}}")).training.model
+    step = "virtual.step=1s"
+    model = small(
+        ("model: digits-mlp", f"model: {{layers: {name}}}"), overrides=(step,)
+    ).training.model
     assert isinstance(model, LayerTable)
     return model
 

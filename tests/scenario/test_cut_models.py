@@ -74,7 +74,8 @@ def test_a_perceptron_has_nothing_before_its_first_dense_layer() -> None:
 
 def test_a_layer_table_cannot_be_cut() -> None:
     table = ("digits-mlp", "{layers: vgg-19}")
-    (mistake,) = mistakes(table, with_cut("{place: {after: 1}}"))
+    step = ("stop:", "virtual: {step: 1s}\nstop:")
+    (mistake,) = mistakes(table, step, with_cut("{place: {after: 1}}"))
     assert "fully_connected.place: the model is a layer table" in mistake
 
 

@@ -33,7 +33,8 @@ def test_the_documented_scenarios_run_as_they_stand(tmp_path: Path) -> None:
 
 def with_table(file: str) -> dict[str, Any]:
     written = {**WRITTEN, "devices": [{"name": "one"}], "faults": []}
-    return {**written, "training": {**WRITTEN["training"], "model": {"layers": file}}}
+    training = {**WRITTEN["training"], "model": {"layers": file}}
+    return {**written, "training": training, "virtual": {"step": "1s"}}
 
 
 def test_the_documented_failure_profile_can_be_used(tmp_path: Path) -> None:

@@ -20,8 +20,8 @@ TABLE = LayerTable(
 )
 
 
-def tabled(model: str, virtual: str = "", *, folder: Path, table: str = "") -> Scenario:
-    text = SMALL.replace(MODEL, f"model: {model}") + (f"virtual: {virtual}\n" if virtual else "")
+def tabled(model: str, virtual: str = "{step: 1s}", *, folder: Path, table: str = "") -> Scenario:
+    text = SMALL.replace(MODEL, f"model: {model}") + f"virtual: {virtual}\n"
     return load(in_folder(folder, {"own.yaml": text, "profiles/networks/mine.yaml": table}))
 
 
@@ -42,8 +42,8 @@ def test_keys_beside_the_name_of_a_table_keep_their_values(tmp_path: Path) -> No
 
 
 def test_an_override_reaches_into_a_table_that_is_named() -> None:
-    change = "training.model.layers[0].parameters=7"
-    model = small((MODEL, "model: {layers: vgg-19}"), overrides=(change,)).training.model
+    changes = ("training.model.layers[0].parameters=7", "virtual.step=1s")
+    model = small((MODEL, "model: {layers: vgg-19}"), overrides=changes).training.model
     assert isinstance(model, LayerTable)
     assert [layer.parameters for layer in model.layers[:2]] == [7, 36928]
 
@@ -82,14 +82,27 @@ def test_a_wrong_model_is_named_with_its_place(model: str, message: str) -> None
             "  - {name: a, kind: conv, parameters: 0, activations: 1, multiply_adds: 3}\n"
             "  - {name: a, kind: cnv, parameters: 1.5, activation: 1, multiply_adds: 0}\n",
             [
-                "2: layers[0]: parameters is 0: write a whole number from 1 up",
+                "2: layers[0].parameters: 0 is too small: write a whole number from 1 up",
+                "3: layers[1].name: 'a' is the name of layers[0] too: choose another name",
                 "3: layers[1].kind: 'cnv' is not conv or dense or recurrent (did you mean 'conv'?)",
                 "3: layers[1].parameters: 1.5 is not a whole number",
                 "3: layers[1].activation: no such key (did you mean 'activations'?)",
                 "3: layers[1].activations: is missing: number of outputs for one example",
             ],
         ),
-        (f"layers: [{ROW}, {ROW}]", ["1: two layers are named 'a'"]),
+        (
+            f"layers: [{ROW}, {ROW}]",
+            ["1: layers[1]: 'a' is the name of layers[0] too: choose another name"],
+        ),
+        (
+            "layers:\n  - {name: a, kind: cnv, parameters: 0, activations: -1, multiply_adds: 0}\n",
+            [
+                "1: layers: no layer has multiply_adds, so no layer would take time",
+                "2: layers[0].kind: 'cnv' is not conv or dense or recurrent (did you mean 'conv'?)",
+                "2: layers[0].parameters: 0 is too small: write a whole number from 1 up",
+                "2: layers[0].activations: -1 is too small: write a whole number from 1 up",
+            ],
+        ),
         (
             f"layers: [{ROW.replace('multiply_adds: 3', 'multiply_adds: 0')}]",
             ["1: no layer has multiply_adds, so no layer would take time"],
@@ -111,7 +124,6 @@ def test_the_mistakes_of_a_table_are_told_at_once(
     [
         ("docker", "{learner: none, step: 1s}", "'mine' is a layer table, which cannot be trained"),
         ("virtual", "{step: 1s}", "only virtual.learner: none plays it"),
-        ("virtual", "{learner: none}", "virtual.step: is missing: 'mine' is a layer table"),
     ],
 )
 def test_a_table_is_refused_where_it_would_have_to_train(
@@ -134,7 +146,15 @@ def test_shares_go_by_multiply_adds_twice_as_much_backward() -> None:
     assert backward == pytest.approx((6 / 12, 2 / 12))
 
 
+@pytest.mark.parametrize("virtual", ["{learner: none}", "{learner: none, step: }", "{}"])
+def test_a_table_without_a_step_is_a_mistake_with_its_line(virtual: str, tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError) as error:
+        tabled("{layers: mine}", virtual, folder=tmp_path, table=f"layers: [{ROW}]")
+    start = f"{tmp_path / 'own.yaml'}:10: virtual.step: is missing: 'mine' is a layer table"
+    assert str(error.value).startswith(start)
+
+
 def test_shares_of_another_number_of_layers_are_a_mistake(tmp_path: Path) -> None:
     virtual = "{learner: none, step: 1s, layers: {forward: [1], backward: [1]}}"
-    with pytest.raises(ScenarioError, match="1 layers, and 'mine' has 2"):
+    with pytest.raises(ScenarioError, match="1 layer, and 'mine' has 2"):
         tabled("{layers: mine}", virtual, folder=tmp_path, table=f"layers: [{ROW}, {OTHER}]")

@@ -110,7 +110,12 @@ from tests.fakes.small_scenario import SMALL, mistakes, small
         (
             "algorithm: asgd",
             "algorithm: asgd\n  schedule: {kind: dynacomm, replan: 0}",
-            "training.schedule: replan 0 is not a number of iterations from 1 on",
+            "training.schedule.replan: 0 is too small: write a whole number from 1 up",
+        ),
+        (
+            "algorithm: asgd",
+            "algorithm: asgd\n  schedule: {kind: ibatch, replan: -1}",
+            "training.schedule.replan: -1 is too small: write a whole number from 1 up",
         ),
         (
             "algorithm: asgd",
@@ -396,3 +401,11 @@ def test_a_round_of_one_mini_batch_can_be_cut() -> None:
     rounds = "{kind: local-sgd, steps: 1}"
     changes = f"codec: dense\n  synchronization: {rounds}\n  schedule: dynacomm"
     assert small(("algorithm: asgd", changes)).training.schedule == DynaComm()
+
+
+def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
+    change = "algorithm: asgd\n  schedule: {kind: dynacomm, replan: 0, method: slow}"
+    assert mistakes(("algorithm: asgd", change)) == [
+        "scenario:6: training.schedule.replan: 0 is too small: write a whole number from 1 up",
+        "scenario:6: training.schedule.method: 'slow' is not fast or paper",
+    ]

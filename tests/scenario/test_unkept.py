@@ -116,6 +116,14 @@ def test_where_nobody_learns_it_matters_not_how() -> None:
     assert str(result).startswith(f"{', '.join(result.keys[:3])} and 4 more: with `virtual.learner")
 
 
+@pytest.mark.parametrize("schedule", ["", "sequential"])
+def test_times_of_layers_count_only_where_layers_travel_apart(schedule: str) -> None:
+    given = ("virtual.step=1ms", "virtual.layers={forward: [1, 2, 3], backward: [1, 1, 9]}")
+    (result,) = unkept(small(overrides=(f"training.schedule={schedule}", *given)), "virtual")
+    assert result.keys == ("virtual.layers",)
+    assert unkept(small(overrides=("training.schedule=ibatch", *given)), "virtual") == []
+
+
 def test_a_patch_is_of_one_update_where_nobody_learns() -> None:
     changes = ("training.pull=delta", "virtual.learner=none")
     (result,) = unkept(small(overrides=changes), "virtual")
@@ -147,6 +155,7 @@ def _log(tmp_path: Path, *overrides: str) -> bytes:
         ("evaluate.every=5",),
         ("server.checkpoint={every: 1s}",),
         ("virtual.tcp=false", "devices[0].link.up.loss=5%"),
+        ("virtual.layers={forward: [1, 2, 3], backward: [1, 1, 9]}",),
     ],
     ids=str,
 )

@@ -238,7 +238,7 @@ def test_a_schedule_survives_as_plain_data(schedule: AnySchedule) -> None:
 @pytest.mark.parametrize("replan", [0, -1])
 def test_replanning_takes_an_iteration_at_least(replan: int) -> None:
     for kind in ("ibatch", "dynacomm"):
-        with pytest.raises(ValueError, match=f"replan {replan} is not"):
+        with pytest.raises(ValueError, match=f"{replan} is too small"):
             make({"kind": kind, "replan": replan})
 
 

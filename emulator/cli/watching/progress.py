@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...log.records import (
+    ActivationsRecord,
     EvaluationRecord,
     ExitRecord,
     FaultRecord,
@@ -45,6 +46,8 @@ class Progress:
     measured: int = -1
     """Updates in the newest model that has been measured."""
     pushed: int = 0
+    crossed: int = 0
+    """Bytes of activations and their gradients, in both directions; zero without a cut model."""
     _silenced: set[tuple[str, str]] = field(default_factory=set)
     """Devices that the server cannot hear, each with the verb that silences the device."""
     refused: int = 0
@@ -57,6 +60,8 @@ class Progress:
             case UpdateRecord():
                 self.updates = record.updates
                 self.pushed += record.values + record.indices + record.headers + record.framing
+            case ActivationsRecord():
+                self.crossed += record.up + record.down
             case EvaluationRecord():
                 if record.updates > self.measured:
                     self.accuracy, self.measured = record.accuracy, record.updates

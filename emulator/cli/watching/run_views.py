@@ -78,7 +78,8 @@ def _words(record: Record) -> str:
             times = f" ({record.count} times)" if record.count > 1 else ""
             return f"refused {record.node}: {record.reason}{times}"
         case UnsentRecord():
-            return f"{record.message} not sent: {record.node} is out of reach"
+            pieces = f" in {record.segments} segments" if record.segments > 1 else ""
+            return f"{record.message}{pieces} not sent: {record.node} is out of reach"
         case PlanRecord():
             return describe_plan(record)
         case IterationRecord():
@@ -223,6 +224,7 @@ def status(progress: Progress) -> str:
     return (
         f"{progress.updates}{goal} updates, {progress.speed:.1f} updates/s, "
         f"{progress.up}/{len(progress.devices)} devices up, {amount(progress.pushed)} pushed"
+        + (f", {amount(progress.crossed)} of activations" if progress.crossed else "")
     )
 
 
@@ -264,6 +266,8 @@ class LiveRunView:
         grid.add_row("time", now, "updates", updates)
         grid.add_row("devices up", _devices(progress), "updates/s", f"{progress.speed:.1f}")
         grid.add_row("accuracy", accuracy, "pushed", amount(progress.pushed))
+        if progress.crossed:
+            grid.add_row("activations", amount(progress.crossed), "", "")
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))
         if pace := self._pace.words(progress.share):
             grid.add_row("progress", pace)

@@ -8,6 +8,7 @@ from ...core.evaluator import evaluator
 from ...core.fault_draws import FaultDraws
 from ...core.layered_worker import layered_worker
 from ...core.worker import worker
+from ...runs.compute_groups import dealt_batches
 from ...scenario import Scenario
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
@@ -56,6 +57,8 @@ class Fleet:
         """Make the nodes and begin the coroutines; `links` has an item per group of devices."""
         scenario = self._scenario
         devices = iter(scenario.nodes)
+        dealt, size = dealt_batches(scenario), scenario.training.batch_size
+        times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
         sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
         for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
@@ -64,6 +67,8 @@ class Fleet:
                 spec = next(devices)  # in the order of the groups
                 device = VirtualDevice(surroundings, spec.name, group_links, number)
                 device.timeout, device.hazards = timeout, spec.hazards
+                if examples := dealt.get(spec.name):
+                    device.step = times[examples]
                 if spec.cpu is not None and spec.cpu < 1:
                     device.quota, device.reception = Quota(spec.cpu), received
                 self.nodes[spec.name] = device

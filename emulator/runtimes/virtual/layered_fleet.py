@@ -3,7 +3,8 @@
 from ...core.assembly import WorkerAssembly
 from ...layout import Layout
 from ...log.writing import RunLog
-from ...runs.expected_costs import expected_costs, update_sizes
+from ...runs.device_costs import device_costs
+from ...runs.expected_costs import update_sizes
 from ...scenario import Scenario
 from .device.layered_work import LayeredWork, LayerTimes
 from .learning.gradient_handle import FleetLearning
@@ -30,12 +31,7 @@ class LayeredFleet:
         self._assembly, self._learning, self._log = assembly, learning, log
         self._times = LayerTimes(*scenario.virtual.layers.parts)
         push = update_sizes(scenario.training.codec, layout)
-        self._priors = {
-            name: costs
-            for group in scenario.devices
-            for costs in [expected_costs(scenario, group, layout, push)]
-            for name in group.names
-        }
+        self._priors = device_costs(scenario, layout, push)
 
     def work(self, device: str, incarnation: int) -> LayeredWork:
         """Make the parts of an incarnation of `device`."""

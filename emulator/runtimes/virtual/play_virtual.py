@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...calibration import calibrated
 from ...codecs.base import Codec
 from ...core import assembly
 from ...core.parameters import State
@@ -27,6 +26,7 @@ from ...runs.layer_calibration import with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
+from ...runs.step_calibration import with_times
 from ...scenario import Scenario, timeline
 from ...scenario.initial_model import initial_model
 from ...schedules import Sequential
@@ -81,16 +81,7 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
     if not isinstance(training.model, str) and virtual.step is not None:
         # a layer table has no worker that could be started
         virtual = virtual.filled(step=virtual.step, boot=_AT_ONCE, serve=_AT_ONCE)
-    if virtual.open:
-        measured = calibrated(
-            training.trainable,
-            training.batch_size,
-            training.codec,
-            view.progress,
-            error_feedback=training.error_feedback,
-        )
-        virtual = virtual.filled(step=measured.step, boot=measured.boot, serve=measured.serve)
-    resolved = scenario.model_copy(update={"virtual": virtual})
+    resolved = with_times(scenario.model_copy(update={"virtual": virtual}), view.progress)
     return resolved if training.cutting == Sequential() else with_layers(resolved, view.progress)
 
 

@@ -77,10 +77,11 @@ class VirtualServer:
         now, channel = self._clock.now, self._channel
         free = self._processor.free(now)
         handles: dict[str, SegmentedHandle] = {}  # of answers in segments, by device
+        unsent: Replies = []
         for name, reply in replies:
             device, size = self._devices[name], wire.size(reply, encrypted=self._encrypted)
             if channel.out_of_reach(device):
-                self._server.unsent(name, reply, now)
+                unsent.append((name, reply))
             elif device.learner is not None or device.layered is not None:
                 answer = self._prefetched(device, reply, handles)
                 if free > now:
@@ -91,6 +92,8 @@ class VirtualServer:
                 # the evaluator, which measures the model of this moment: no wait for the processor
                 channel.reply(device, device.incarnation, reply, size)
             # else the device is down, which the server cannot know
+        if unsent:
+            self._server.unsent(unsent, now)
 
     def _prefetched(
         self, device: VirtualDevice, reply: Reply, handles: dict[str, SegmentedHandle]

@@ -14,12 +14,15 @@ from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...errors import suggestion
 from ...models import MODELS
+from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
-from ...synchronization import AnySynchronization, FedAvg, LocalSGD
+from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
+from ..model import TrainingSection
 from .cut_checks import check_cut
 from .document import Document
+from .wording import counted
 
 P = TypeVar("P")
 
@@ -39,10 +42,12 @@ def check(document: Document) -> None:
     _feedback_fits(document)
     _schedule_fits(document)
     check_cut(document)
+    _table_holds(document)
     _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
+    _compute_groups_fit(document, groups)
     _faults_hit(document, groups)
 
 
@@ -82,6 +87,30 @@ def _feedback_fits(document: Document) -> None:
         document.complain(("training", "error_feedback"), f"{codec.kind!r}: {reason}")
 
 
+def _table_holds(document: Document) -> None:
+    """Check a layer table as a whole, and that `virtual.step` stands beside it.
+
+    pydantic looks at the whole table only if no layer has a mistake, and then reports it at
+    `training.model`.
+    """
+    model, step = ("training", "model"), ("virtual", "step")
+    layers = document.at((*model, "layers"))
+    if not isinstance(layers, list) or document.has_mistake(model):
+        return
+    rows = [layer if isinstance(layer, dict) else {} for layer in layers]
+    for index, message in repeated_names([row.get("name") for row in rows]):
+        document.complain((*model, "layers", index, "name"), message)
+    if all(row.get("multiply_adds") == 0 for row in rows):
+        document.complain((*model, "layers"), NO_TIME)
+    if document.at(step) is None and not document.has_mistake(step):
+        name = document.at((*model, "name"))
+        document.complain(
+            step,
+            f"is missing: {name!r} is a layer table, and calibration cannot measure it: write the "
+            "time of a mini-batch, for example 500ms",
+        )
+
+
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for each layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
@@ -96,7 +125,8 @@ def _shares_fit(document: Document) -> None:
         if isinstance(shares, list) and shares and len(shares) != layers:
             document.complain(
                 ("virtual", "layers", phase),
-                f"{len(shares)} layers, and {model!r} has {layers}: give the time of each layer",
+                f"{counted(len(shares), 'layer')}, and {model!r} has {layers}: give the time of "
+                "each layer",
             )
 
 
@@ -176,8 +206,7 @@ def _steps_have_gradients(
     """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
     splits = document.at(("training", "synchronization", "splits"))
     devices = sum(len(devices) for _, _, devices in groups)
-    # with a mistake in the devices their number is unknown
-    if any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes):
+    if _devices_unknown(document):
         return
     if isinstance(splits, int) and splits > devices:
         document.complain(
@@ -185,6 +214,36 @@ def _steps_have_gradients(
             f"{splits} steps need a gradient each, and there are {devices} devices: "
             f"write {devices} or less",
         )
+
+
+def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    """Check that each compute group has a device, and each device an example of the mini-batch."""
+    address = ("training", "synchronization")
+    policy = _readable(_SYNCHRONIZATION, document.at(address))
+    if not isinstance(policy, ComputeGroups) or _devices_unknown(document):
+        return
+    devices = sum(len(devices) for _, _, devices in groups)
+    if policy.groups > devices:
+        document.complain(
+            (*address, "groups"),
+            f"{policy.groups} groups need a device each, and there are {devices} devices: "
+            f"write {devices} or less",
+        )
+        return
+    written = document.at(("training", "batch_size"))
+    size = TrainingSection.model_fields["batch_size"].default if written is None else written
+    members = -(-devices // policy.groups)
+    if isinstance(size, int) and 0 < size < members:
+        document.complain(
+            ("training", "batch_size"),
+            f"a mini-batch of {size} examples cannot be dealt over the {members} devices of a "
+            f"group: write {members} or more, or more groups",
+        )
+
+
+def _devices_unknown(document: Document) -> bool:
+    """Return whether a mistake in the devices leaves their number unknown."""
+    return any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes)
 
 
 def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:

@@ -32,6 +32,11 @@ def quoted(value: object) -> str:
             return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
+def counted(number: int, thing: str) -> str:
+    """Return `number` of `thing`, a noun in the singular, as `1 layer` or `3 layers`."""
+    return f"{number} {thing}{'s' if number != 1 else ''}"
+
+
 def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -> None:
     """Add pydantic's `errors` to `document`, except at addresses with a mistake already."""
     for error in errors:

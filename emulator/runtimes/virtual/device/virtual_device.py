@@ -22,6 +22,7 @@ from ....core.worker import (
     Tell,
 )
 from ....layout import Segment
+from ....scenario.dealt_steps import BatchTime
 from ....world.cpu_quota import Quota
 from ....world.laws import Fixed, Law
 from ..learning.gradient_handle import (
@@ -49,7 +50,7 @@ class VirtualDevice:
     __slots__ = (
         *("_dice", "coroutine", "fault_draws", "hazards", "held", "inbox", "incarnation"),
         *("layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
-        *("standstill", "surroundings", "timeout", "until"),
+        *("standstill", "step", "surroundings", "timeout", "until"),
     )
 
     def __init__(
@@ -59,6 +60,7 @@ class VirtualDevice:
         self.surroundings = surroundings
         self.name, self.links, self.number = name, links, number
         self.timeout = math.inf  # seconds that the server has to answer
+        self.step: BatchTime | None = None  # None: a draw of the surroundings' step
         self.hazards: tuple[dict[str, Any], ...] = ()
         self.incarnation = 0  # the number of crashes
         self.coroutine: Coroutine | None = None  # None while the node is down or boots
@@ -159,6 +161,12 @@ class VirtualDevice:
             self._dice = Random(chance.work(self.surroundings.seed, self.name))
         return sum([law.draw(self._dice) for _ in range(times)])
 
+    def _step_time(self, batches: int = 1) -> float:
+        """Return seconds of a whole core, drawn for `batches` of the device's mini-batches."""
+        if self.step is None:
+            return self._drawn(self.surroundings.step, batches)
+        return self._drawn(self.step.law, batches) * self.step.share
+
     def _finish(self, began: float, work: float) -> float:
         """Return the end of `work`, in seconds of a whole core, from the time `began` on."""
         return began + work if self.quota is None else self.quota.finish(began, work)
@@ -230,14 +238,15 @@ class VirtualDevice:
 
     def _compute(self, handle: GradientHandle) -> None:
         handle.begin()
-        now, end = self.surroundings.clock.now, self.done(self.surroundings.step, handle.steps)
+        now = self.surroundings.clock.now
+        end = self._finish(now, self._step_time(handle.steps))
         self._work(WholePass(now, end, handle))
 
     def _forward(self, piece: PrefetchedSegment) -> None:
         layered, now = self._layer_by_layer, self.surroundings.clock.now
         if piece.segment[0] == 1:
             # one draw for each iteration, as for a whole model: its layers share it
-            layered.begin(piece.handle, self._drawn(self.surroundings.step))
+            layered.begin(piece.handle, self._step_time())
         self._work(layered.forward(piece.segment, now, self._finish))
 
     def _backward(self, segment: Segment) -> None:

@@ -1,0 +1,112 @@
+"""Activations of cut models in tables, figures and sums: a kind of their own."""
+
+from pathlib import Path
+
+import pytest
+
+from analysis import byte_tables, sections
+from analysis.activations import cut_bytes
+from analysis.agreement import agreement, readable
+from analysis.compare import compare, text
+from analysis.figures import bytes_by_kind
+from analysis.reconcile import reconcile
+from analysis.report import report
+from analysis.run_warnings import warnings
+from analysis.runs import Run
+from emulator.cli.watching.progress import Progress
+from emulator.cli.watching.run_views import status
+from emulator.log.records import made
+from tests.fakes.handmade_run import traffic_record, update, written
+from tests.fakes.plain_records import PlainRecord, full
+
+UP, DOWN = 125_500, 125_480
+SCENARIO = {"name": "merged", "devices": [{"name": "a"}, {"name": "b"}]}
+
+
+def activations(at: float, node: str) -> PlainRecord:
+    facts = {"version": 0, "server_version": 1, "staleness": 0, "rows": 10, "loss": 1.5}
+    return {"at": at, "what": "activations", "node": node, "up": UP, "down": DOWN, **facts}
+
+
+def pull(at: float, node: str) -> PlainRecord:
+    return {"at": at, "what": "pull", "node": node, "version": 0, "bytes": 75_300}
+
+
+def half(at: float, node: str, version: int) -> list[PlainRecord]:
+    pushed = {"values": 75_264, "indices": 0, "headers": 30, "framing": 20}
+    last = update(at + 0.2, node, version=version, updates=version, **pushed)
+    return [pull(at, node), activations(at + 0.1, node), last]
+
+
+RECORDS = [{"at": 0, "what": "start", "devices": 2, "zero": 0}, *half(0, "a", 1), *half(1, "b", 2)]
+PUSHED = 75_314
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Two updates, all frames of which the server's interface counted."""
+    sent = 2 * (75_300 + DOWN), 2 * (PUSHED + UP)
+    headers = [sum(sent) * 66 // 1448 for _ in sent]
+    readings = [
+        traffic_record(0, "server", 0, 0),
+        traffic_record(2, "server", sent[1] + headers[0], sent[0] + headers[1]),
+    ]
+    stop = {"at": 2, "what": "stop", "reason": "updates"}
+    return written(tmp_path / "run", [*RECORDS, *readings, stop], scenario=SCENARIO)
+
+
+def test_the_sums_have_both_directions(run: Run) -> None:
+    assert cut_bytes(run) == (2 * UP, 2 * DOWN)
+    assert sections.headline(run)[-2] == ("activations", "502 kB", "251 kB up, 251 kB down")
+    assert [row[1:] for row in byte_tables.at_the_cut(run)] == [
+        ("251,000", "125,500.0"),
+        ("250,960", "125,480.0"),
+        ("501,960", "250,980.0"),
+    ]
+
+
+def test_the_interface_counts_them_with_pushes_and_models(run: Run) -> None:
+    sums = reconcile(run)
+    assert sums is not None
+    assert sums.rx.application == 2 * (PUSHED + UP)
+    assert sums.tx.application == 2 * (75_300 + DOWN)
+    assert "activations and their gradients" in byte_tables.bytes_reconciled(run)[0][1]
+    assert not [line for line in warnings(run) if "interface" in line]
+
+
+def test_the_figure_has_them_as_a_kind(run: Run) -> None:
+    table = bytes_by_kind.table([run])
+    assert list(table["activations"]) == [UP, UP]
+    assert list(table["values"]) == [75_264, 75_264]
+
+
+def test_other_runs_beside_a_cut_one_have_none(run: Run, tmp_path: Path) -> None:
+    other = written(tmp_path / "other", [update(1)])
+    assert list(compare([run, other])["activation_bytes"]) == [2 * (UP + DOWN), 0]
+    assert "activations" in text(compare([run, other]))
+    assert "activation" not in text(compare([other]))
+    assert "activations" not in bytes_by_kind.table([other])
+    assert list(bytes_by_kind.table([run, other])["activations"]) == [UP, UP, 0]
+    assert byte_tables.at_the_cut(other) == []
+    assert not [row for row in sections.headline(other) if row[0] == "activations"]
+
+
+def test_runtimes_are_compared_by_them(run: Run) -> None:
+    shown = readable(agreement(run, run))
+    assert shown.loc["activation bytes per update"].to_list() == ["250,980", "250,980", "none"]
+    assert shown.loc["activations"].to_list() == ["502 kB", "502 kB", "none"]
+
+
+def test_the_report_shows_them(run: Run) -> None:
+    page = report(run.folder).read_text(encoding="utf-8")
+    assert "Activations at the cut of the model" in page
+
+
+def test_the_views_count_them_as_they_come() -> None:
+    progress = Progress(devices=("a", "b"))
+    progress.take(full(update(1, "a")))
+    assert "activations" not in status(progress)
+    progress.take(
+        made("activations", **{k: v for k, v in activations(2, "a").items() if k != "what"})
+    )
+    assert status(progress).endswith("60 B pushed, 251.0 kB of activations")
