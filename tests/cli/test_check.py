@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli.compute_group_rows import spans
 from emulator.errors import HostError
 from emulator.runs import preflight
 from tests.fakes.typed_commands import Emulate, scenario
@@ -284,3 +285,28 @@ def test_a_set_up_time_is_kept_by_both(emulate: Emulate, tmp_path: Path, data: N
     file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
     assert "1mbit 20ms set-up" in emulate("check", file).out
     assert emulate("check", "--json", file).json["not_kept"]["docker"] == []
+
+
+GROUPED = (
+    "training={dataset: digits, model: digits-mlp, codec: dense, batch_size: 7, "
+    "synchronization: {kind: groups, groups: 2}}"
+)
+
+
+def test_compute_groups_are_shown(emulate: Emulate, tmp_path: Path, data: None) -> None:
+    file = scenario(tmp_path)
+    words = ("--set", GROUPED, "--set", "virtual.step=70ms")
+    shown = " ".join(emulate("check", file, *words).out.split())
+    assert "2 compute groups group devices mini-batch a step on a whole core" in shown
+    assert "0 near-0 4 40ms near-1 3 30ms 1 near-2 4 40ms far 3 30ms" in shown
+    first, second = emulate("check", "--json", file, *words).json["groups"]
+    assert [batch["devices"] for batch in first["batches"]] == [["near-0"], ["near-1"]]
+    assert second["number"] == 1
+    assert [batch["examples"] for batch in second["batches"]] == [4, 3]
+    assert second["batches"][1]["step"] == pytest.approx(0.03)
+    assert "groups" not in emulate("check", "--json", file).json
+
+
+def test_names_of_a_group_are_shortened() -> None:
+    assert spans(["a-0", "a-1", "a-2", "b", "c-1", "c-2"]) == "a-0 … a-2, b, c-1, c-2"
+    assert spans(["a-0", "a-2", "a-3", "a-4", "a"]) == "a-0, a-2 … a-4, a"

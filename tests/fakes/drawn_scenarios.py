@@ -58,6 +58,9 @@ PARTS = st.fixed_dictionaries(
             lambda kind, time: {"kind": kind, "patience": time},
             st.sampled_from(["barrier", "bounded", "fedavg", "local-sgd"]),
             st.integers(round(LEAST_PATIENCE * 1e6), 10**7).map(lambda number: f"{number}us"),
+        )
+        | st.sampled_from(["order", "speed"]).map(
+            lambda assign: {"kind": "groups", "groups": 1, "assign": assign}
         ),
         "optimizer": st.floats(-0.99, 0.99).map(lambda m: {"kind": "momentum", "momentum": m})
         | st.sampled_from(["sgd", "adam"]),
