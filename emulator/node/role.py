@@ -39,16 +39,19 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     from ..core.assembly import WorkerAssembly
     from ..datasets import shard
     from ..learners.graph import read_layout
-    from .worker_parts import layered_parts, whole_parts
+    from .worker_parts import cut_parts, layered_parts, whole_parts
 
     layout = read_layout(config.GRAPH)
     assembly = WorkerAssembly(part.plan, layout)
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
     scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
-    if scheduler is None:
-        parts = whole_parts(node.name, incarnation, part, assembly, layout, batches)
+    made = node.name, incarnation, part, assembly, layout, batches
+    if scheduler is not None:
+        parts = layered_parts(*made, scheduler)
+    elif part.plan.cut is not None:
+        parts = cut_parts(*made, part.plan.cut)
     else:
-        parts = layered_parts(node.name, incarnation, part, assembly, layout, batches, scheduler)
+        parts = whole_parts(*made)
     with _connect(part.connection) as peer:
         node_driver.run(
             parts.coroutine,
@@ -56,6 +59,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
             learner=parts.learner,
             work=parts.work,
+            cut=parts.cut,
             held_model=assembly.held_model(),
             before_gradient=_fault_draws(node, part, incarnation),
         )

@@ -10,7 +10,7 @@ from typing import Any
 from ..codecs import Dense
 from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
-from ..core.cut_sizes import CutSizes, cut_sizes, value_width
+from ..core.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..layout import Layout
 from ..models import MODELS
 from ..pulls import floats
@@ -47,7 +47,7 @@ class CutTraffic:
     width: int
     """Bytes of an activation."""
     server_parameters: int
-    sizes: CutSizes
+    sizes: CrossingBytes
     device: PartTraffic
     whole: PartTraffic
     """The model without a cut."""
@@ -87,7 +87,7 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
         crossing=model.crossing(cut.layer),
         width=value_width(cut),
         server_parameters=whole.parameters - device.parameters,
-        sizes=cut_sizes(model, cut, rows),
+        sizes=crossing_bytes(model, cut, rows),
         device=device,
         whole=whole,
     )

@@ -1,6 +1,6 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
-from ..core.cut_sizes import CutSizes, cut_sizes
+from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..models import MODELS
 from ..schedules import Sequential
 from ..world.link import Link
@@ -58,7 +58,7 @@ def _at_the_cut(scenario: Scenario, link: Link) -> float:
     return own + shared + (sizes.messages - 1) * setups
 
 
-def largest_at_the_cut(scenario: Scenario) -> CutSizes | None:
+def largest_at_the_cut(scenario: Scenario) -> CrossingBytes | None:
     """Return the bytes that cross the cut for a whole `batch_size`; None without a cut.
 
     A device of a compute group has a share of the batch.
@@ -66,4 +66,4 @@ def largest_at_the_cut(scenario: Scenario) -> CutSizes | None:
     training = scenario.training
     if training.cut is None:
         return None
-    return cut_sizes(MODELS[training.trainable], training.cut, training.batch_size)
+    return crossing_bytes(MODELS[training.trainable], training.cut, training.batch_size)

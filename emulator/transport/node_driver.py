@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..core import wire
+from ..core.cut_commands import Activate, ActivationsBack, LossAt
 from ..core.messages import (
     Message,
     ModelReply,
@@ -31,6 +32,7 @@ from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
+from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
 from .segment_work import SegmentWork
@@ -43,6 +45,7 @@ def run(
     hold: Hold[Delivery] | None = None,
     learner: Learner | None = None,
     work: SegmentWork | None = None,
+    cut: CutWork | None = None,
     evaluator: Evaluator | None = None,
     held_model: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
@@ -50,9 +53,10 @@ def run(
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
 
-    `hold` delays messages from the server. `work` computes layer by layer. `held_model` keeps the
-    model if pulls are patches or carry coded values. `begun` is called with the run's zero.
-    `before_gradient` is called before each gradient, and need not return.
+    `hold` delays messages from the server. `work` computes layer by layer, `cut` the layers
+    before a cut. `held_model` keeps the model if pulls are patches or carry coded values. `begun`
+    is called with the run's zero. `before_gradient` is called before each gradient, and need not
+    return.
     """
     exchange = _Exchange(peer, Inbox(peer, hold), held_model, work)
     result: Any = None
@@ -78,6 +82,13 @@ def run(
                     work.forward(reply)
                 case Backward(segment) if work:
                     result = work.backward(segment)
+                case Activate(reply) if cut:
+                    before_gradient()
+                    result = cut.activate(reply.theta)
+                case LossAt(answer) if cut:
+                    result = cut.loss_at(answer)
+                case ActivationsBack(answer) if cut:
+                    result = cut.back(answer)
                 case Evaluate(theta) if evaluator:
                     result = evaluator.evaluate(theta)
                 case _:

@@ -1,7 +1,7 @@
 """The bytes of an update of a cut model, by products that a reader can repeat by hand."""
 
 from emulator.core import wire
-from emulator.core.cut_sizes import cut_sizes
+from emulator.core.crossing_bytes import crossing_bytes
 from emulator.core.messages import ActivationGradient, Activations
 from emulator.core.plan import Cut
 from emulator.models import find
@@ -36,20 +36,20 @@ def test_an_update_of_mnist_lenet() -> None:
 
 
 def test_labels_that_stay_cost_the_outputs_twice() -> None:
-    sizes = cut_sizes(find("mnist-cnn"), Cut(2, labels="local"), 10)
+    sizes = crossing_bytes(find("mnist-cnn"), Cut(2, labels="local"), 10)
     assert (sizes.labels, sizes.logits, sizes.messages) == (0, 10 * 10 * 4, 2)
     assert sizes.up == sizes.down == 125_440 + 400
 
 
 def test_texts_have_a_label_and_outputs_for_every_character() -> None:
     model = find("char-lstm")
-    assert cut_sizes(model, Cut(2), 4).labels == 4 * 50 * 4
-    assert cut_sizes(model, Cut(2, labels="local"), 4).logits == 4 * 50 * 32 * 4
-    assert cut_sizes(model, Cut(2), 4).activations == 4 * 50 * 128 * 4
+    assert crossing_bytes(model, Cut(2), 4).labels == 4 * 50 * 4
+    assert crossing_bytes(model, Cut(2, labels="local"), 4).logits == 4 * 50 * 32 * 4
+    assert crossing_bytes(model, Cut(2), 4).activations == 4 * 50 * 128 * 4
 
 
 def test_messages_are_as_large_and_some_ten_bytes_more() -> None:
-    sizes = cut_sizes(find("mnist-cnn"), Cut(2), 10)
+    sizes = crossing_bytes(find("mnist-cnn"), Cut(2), 10)
     up = Activations("device-0", 9, 9, 10, bytes(sizes.activations), bytes(sizes.labels))
     down = ActivationGradient(9, 0.5, bytes(sizes.activations))
     assert 0 < wire.size(up) - sizes.up < 100

@@ -83,6 +83,8 @@ class Prepared:
             mounts[str(config.OUTPUT)] = self.output
             if self.scenario.training.initial is not None:
                 mounts[str(config.INITIAL)] = self._initial
+            if self.scenario.training.cut is not None:
+                mounts[str(config.GRAPH)] = self.graph
         else:
             mounts[str(config.GRAPH)] = self.graph
             mounts[str(config.SHARD)] = self._shards / name

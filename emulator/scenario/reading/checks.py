@@ -20,7 +20,7 @@ from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalS
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
 from ..model import TrainingSection
-from .cut_checks import check_cut
+from .cut_fit import check_cut
 from .document import Document
 from .wording import counted
 

@@ -16,7 +16,7 @@ _LABEL = _LOGIT = 4
 
 
 @dataclass(frozen=True)
-class CutSizes:
+class CrossingBytes:
     """Bytes that one device sends and receives at the cut for an update."""
 
     activations: int
@@ -47,11 +47,11 @@ class CutSizes:
         return 2 if self.logits else 1
 
 
-def cut_sizes(model: Model, cut: Cut, rows: int) -> CutSizes:
+def crossing_bytes(model: Model, cut: Cut, rows: int) -> CrossingBytes:
     """Return the bytes that cross the `cut` of `model` for a mini-batch of `rows` examples."""
     answers = rows * math.prod(model.task.answers)
     local = cut.labels == "local"
-    return CutSizes(
+    return CrossingBytes(
         activations=rows * model.crossing(cut.layer) * value_width(cut),
         labels=0 if local else _LABEL * answers,
         logits=_LOGIT * answers * model.task.classes if local else 0,
