@@ -15,6 +15,7 @@ from ..scenario.demand import PORTS, Demand
 from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe_side
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
+from ..scenario.reading.wording import counted
 from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Seconds, Share
 from ..world.link import Link
@@ -82,7 +83,7 @@ def print_overview(
     out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
     out.print(f"server: {_link(plan.server)}\n")
     rows = list(_grouped(plan.devices))
-    out.print(_devices(f"{len(plan.devices)} devices", rows), _more(rows))
+    out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
     if plan.faults:
         out.print(_faults(plan.faults), _more(plan.faults))
     if plan.hazards:

@@ -10,6 +10,7 @@ from ..schedules import timing
 from ..schedules.base import Cuts, LayerCosts, Segments
 from ..schedules.timing import IterationTiming
 from .iteration_trace import IterationTrace, Spans
+from .messages import Times
 from .prior_costs import LinkEstimate
 
 
@@ -86,17 +87,17 @@ class PlanOutcome:
         """Number of iterations since the last record."""
         return len(self._measured)
 
-    def add(
-        self, number: int, trace: IterationTrace, arrived: Sequence[float], next_began: float
-    ) -> Measured:
+    def add(self, number: int, trace: IterationTrace, times: Times) -> Measured:
         """Add iteration `number`, and return the times of the iteration.
 
-        The server got the update's pieces at the times `arrived`; the next iteration began at
-        `next_began`.
+        `times` came with the answer to the pull of the next iteration. An iteration lasts from one
+        answer to the next: a device sends a pull while the pieces of its update still wait for the
+        link, so from pull to pull the first iteration would look too short.
         """
-        down, up = self.plan.down, self.plan.up
+        down, up, arrived = self.plan.down, self.plan.up, times.arrived
+        assert trace.answered is not None
         measured = Measured(
-            trace.t_forward(down), trace.t_backward(arrived, up), next_began - trace.began
+            trace.t_forward(down), trace.t_backward(arrived, up), times.answered - trace.answered
         )
         self._measured.append(measured)
         self._last = number

@@ -11,6 +11,7 @@ iteration that was interrupted, by a lost connection for example, leaves no trac
 
 from collections import deque
 from collections.abc import Callable
+from math import inf
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
@@ -76,7 +77,7 @@ class Scheduler:
         self._outcome: PlanOutcome | None = None
         self._running: _Running | None = None
         # the last iteration, until the server tells its times; and when the next one began
-        self._settling: tuple[_Running, float] | None = None
+        self._settling: _Running | None = None
 
     def started(self, zero: float) -> None:
         """Note that the run's time counts from `zero`, as `Begin` says."""
@@ -97,7 +98,7 @@ class Scheduler:
             self._announced = plan
         running = self._running
         if running is not None and running.trace.pushed:
-            self._settling = running, now
+            self._settling = running
         self._running = _Running(IterationTrace(plan.cuts, now), plan, self._done + 1)
 
     def told(self, times: Times) -> None:
@@ -105,10 +106,9 @@ class Scheduler:
         if self._running is not None:
             self._running.trace.answered = times.answered
         if self._settling is not None:
-            running, next_began = self._settling
-            self._settling = None
-            if running.trace.fits(times.arrived):
-                self._count(running, next_began, times.arrived)
+            running, self._settling = self._settling, None
+            if running.trace.fits(times.arrived) and times.answered < inf:
+                self._count(running, times)
 
     def arrived(self, segment: Segment, size: int, now: float, late: bool = False) -> None:
         """Note that a piece of the model arrived, of `size` bytes on the wire.
@@ -145,13 +145,13 @@ class Scheduler:
 
     # -- estimates -------------------------------------------------------------------------------
 
-    def _count(self, running: _Running, next_began: float, arrived: tuple[float, ...]) -> None:
-        """Learn from an iteration whose pieces the server got at the times `arrived`."""
-        trace, plan, number = running
+    def _count(self, running: _Running, times: Times) -> None:
+        """Learn from an iteration; `times` came with the answer to the pull that followed."""
+        (trace, plan, number), arrived = running, times.arrived
         if self._outcome is None or self._outcome.plan is not plan:
             self._report_outcome()
             self._outcome = PlanOutcome(plan)
-        measured = self._outcome.add(number, trace, arrived, next_began)
+        measured = self._outcome.add(number, trace, times)
         self._rests.append(measured.rest)
         self._computing.add(trace.forward_seconds(), trace.backward_seconds())
         for piece in trace.pulled:

@@ -79,7 +79,7 @@ class IterationRecord(LogRecord, tag="iteration"):
     t_backward: Time
     """Median duration of the backward phase."""
     t_iteration: Time
-    """Median time from the begin of an iteration's pull to the begin of the next one."""
+    """Median time from the server's answer to a pull to its answer to the next pull."""
     predicted_forward: Time
     """The plan's `t_forward`."""
     predicted_backward: Time

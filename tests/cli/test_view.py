@@ -137,6 +137,7 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
 @pytest.mark.parametrize(
     "record, line",
     [
+        ({"at": 0, "what": "start", "devices": 1}, "0.00 s  start: 1 device has said hello"),
         ({"at": 0, "what": "start", "devices": 2}, "0.00 s  start: all 2 devices have said hello"),
         (
             {"at": 12.35, **EVALUATION},

@@ -59,6 +59,16 @@ def test_without_noise_the_prediction_is_exact(schedule: Schedule) -> None:
     assert played.reports.iterations[1].t_iteration == pytest.approx(second.t_iteration, rel=1e-9)
 
 
+def test_no_iteration_is_shorter_than_its_phases() -> None:
+    """The pull that ends the first iteration is sent while the update still waits for the link."""
+    played = planned_device(DynaComm(1))
+    played.iterate(3)
+    first, second = played.reports.iterations[:2]
+    for record in (first, second):
+        rest = record.t_iteration - record.t_forward - record.t_backward
+        assert rest == pytest.approx(0.050 + 0.020, rel=1e-9)
+
+
 def test_the_trace_is_the_gantt_chart() -> None:
     played = planned_device()
     played.iterate(EVERY + 1)

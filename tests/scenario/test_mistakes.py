@@ -403,6 +403,15 @@ def test_a_round_of_one_mini_batch_can_be_cut() -> None:
     assert small(("algorithm: asgd", changes)).training.schedule == DynaComm()
 
 
+@pytest.mark.parametrize(
+    ("value", "message"), [("{replan: 5}", "a mapping without"), ("[ibatch]", "a list is not a")]
+)
+def test_a_missing_kind_is_told_with_the_known_ones(value: str, message: str) -> None:
+    (line,) = mistakes(("algorithm: asgd", f"algorithm: asgd\n  schedule: {value}"))
+    assert line.startswith(f"scenario:6: training.schedule: {message}")
+    assert line.endswith("`kind`: sequential or layer-by-layer or ibatch or dynacomm")
+
+
 def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
     change = "algorithm: asgd\n  schedule: {kind: dynacomm, replan: 0, method: slow}"
     assert mistakes(("algorithm: asgd", change)) == [

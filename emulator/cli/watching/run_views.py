@@ -66,7 +66,9 @@ def _words(record: Record) -> str:
         case UnmeasuredRecord():
             return f"due, but not measured: the models after {_listed(record.versions)} updates"
         case StartRecord():
-            return f"start: all {record.devices} devices have said hello"
+            many = record.devices != 1
+            who = f"all {record.devices} devices have" if many else "1 device has"
+            return f"start: {who} said hello"
         case FaultRecord():
             cause = f"{record.fault}, planned for {record.planned:.2f} s"
             return f"{record.what} {record.node} ({cause})"

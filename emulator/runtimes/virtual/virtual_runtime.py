@@ -12,6 +12,7 @@ from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
+from ...scenario.reading.wording import counted
 from ...scenario.timeouts import slowest_exchange
 from ...world.verbs import Action
 from .channel import Channel
@@ -91,7 +92,7 @@ class VirtualRuntime:
 
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
-        self._view.progress(f"{len(scenario.nodes)} devices")
+        self._view.progress(counted(len(scenario.nodes), "device"))
         self.fleet.populate(self._surroundings, self.links)
         self._endpoint.arm()
         while self._server.zero is None and not self.clock.halted:

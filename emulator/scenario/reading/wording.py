@@ -81,7 +81,10 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return not_among(value, _words(limits))
         case "union_tag_not_found":
             lacks = "without" if isinstance(value, dict) else "is not a mapping with"
-            return f"{quoted(value)} {lacks} a `kind`"
+            kinds = _kinds(schema, error["loc"])
+            return f"{quoted(value)} {lacks} a `kind`" + (
+                f": {' or '.join(kinds)}" if kinds else ""
+            )
         case "value_error":
             return str(limits["error"])
         case "json_invalid":
@@ -127,6 +130,14 @@ def _expected(kind: str, limits: dict[str, Any]) -> str:
 def _keys(schema: dict[str, Any], loc: Address) -> list[str]:
     nodes = [node for node in _follow(schema, loc) if "properties" in node]
     return list(dict.fromkeys(key for node in nodes for key in node["properties"]))
+
+
+def _kinds(schema: dict[str, Any], loc: Address) -> list[str]:
+    """Return the kinds among which the value at `loc` is chosen."""
+    kinds = [
+        node.get("properties", {}).get("kind", {}).get("const") for node in _follow(schema, loc)
+    ]
+    return list(dict.fromkeys(filter(None, kinds)))
 
 
 def _about(schema: dict[str, Any], loc: Address) -> str:
