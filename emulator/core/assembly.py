@@ -9,13 +9,14 @@ from .. import chance, codecs, models, modulation, optimizers, pulls, schedules,
 from ..codecs.base import Codec, Encoder, EncoderContext
 from ..codecs.segment_encoder import SegmentEncoder
 from ..datasets.examples import Examples, Subset
-from ..layout import Layout
+from ..layout import Layout, Segment
 from ..learners.batches import Batches
 from ..learners.local_steps import per_epoch
 from ..log.writing import RunLog
 from ..models.saved_model import SavedModel
 from ..pulls import HeldModel
 from ..synchronization import ComputeGroups, Synchronizer
+from .cut_exchange import CutExchange
 from .group_updates import GroupUpdates
 from .parameters import Parameters, State
 from .plan import Plan, WorkerPlan
@@ -27,15 +28,42 @@ from .server import ParameterServer
 def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
     """Make the model at its initial weights, with the plan's modulation and optimizer.
 
-    The parameters of `saved` take the place of the initial weights, and its state of an optimizer
-    that of the optimizer's zeros if it is of the same kind; the version begins at 0.
+    Of a cut model, make the devices' part. The parameters of `saved` take the place of the initial
+    weights, and its state of an optimizer that of the optimizer's zeros if it is of the same kind;
+    the version begins at 0.
     """
+    layout = models.find(plan.model).layout
+    segment = plan.worker.cut.devices if plan.worker.cut else (1, len(layout.layers))
+    return _part(plan, segment, modulation.make(plan.modulation), saved)
+
+
+def server_parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
+    """Make the server's part of the plan's cut model, as `parameters` makes the devices' part.
+
+    Its gradients are not modulated: none is stale.
+    """
+    assert plan.worker.cut is not None
+    segment = plan.worker.cut.server(models.find(plan.model).layout)
+    return _part(plan, segment, modulation.Constant(), saved)
+
+
+def _part(
+    plan: Plan, segment: Segment, modulator: modulation.Modulation, saved: SavedModel | None
+) -> Parameters:
+    """Make the layers of `segment` of the plan's model, from their slices of the whole model."""
     model = models.find(plan.model)
-    modulator = modulation.make(plan.modulation).start(model.layout)
-    optimizer = optimizers.make(plan.optimizer)
+    place, layout = model.layout.place(segment), model.layout.part(segment)
+    optimizer, state = optimizers.make(plan.optimizer), None
     initial = model.initial(plan.worker.seed) if saved is None else saved.theta
-    state = None if saved is None else saved.optimizer
-    return Parameters(initial, plan.learning_rate, modulator, optimizer=optimizer, state=state)
+    if saved is not None and saved.optimizer is not None:
+        state = saved.optimizer.part(place)
+    return Parameters(
+        initial[place],
+        plan.learning_rate,
+        modulator.start(layout),
+        optimizer=optimizer,
+        state=state,
+    )
 
 
 def server(
@@ -47,15 +75,16 @@ def server(
     gathering: float | None,
     codec: Codec | None = None,
     layout: Layout | None = None,
+    cut: CutExchange | None = None,
 ) -> ParameterServer:
     """Make the parameter server that holds `state` and writes to `log`.
 
     `now` is the reading of the driver's clock. The members have `gathering` seconds to say hello;
     None: as long as the driver lets them. `codec` takes the place of the plan's codec where the
     runtime decodes updates in another way; `layout` that of the plan's model where the model is a
-    layer table.
+    layer table. A model that is cut needs the exchange `cut`, and `state` is the devices' part.
     """
-    layout = layout or models.find(plan.model).layout
+    layout = held_layout(plan.worker, layout or models.find(plan.model).layout)
     return ParameterServer(
         state,
         layout=layout,
@@ -72,7 +101,14 @@ def server(
         pulls=pulls.make(plan.worker.pull).start(layout),
         gathering=gathering,
         by_name=plan.by_name,
+        cut=cut,
     )
+
+
+def held_layout(plan: WorkerPlan, layout: Layout) -> Layout:
+    """Return the layout of what devices hold of a model of `layout`: all, or the layers up to a
+    cut."""
+    return layout.part(plan.cut.devices) if plan.cut else layout
 
 
 def synchronizer(plan: Plan) -> Synchronizer[Any]:
@@ -88,8 +124,8 @@ class WorkerAssembly:
     """Makes the parts of workers. A crash ends them; the next `incarnation` gets new parts."""
 
     def __init__(self, plan: WorkerPlan, layout: Layout) -> None:
-        """`layout` is the model's."""
-        self._plan, self._layout = plan, layout
+        """`layout` is the whole model's."""
+        self._plan, self._layout = plan, held_layout(plan, layout)
         self.codec = codecs.make(plan.codec)
         self._pull = pulls.make(plan.pull)
 

@@ -1,12 +1,13 @@
 """The parameter server's writer of records: updates, pulls, scores, refusals, and their bytes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
 from ..codecs.accounting import accounting
 from ..codecs.base import Codec
 from ..layout import Kind, Layout
+from ..log.cut_records import ActivationsRecord
 from ..log.records import (
     DivergedRecord,
     EvaluationRecord,
@@ -22,6 +23,7 @@ from ..log.records import (
 from ..log.writing import RunLog, microseconds
 from ..vectors import Gradient
 from . import wire
+from .cut_exchange import Passed
 from .evaluations import Snapshot
 from .group_updates import GroupUpdates
 from .messages import (
@@ -151,6 +153,11 @@ class Ledger:
     def _paper(self, gradient: Gradient) -> Mapping[Kind, float] | None:
         """Return the bytes of `gradient` as the codec's paper counts them, by kind of layer."""
         return self._accounting(gradient, self._layout) if self._accounting else None
+
+    def passed(self, passes: Iterable[Passed], now: float) -> None:
+        """Write a record for each of the `passes` through the server's layers."""
+        for passed in passes:
+            self._log.write(ActivationsRecord(self._at(now), **passed._asdict()))
 
     def diverged(self, node: str, version: int, now: float) -> None:
         self._log.write(DivergedRecord(self._at(now), node, version))

@@ -13,14 +13,22 @@ from ..vectors import Gradient, Vector
 _SGD = SGD()
 
 
-class State(Protocol):
+class Saved(Protocol):
+    """The model as it is measured and saved."""
+
+    @property
+    def version(self) -> int: ...
+
+    def snapshot(self) -> Vector: ...
+
+    def optimizer_state(self) -> OptimizerState: ...
+
+
+class State(Saved, Protocol):
     """The model as the server needs it. `Parameters` implements this for every run that learns."""
 
     @property
     def theta(self) -> Vector: ...
-
-    @property
-    def version(self) -> int: ...
 
     @property
     def oldest(self) -> int: ...
@@ -31,10 +39,6 @@ class State(Protocol):
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
     ) -> list[float]: ...
-
-    def snapshot(self) -> Vector: ...
-
-    def optimizer_state(self) -> OptimizerState: ...
 
     def forget(self, version: int, needed: Iterable[int] = ()) -> None: ...
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from ..layout import Layout, Segment
 from ..learners.local_training import LocalTraining
 
 Plain = dict[str, Any]
@@ -35,6 +36,15 @@ class Cut(msgspec.Struct, frozen=True):
     """`sent`: with the activations; `local`: they stay on the device, which computes the loss."""
     values: str = "f32"
     """Coding of activations and of their gradients: `f32` or `f16`."""
+
+    @property
+    def devices(self) -> Segment:
+        """Layers of the devices' part."""
+        return 1, self.layer
+
+    def server(self, layout: Layout) -> Segment:
+        """Return the layers of the server's part of the model of `layout`."""
+        return self.layer + 1, len(layout.layers)
 
 
 class WorkerPlan(msgspec.Struct, frozen=True):

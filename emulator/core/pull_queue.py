@@ -25,12 +25,12 @@ class PullQueue:
         self._waiting: dict[str, Pull] = {}  # the last pull of each node that has no answer
         self._releases = synchronizer.releases  # at the last look at all waiting pulls
 
-    def add(self, pull: Pull) -> None:
+    def add(self, pull: Pull, now: float) -> None:
         """Let `pull` wait. Raises a WireError if it cannot be answered as it asks."""
         if pull.node == self._snapshots.evaluator:
             self._snapshots.check(pull)
         else:
-            self._exchanges.ask(pull)
+            self._exchanges.ask(pull, now)
         self._waiting[pull.node] = pull
 
     def forget(self, node: str) -> None:

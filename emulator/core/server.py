@@ -18,8 +18,10 @@ from ..log.writing import RunLog
 from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
+from .cut_exchange import CutExchange
 from .evaluations import Snapshot
 from .group_updates import GroupUpdates
+from .joined_state import JoinedState
 from .ledger import Arrival, Ledger
 from .membership import Membership
 from .messages import (
@@ -27,6 +29,7 @@ from .messages import (
     Activations,
     Begin,
     Bye,
+    CutRequest,
     Diverged,
     Hello,
     LogitGradient,
@@ -42,7 +45,7 @@ from .messages import (
     Update,
     UpdateSegment,
 )
-from .parameters import State
+from .parameters import Saved, State
 from .plan import Stop
 from .pull_queue import PullQueue
 from .snapshot_exchange import SnapshotExchange
@@ -85,27 +88,41 @@ class ParameterServer:
         gathering: float | None = GATHERING,
         by_name: bool = False,
         groups: GroupUpdates | None = None,
+        cut: CutExchange | None = None,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
         Without `pulls`, models travel as they are. The members have `gathering` seconds from
         `now` to say hello; None: as long as the driver lets them. With `by_name` the updates of one
         step are summed in the order of the workers' names, not of arrival. With `groups` the
-        records of updates name the compute group, and staleness counts steps.
+        records of updates name the compute group, and staleness counts steps. With a `cut`,
+        `parameters` and `layout` are of the devices' part of the model.
         """
         self.parameters = parameters
+        self.model: Saved = JoinedState(parameters, cut.parameters) if cut else parameters
+        """The whole model, as it is measured and saved."""
         self.ended: Ended | None = None
         self.over = False
         self.layout = layout
+        self.whole = Layout((*layout.variables, *cut.layout.variables)) if cut else layout
+        """Layout of `model`."""
         self._synchronizer, self._stop = synchronizer, stop
         self._members = Membership(workers, evaluator)
         self._ledger = Ledger(log, codec, layout, encrypted)
         pulls = pulls or WholeModel().start(layout)
         self._exchanges = WorkerExchanges(
-            parameters, codec, layout, synchronizer, pulls, self._ledger, groups, by_name=by_name
+            parameters,
+            codec,
+            layout,
+            synchronizer,
+            pulls,
+            self._ledger,
+            groups,
+            cut,
+            by_name=by_name,
         )
         self._gather_until = None if gathering is None else now + gathering
-        self._snapshots = SnapshotExchange(evaluator, every, parameters.theta.nbytes)
+        self._snapshots = SnapshotExchange(evaluator, every, 4 * self.whole.size)
         self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
@@ -154,7 +171,7 @@ class ParameterServer:
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
             case Pull():
-                self._queue.add(message)
+                self._queue.add(message, now)
                 return self._release([message], now)
             case Update() | UpdateSegment():
                 self._expect(message, self._exchanges.sent(message.node))
@@ -167,7 +184,7 @@ class ParameterServer:
             case Score():
                 self._score(message, now)
             case Activations() | LogitGradient():
-                raise WireError("the devices of this run hold the whole model")
+                return [*self._cross(message, now), *self._advanced(now)]
         return self._advanced(now)
 
     def refuse(self, node: str, reason: str, now: float) -> None:
@@ -190,7 +207,7 @@ class ParameterServer:
         if self.ended:
             return self.ended.at + ENDING
         limit = None if self._stop.time is None else self.zero + self._stop.time
-        times = (limit, self._synchronizer.deadline())
+        times = (limit, self._exchanges.deadline())
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> Replies:
@@ -204,9 +221,10 @@ class ParameterServer:
             return self._close()
         if self._stop.time is not None and now >= self.zero + self._stop.time:
             self._end("time", now)
-        else:
-            self._step(self._synchronizer.tick(now), now)
-        return self._advanced(now)
+            return self._advanced(now)
+        replies, arrivals = self._exchanges.tick(now)
+        self._step(arrivals, now)
+        return [*replies, *self._advanced(now)]
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
         """End the run at once, without a last evaluation; return the replies."""
@@ -217,7 +235,8 @@ class ParameterServer:
     def pulled(self) -> Vector:
         """Return the model as every worker that pulls this version holds it: f32[N], read-only.
 
-        Drivers call this in virtual time only, where a device needs the model beside the message.
+        Of a cut model it is the devices' part. Drivers call this in virtual time only, where a
+        device needs the model beside the message.
         """
         return self._exchanges.held()
 
@@ -227,7 +246,7 @@ class ParameterServer:
         if hello.node == self._snapshots.evaluator:
             self._snapshots.forget()
         else:
-            self._exchanges.lost(hello.node)
+            self._exchanges.lost(hello.node, now)
         self._queue.forget(hello.node)
         if self.zero is not None:
             self._ledger.hello(hello.node, hello.incarnation, now)
@@ -262,7 +281,19 @@ class ParameterServer:
 
     # -- pushes and scores ---------------------------------------------------------------------
 
-    def _expect(self, message: Update | UpdateSegment | Diverged | Score, sent: int | None) -> None:
+    def _cross(self, message: CutRequest, now: float) -> Replies:
+        """Take activations or a gradient by logits; return the replies of the server's layers."""
+        if isinstance(message, Activations):
+            self._expect(message, self._exchanges.sent(message.node))
+        if self.ended:
+            return []
+        replies, arrivals = self._exchanges.cross(message, now)
+        self._step(arrivals, now)
+        return replies
+
+    def _expect(
+        self, message: Update | UpdateSegment | Activations | Diverged | Score, sent: int | None
+    ) -> None:
         """Raise a WireError unless `message` is about version `sent`, which its node was sent."""
         node, version = message.node, message.version
         if version != sent:
@@ -283,8 +314,7 @@ class ParameterServer:
         self._snapshots.reach(self.version, lambda: self._snapshot(now))
 
     def _snapshot(self, now: float) -> Snapshot:
-        theta = self.parameters.snapshot()
-        return Snapshot(self.version, theta, now, self._ledger.push_bytes)
+        return Snapshot(self.version, self.model.snapshot(), now, self._ledger.push_bytes)
 
     def _doubt(self, node: str, now: float) -> None:
         """Record that `node` diverged; end the run when most workers have.

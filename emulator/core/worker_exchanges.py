@@ -6,11 +6,12 @@ from ..codecs.base import Codec
 from ..errors import WireError
 from ..layout import Layout
 from ..pulls import Pulls
-from ..synchronization.base import Synchronizer
+from ..synchronization.base import Meeting, Synchronizer
 from ..vectors import Vector
+from .cut_exchange import CutExchange, CutStep
 from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger
-from .messages import Pull, PullReply, Update, UpdateSegment
+from .messages import Activations, CutRequest, Pull, PullReply, Replies, Update, UpdateSegment
 from .parameters import State
 from .pull_replies import PullReplies
 from .pulled_versions import PulledVersions
@@ -33,12 +34,14 @@ class WorkerExchanges:
         pulls: Pulls,
         ledger: Ledger,
         groups: GroupUpdates | None = None,
+        cut: CutExchange | None = None,
         *,
         by_name: bool = False,
     ) -> None:
         """`codec` decodes pushes, `pulls` encodes models.
 
-        `groups` counts the steps of compute groups, if there are such. With `by_name` the updates
+        `groups` counts the steps of compute groups, if there are such; `cut` takes the activations
+        of devices whose model is cut. With `by_name` the updates
         of a step are summed in the order of the workers' names.
         """
         self._parameters, self._codec, self._layout = parameters, codec, layout
@@ -46,30 +49,47 @@ class WorkerExchanges:
         self._replies = PullReplies(parameters, pulls, layout)
         self._pulled = PulledVersions()
         self._staging = Staging(codec, layout)
-        self._groups, self._by_name = groups, by_name
+        self._groups, self._cut, self._by_name = groups, cut, by_name
+        self._meeting = synchronizer if cut and isinstance(synchronizer, Meeting) else None
 
     def sent(self, node: str) -> int | None:
         """Return the version on which `node` computes; None if `node` has no model."""
         return self._pulled.version(node)
 
-    def lost(self, node: str) -> None:
-        """Forget the model sent to `node` and its pieces of an update: a crash lost both."""
+    def lost(self, node: str, now: float) -> None:
+        """Forget the model sent to `node` and what came of it: a crash lost both."""
         self._pulled.end(node)
         self._staging.forget(node)
+        if self._cut:
+            self._cut.forget(node, now)
 
     def close(self) -> None:
-        """Forget all pieces: the run takes no more pushes."""
+        """Forget all pieces and activations: the run takes no more pushes."""
         self._staging.clear()
+        if self._cut:
+            self._cut.close()
+
+    def deadline(self) -> float | None:
+        """Return the time at which to call `tick`; None if nothing is waited for."""
+        times = (self._synchronizer.deadline(), self._cut.deadline() if self._cut else None)
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> tuple[Replies, list[Arrival] | None]:
+        """Give up devices that are waited for in vain; return as `cross`."""
+        arrivals = self._synchronizer.tick(now)
+        return self._passed(self._cut.tick(now), now) if self._cut else [], arrivals
 
     # -- models out ----------------------------------------------------------------------------
 
-    def ask(self, pull: Pull) -> None:
-        """Drop the pieces of an update that a worker's `pull` cuts short.
+    def ask(self, pull: Pull, now: float) -> None:
+        """Drop the pieces of an update, or the activations, that a worker's `pull` cuts short.
 
         Raises a WireError if the model cannot be sent in the segments of `pull`.
         """
         self._replies.check(pull)
         self._staging.interrupt(pull.node)
+        if self._cut:
+            self._cut.forget(pull.node, now)
 
     def answer(self, pull: Pull, now: float) -> Sequence[PullReply]:
         """Return the replies to `pull`: a message for each segment, all of the same version."""
@@ -77,6 +97,8 @@ class WorkerExchanges:
         self._synchronizer.sent(pull.node)
         if self._groups:
             self._groups.pulled(pull.node)
+        if self._cut:
+            self._cut.begin(pull.node, pull.ticket)
         if pull.segments:
             times = self._staging.begin(pull.node, pull.ticket, now)
             return self._replies.pieces(pull, times)
@@ -96,6 +118,8 @@ class WorkerExchanges:
         """
         if push.version < self._parameters.oldest:
             raise WireError(f"version {push.version} is older than the history kept")
+        if self._cut:
+            self._cut.allow_push(push.node)
         if isinstance(push, UpdateSegment):
             arrival = self._staging.add(push, now)
             if arrival is None:
@@ -104,11 +128,15 @@ class WorkerExchanges:
             arrival = Arrival(push, self._codec.decode(push.frames, self._layout))
             self._staging.whole(push.node, now)
         self._pulled.end(push.node)  # one push for each model
+        if self._cut:
+            self._cut.forget(push.node, now)
         return self._synchronizer.arrive(push.node, arrival, now)
 
     def failed(self, node: str, now: float) -> list[Arrival] | None:
         """Drop the pieces of `node`, whose gradient is not finite; return as `take` does."""
         self._staging.interrupt(node)
+        if self._cut:
+            self._cut.forget(node, now)
         return self._synchronizer.failed(node, now)
 
     def step(self, arrivals: Sequence[Arrival], now: float) -> None:
@@ -121,6 +149,8 @@ class WorkerExchanges:
         divisors = self._parameters.apply(steps, self._weights(arrivals))
         self._replies.changed([gradient for gradient, _ in steps])
         self._ledger.step(arrivals, divisors, before, now, self._groups)
+        if self._cut:
+            self._cut.stepped([arrival.update.node for arrival in arrivals])
         oldest = self._pulled.oldest
         version = self._parameters.version if oldest is None else oldest
         self._parameters.forget(version, self._pulled)
@@ -128,3 +158,26 @@ class WorkerExchanges:
     def _weights(self, arrivals: Sequence[Arrival]) -> list[float] | None:
         weights = self._synchronizer.weights
         return [weights[arrival.update.node] for arrival in arrivals] if weights else None
+
+    # -- activations in, their gradients out -----------------------------------------------------
+
+    def cross(self, message: CutRequest, now: float) -> tuple[Replies, list[Arrival] | None]:
+        """Take what crosses the cut; return replies, and the arrivals that make a step if any do.
+
+        Raises a WireError to refuse `message`.
+        """
+        if self._cut is None:
+            raise WireError("the devices of this run hold the whole model")
+        step = self._cut.take(message, now)
+        arrivals = None
+        if self._meeting and isinstance(message, Activations) and not step.replies:
+            # it waits for others here, so others must not wait for its push
+            arrivals = self._meeting.leave(message.node)
+        return self._passed(step, now), arrivals
+
+    def _passed(self, step: CutStep, now: float) -> Replies:
+        """Write the records of a step of the server's layers; return its replies."""
+        self._ledger.passed(step.passed, now)
+        if self._meeting and step.replies:
+            self._meeting.expect([node for node, _ in step.replies])
+        return [*step.replies]

@@ -14,6 +14,7 @@ import msgspec
 
 from ..layout import Kind
 from ..world.verbs import VERBS
+from .cut_records import ActivationsRecord
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -91,32 +92,6 @@ class UpdateRecord(LogRecord, tag="update"):
     group: int | None = None
     """Number of the device's compute group, from 0; absent with one group, or one for each
     device."""
-
-
-class ActivationsRecord(LogRecord, tag="activations"):
-    """The server computed its layers of a cut model on a device's activations, and answered.
-
-    Only with a `training.fully_connected`. The `update` with the device's own layers follows.
-    """
-
-    node: str
-    """Device that sent the activations."""
-    version: int
-    """Version of the device's layers, with which the activations were computed."""
-    server_version: int
-    """Version of the server's layers after the step that the activations took part in."""
-    staleness: int
-    """Updates that the server applied to its layers between the pass and the step."""
-    rows: int
-    """Examples of the mini-batch."""
-    up: Size
-    """Size on the wire of the device's messages: activations, and labels or the gradient by the
-    server's outputs."""
-    down: Size
-    """Size on the wire of the server's messages: the gradient by the activations, and the outputs
-    if labels stay on the device."""
-    loss: float | None
-    """Loss on the mini-batch; null if it is not finite, or if nobody learns."""
 
 
 class RefusedRecord(LogRecord, tag="refused"):

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
+from .cut_records import ActivationsRecord
 from .records import (
-    ActivationsRecord,
     EvaluationRecord,
     ExitRecord,
     FaultRecord,

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from ..core.parameters import State
+from ..core.parameters import Saved
 from ..core.server import ParameterServer
 from ..layout import Layout
 from ..log.records import CheckpointRecord
@@ -11,7 +11,7 @@ from ..models import saved_model
 from ..models.saved_model import SavedModel
 
 
-def save(path: Path, state: State, layout: Layout) -> None:
+def save(path: Path, state: Saved, layout: Layout) -> None:
     """Write the model of `layout` in `state`, and its optimizer's state, to the npz file `path`."""
     model = SavedModel(state.snapshot(), state.version, layout, state.optimizer_state())
     saved_model.write(path, model)
@@ -33,7 +33,7 @@ class Checkpoints:
         if due is None or now < due or self._server.zero is None:
             return
         server = self._server
-        save(self._path, server.parameters, server.layout)
+        save(self._path, server.model, server.whole)
         self._log.write(CheckpointRecord(now - self._server.zero, server.version))
         passed = int((now - self._server.zero) // self._every)
         self._number = (

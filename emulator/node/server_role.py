@@ -47,7 +47,7 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
                 chores=_chores(server, part.plan, output, log),
                 canceled=lambda: canceled[0] if canceled else "",
             )
-            save(output / "model.npz", server.parameters, model.layout)
+            save(output / "model.npz", server.model, server.whole)
             router.close(linger=2.0)
 
 

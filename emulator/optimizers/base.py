@@ -27,6 +27,14 @@ class OptimizerState(NamedTuple):
     arrays: StateArrays
     """Arrays of the state; empty for an optimizer without memory."""
 
+    def part(self, place: slice) -> "OptimizerState":
+        """Return the state of the parameters in `place`; counts stay as they are."""
+        arrays = {
+            name: array[place] if array.dtype == np.float32 else array
+            for name, array in self.arrays.items()
+        }
+        return OptimizerState(self.kind, arrays)
+
 
 class Modulated(NamedTuple):
     """A gradient of a step with its weight `share / divisor`; the shares of a step add up to 1."""

@@ -4,7 +4,7 @@ With a `quorum` below 100 % the slowest workers are not waited for (Chen et al.,
 that paper, their gradients are not dropped but count in the next step.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
@@ -65,9 +65,7 @@ class Lockstep(Generic[A]):
         if not self._arrivals:
             self._deadline = now + self._barrier.patience
         self._arrivals[node] = arrival
-        # decimal arithmetic: in binary 0.07 · 100 exceeds 7, and ceil gives 8
-        needed = ceil(Decimal(repr(float(self._barrier.quorum))) * self._live)
-        return self._step() if len(self._arrivals) >= needed else None
+        return self._step() if self._complete else None
 
     def failed(self, node: str, now: float) -> list[A] | None:
         return None
@@ -84,10 +82,25 @@ class Lockstep(Generic[A]):
         self._given_up = set(self._members.difference(self._arrivals))
         return self._step()
 
+    def expect(self, nodes: Collection[str]) -> None:
+        """Wait for `nodes`, and for no other worker before its next gradient."""
+        self._given_up = set(self._members.difference(nodes, self._arrivals))
+
+    def leave(self, node: str) -> list[A] | None:
+        """Wait for `node` no more in this step; return as `arrive`.
+
+        A gradient that has arrived stays.
+        """
+        if node not in self._arrivals:
+            self._given_up.add(node)
+        return self._step() if self._arrivals and self._complete else None
+
     @property
-    def _live(self) -> int:
-        """Number of workers that are waited for."""
-        return len(self._members) - len(self._given_up)
+    def _complete(self) -> bool:
+        """Whether enough gradients have arrived for a step."""
+        live = len(self._members) - len(self._given_up)
+        # decimal arithmetic: in binary 0.07 · 100 exceeds 7, and ceil gives 8
+        return len(self._arrivals) >= ceil(Decimal(repr(float(self._barrier.quorum))) * live)
 
     def _step(self) -> list[A]:
         """Return the arrived gradients as the next step, and release the workers."""

@@ -1,7 +1,7 @@
 """Protocols of synchronization, which decides the gradients of a step and the workers that wait."""
 
-from collections.abc import Mapping
-from typing import Any, Protocol, TypeVar
+from collections.abc import Collection, Mapping
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 A = TypeVar("A")
 """Record of one push, kept by the caller; a synchronizer only passes it on."""
@@ -48,6 +48,22 @@ class Synchronizer(Protocol[A]):
 
     def tick(self, now: float) -> list[A] | None:
         """Give up nodes that have been absent for too long; return as `arrive` does."""
+
+
+@runtime_checkable
+class Meeting(Protocol[A]):
+    """A synchronizer whose workers wait for each other, and that is told whom to wait for.
+
+    Where workers meet at another point of an iteration too, the two would wait for each other's
+    absent workers.
+    """
+
+    def expect(self, nodes: Collection[str]) -> None:
+        """Wait for `nodes`, which make a step together, and for no other worker that makes a step
+        with them, before its next gradient."""
+
+    def leave(self, node: str) -> list[A] | None:
+        """Wait for `node` no more in this step; return as `arrive` does."""
 
 
 class Synchronization(Protocol):

@@ -6,7 +6,7 @@ all devices, N groups are asynchronous. A group shares `training.batch_size`, so
 averages over as many examples for every g.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal
 
@@ -106,6 +106,15 @@ class GroupSteps(Generic[A]):
         """
         lockstep = next(iter(self._waiting), None)
         return self._stepped(lockstep, lockstep.tick(now)) if lockstep else None
+
+    def expect(self, nodes: Collection[str]) -> None:
+        """Wait for `nodes`, of one group, and for no other member before its next gradient."""
+        self._lockstep[next(iter(nodes))].expect(nodes)
+
+    def leave(self, node: str) -> list[A] | None:
+        """Wait for `node` no more in this step of its group, as `Lockstep.leave`."""
+        lockstep = self._lockstep[node]
+        return self._stepped(lockstep, lockstep.leave(node))
 
     def _stepped(self, lockstep: Lockstep[A], arrivals: list[A] | None) -> list[A] | None:
         """Return `arrivals`, after noting that they make a step of a group."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ...log.cut_records import ActivationsRecord
 from ...log.records import (
-    ActivationsRecord,
     EvaluationRecord,
     ExitRecord,
     FaultRecord,

@@ -1,0 +1,123 @@
+"""Waiting of activations: the devices of a group pass through the server's layers together.
+
+A device of a cut model meets the others of its group twice in an iteration, with its activations
+and with its push. The synchronizer of pushes cannot tell a device that has died from one whose
+activations wait here, and the gate cannot tell a dead device from one whose push waits there. So
+each is told of the other: a device whose activations have arrived is not waited for by the pushes
+of its group, and a device that a step of pushes did without is not waited for here, until its next
+activations.
+"""
+
+from collections.abc import Collection, Iterable
+from typing import Generic, TypeVar
+
+SentT = TypeVar("SentT")
+"""Record of a device's activations, kept by the caller."""
+
+
+class ActivationGate(Generic[SentT]):
+    """Lets the devices of a group pass together; devices without a group pass at once."""
+
+    def __init__(self, groups: Iterable[Collection[str]], patience: float) -> None:
+        """Wait `patience` seconds for the rest of a group; then the missing are given up."""
+        self._patience = patience
+        self._group: dict[str, _Group[SentT]] = {}  # by member
+        for names in groups:
+            self._group |= dict.fromkeys(names, _Group(frozenset(names)))
+        # Groups with a deadline, the earliest first: a new deadline is later than all others.
+        self._waiting: dict[_Group[SentT], None] = {}
+
+    def arrive(self, node: str, sent: SentT, now: float) -> list[SentT] | None:
+        """Take what `node` has `sent`; return all that pass together, or None to wait for more."""
+        group = self._group.get(node)
+        if group is None:
+            return [sent]
+        group.take(node, sent)
+        if group.deadline is None:
+            self._wait(group, now)
+        return self._opened(group)
+
+    def withdraw(self, node: str) -> None:
+        """Forget the activations of `node`, which is alive: its group goes on waiting for it."""
+        if group := self._group.get(node):
+            group.arrived.pop(node, None)
+
+    def expect(self, nodes: Collection[str]) -> None:
+        """Wait for `nodes`, of one group, and for no other member before its next activations."""
+        group = self._group.get(next(iter(nodes)))
+        if group is not None:
+            group.absent = set(group.members.difference(nodes, group.arrived))
+
+    def deadline(self) -> float | None:
+        """Return the time at which to call `tick`; None if nothing is waited for."""
+        group = next(iter(self._waiting), None)
+        return group.deadline if group else None
+
+    def tick(self, now: float) -> list[SentT] | None:
+        """Give up the missing members of the group that has waited longest; return as `arrive`."""
+        due = self.deadline()
+        if due is None or now < due:
+            return None
+        group = next(iter(self._waiting))
+        group.give_up()
+        if (passing := self._opened(group)) is None:
+            # a member has withdrawn its activations a moment ago, and may send others
+            del self._waiting[group]
+            group.deadline = None
+            if group.arrived:
+                self._wait(group, now)
+        return passing
+
+    def clear(self) -> None:
+        """Forget all activations: the run ends."""
+        for group in self._waiting:
+            group.clear()
+        self._waiting.clear()
+
+    def _wait(self, group: "_Group[SentT]", now: float) -> None:
+        group.deadline = now + self._patience
+        self._waiting[group] = None
+
+    def _opened(self, group: "_Group[SentT]") -> list[SentT] | None:
+        """Return the activations of `group` if no member is missing, and forget them."""
+        if not group.complete:
+            return None
+        passing = list(group.arrived.values())
+        group.clear()
+        del self._waiting[group]
+        return passing
+
+
+class _Group(Generic[SentT]):
+    """Members that pass together, and what they have sent."""
+
+    __slots__ = ("absent", "arrived", "deadline", "heard", "members")
+
+    def __init__(self, members: frozenset[str]) -> None:
+        self.members = members
+        self.arrived: dict[str, SentT] = {}
+        self.absent: set[str] = set()  # members that are not waited for; never in `arrived`
+        self.heard: set[str] = set()  # senders since the deadline was set
+        self.deadline: float | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every member that is waited for has arrived, at least one."""
+        return bool(self.arrived) and len(self.arrived) + len(self.absent) == len(self.members)
+
+    def take(self, node: str, sent: SentT) -> None:
+        self.absent.discard(node)
+        self.heard.add(node)
+        self.arrived[node] = sent
+
+    def give_up(self) -> None:
+        """Wait no more for members that have sent nothing since the deadline was set.
+
+        A member that sent and withdrew is alive: were its time-out to renew the group's deadline,
+        dead members would be waited for as often as it times out.
+        """
+        self.absent |= self.members - self.heard
+        self.heard = set(self.arrived)
+
+    def clear(self) -> None:
+        self.arrived, self.heard, self.deadline = {}, set(), None

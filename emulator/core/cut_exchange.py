@@ -1,0 +1,221 @@
+"""The server's exchange of activations: in from devices, through the server's layers, and back.
+
+A device has four phases: it computes activations on the model that it was sent last, its
+activations wait for the rest of its group, its logits are out (where labels stay on devices), and
+it has its gradient and may push. A message of another phase is refused and changes nothing. A new
+pull or hello of the device forgets the phase, so of each device at most one mini-batch is kept.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..errors import WireError
+from ..layout import Layout
+from ..learners.base import ServerPart
+from . import wire
+from .activation_gate import ActivationGate
+from .activation_values import ActivationCoding
+from .crossing_checks import CutChecks, ExampleSizes, SentActivations
+from .logit_rounds import LogitRound, LogitRounds
+from .messages import Activations, CutReply, CutRequest, LogitGradient, Message
+from .parameters import State
+from .plan import Cut
+from .server_layers import LossAnswer, PassResult, ServerLayers
+
+PATIENCE = 60.0
+"""Seconds that a device has to answer its logits where the synchronization names no patience."""
+
+_COMPUTES, _WAITS, _ANSWERS, _PUSHES = "computes", "waits for its group", "has logits", "may push"
+
+
+@dataclass(slots=True)
+class _Phase:
+    """A device between the answer to its pull and its push."""
+
+    ticket: int
+    name: str = _COMPUTES
+
+
+class Passed(NamedTuple):
+    """A device's pass through the server's layers, as the log has it."""
+
+    node: str
+    version: int
+    server_version: int
+    staleness: int
+    rows: int
+    up: int
+    down: int
+    loss: float
+
+
+class CutStep(NamedTuple):
+    """Replies to devices that passed together, and a record of each pass that is complete."""
+
+    replies: list[tuple[str, CutReply]]
+    passed: list[Passed]
+
+
+_NOTHING = CutStep([], [])
+
+
+class CutExchange:
+    """Takes activations and gradients by logits, and makes the steps of the server's layers."""
+
+    def __init__(
+        self,
+        cut: Cut,
+        sizes: ExampleSizes,
+        part: ServerPart,
+        parameters: State,
+        layout: Layout,
+        batch_of: Callable[[str], int],
+        *,
+        groups: Iterable[Collection[str]] = (),
+        patience: float = PATIENCE,
+        by_name: bool = False,
+        encrypted: bool = False,
+        coding: ActivationCoding | None = None,
+    ) -> None:
+        """Keep the `parameters` of the server's layers, of `layout`, which `part` computes.
+
+        `batch_of` returns the number of examples in a device's mini-batches. The devices of each of
+        `groups` pass together; after `patience` seconds the missing are given up. Devices without a
+        group pass at once. With `by_name` the gradients of a step are summed in the order of the
+        devices' names. `coding` takes the place of the cut's coding.
+        """
+        self.parameters, self.layout = parameters, layout
+        coding = coding or ActivationCoding(cut.values)
+        self._labels_sent = cut.labels == "sent"
+        self._checks = CutChecks(sizes, coding, labels_sent=self._labels_sent)
+        self._layers = ServerLayers(parameters, part, coding)
+        self._gate: ActivationGate[SentActivations] = ActivationGate(groups, patience)
+        self._rounds = LogitRounds(patience)
+        self._batch_of, self._by_name, self._encrypted = batch_of, by_name, encrypted
+        self._phases: dict[str, _Phase] = {}  # by device that has a model
+
+    # -- phases of devices -----------------------------------------------------------------------
+
+    def begin(self, node: str, ticket: int) -> None:
+        """Expect the activations of `node`, whose pull with `ticket` was answered."""
+        self._phases[node] = _Phase(ticket)
+
+    def forget(self, node: str, now: float) -> None:
+        """Forget all that `node` has sent: it has crashed, diverged, or pulls again."""
+        if self._phases.pop(node, None):
+            self._gate.withdraw(node)
+            self._rounds.withdraw(node, now)
+
+    def allow_push(self, node: str) -> None:
+        """Raise a WireError unless `node` has its activation gradient."""
+        phase = self._phases.get(node)
+        if phase is None or phase.name != _PUSHES:
+            raise WireError(f"{node} cannot push: it has no activation gradient")
+
+    def stepped(self, nodes: Collection[str]) -> None:
+        """Note a step of the pushes of `nodes`: the gate waits for them, and not for the rest of
+        their group."""
+        self._gate.expect(nodes)
+
+    def close(self) -> None:
+        """Forget all activations: the run takes no more."""
+        self._phases.clear()
+        self._gate.clear()
+        self._rounds.clear()
+
+    # -- messages and time -----------------------------------------------------------------------
+
+    def take(self, message: CutRequest, now: float) -> CutStep:
+        """Take `message`; return the replies to all devices that it lets pass.
+
+        Raises a WireError to refuse `message`, which changes nothing.
+        """
+        if isinstance(message, Activations):
+            return self._activations(message, now)
+        return self._logit_gradient(message)
+
+    def deadline(self) -> float | None:
+        """Return the time at which to call `tick`; None if nothing is waited for."""
+        times = (self._gate.deadline(), self._rounds.deadline())
+        return min((time for time in times if time is not None), default=None)
+
+    def tick(self, now: float) -> CutStep:
+        """Give up devices that have been absent for too long; return replies as `take`."""
+        if group := self._gate.tick(now):
+            return self._pass(group, now)
+        if due := self._rounds.tick(now):
+            finished, late = due
+            for node in late:
+                del self._phases[node]
+            return self._backward(finished) if finished.group else _NOTHING
+        return _NOTHING
+
+    def _activations(self, message: Activations, now: float) -> CutStep:
+        phase = self._expect(message, _COMPUTES)
+        rows, size = self._batch_of(message.node), self._size(message)
+        sent = self._checks.activations(message, rows, size)
+        phase.name = _WAITS
+        group = self._gate.arrive(sent.node, sent, now)
+        return self._pass(group, now) if group else _NOTHING
+
+    def _logit_gradient(self, message: LogitGradient) -> CutStep:
+        self._expect(message, _ANSWERS)
+        rows = self._rounds.sent(message.node).rows
+        gradient = self._checks.logit_gradient(message, rows)
+        answer = LossAnswer(message.loss, gradient, self._size(message))
+        finished = self._rounds.answer(message.node, answer)
+        return self._backward(finished) if finished else _NOTHING
+
+    def _expect(self, message: CutRequest, name: str) -> _Phase:
+        """Return the phase of the sender. Raises a WireError unless `message` is of this phase."""
+        phase = self._phases.get(message.node)
+        if phase is None or phase.ticket != message.ticket:
+            last = phase.ticket if phase else None
+            raise WireError(f"values for pull {message.ticket}, but {last} was answered last")
+        if phase.name != name:
+            raise WireError(f"a {type(message).__name__}, but {message.node} {phase.name}")
+        return phase
+
+    # -- passes ----------------------------------------------------------------------------------
+
+    def _pass(self, group: list[SentActivations], now: float) -> CutStep:
+        """Let `group` pass through the server's layers, or forwards if labels are on devices."""
+        if self._by_name:
+            # a sum of floats depends on the order, and the order of arrival on transport
+            group = sorted(group, key=lambda sent: sent.node)
+        if self._labels_sent:
+            return self._answered(self._layers.train(group))
+        passes, logits = self._layers.forward(group)
+        replies = [(sent.node, answer) for sent, answer in zip(group, logits, strict=True)]
+        for node, _ in replies:
+            self._phases[node].name = _ANSWERS
+        sizes = {node: self._size(answer) for node, answer in replies}
+        self._rounds.begin(group, passes, sizes, now)
+        return CutStep([*replies], [])
+
+    def _backward(self, finished: LogitRound) -> CutStep:
+        """Let the devices of a round pass backwards."""
+        answers = finished.answers
+        results = self._layers.backward(finished.group, answers, finished.passes)
+        return self._answered(results, finished)
+
+    def _answered(self, results: Iterable[PassResult], logits: LogitRound | None = None) -> CutStep:
+        """Return the gradients for devices, and the records of their passes.
+
+        `logits` is the round in which the devices had logits before, if they had.
+        """
+        replies: list[tuple[str, CutReply]] = []
+        passed = []
+        for sent, answer, version, staleness in results:
+            node, up, down = sent.node, sent.size, self._size(answer)
+            if logits:
+                up, down = up + logits.answers[node].size, down + logits.sizes[node]
+            self._phases[node].name = _PUSHES
+            replies.append((node, answer))
+            sizes = (sent.rows, up, down)
+            passed.append(Passed(node, sent.version, version, staleness, *sizes, answer.loss))
+        return CutStep(replies, passed)
+
+    def _size(self, message: Message) -> int:
+        return wire.size(message, encrypted=self._encrypted)
