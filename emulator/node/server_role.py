@@ -8,10 +8,14 @@ from typing import Any
 from .. import chance, models, schedules
 from ..core import assembly
 from ..core.chores import Chore
+from ..core.crossing_bytes import crossing_bytes
+from ..core.cut_assembly import cut_exchange
+from ..core.cut_exchange import CutExchange
 from ..core.plan import Plan
 from ..core.server import ParameterServer
 from ..log.writing import RunLog
-from ..models import saved_model
+from ..models import Model, saved_model
+from ..models.saved_model import SavedModel
 from ..shaping.hold import Hold, hold_for
 from ..transport import server_driver
 from ..transport.router import Router
@@ -24,7 +28,7 @@ WHOLE = schedules.plain(schedules.Sequential())
 """The schedule with which models and updates travel whole."""
 
 SLACK = 65536
-"""Bytes by which the largest honest frame may exceed the dense model."""
+"""Bytes by which the largest honest frame may exceed the dense model, or the activations."""
 
 
 def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> None:
@@ -33,7 +37,7 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
     canceled: list[str] = []
     for reason, number in ENDINGS.items():
         signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
-    largest = 4 * model.layout.size + SLACK
+    largest = largest_frame(part.plan, model) + SLACK
     with (output / "run.jsonl").open("ab", buffering=0) as sink:
         log = RunLog(sink)
         server = build(part, log)
@@ -56,8 +60,35 @@ def build(part: ServerRole, log: RunLog) -> ParameterServer:
     plan, initial = part.plan, None
     if part.initial:
         initial = saved_model.read(config.INITIAL, models.find(plan.model).layout)
-    state, now = assembly.parameters(plan, initial), time.monotonic()
-    return assembly.server(plan, state, log, now=now, gathering=part.gathering)
+    state = assembly.parameters(plan, initial)
+    cut = _cut_exchange(plan, initial) if plan.worker.cut else None
+    now = time.monotonic()  # behind the start of the learner, which takes seconds
+    return assembly.server(plan, state, log, now=now, gathering=part.gathering, cut=cut)
+
+
+def _cut_exchange(plan: Plan, initial: SavedModel | None) -> CutExchange:
+    """Make the exchange of activations, with a learner in this process.
+
+    A pass occupies the process, as the server has one core: messages wait in libzmq, whose own
+    thread answers the nodes' heartbeats meanwhile.
+    """
+    from ..learners.device import server_part  # not at the top: TensorFlow takes memory
+
+    assert plan.worker.cut is not None
+    learner = server_part(config.GRAPH, plan.worker.cut.layer)
+    return cut_exchange(plan, learner, assembly.server_parameters(plan, initial))
+
+
+def largest_frame(plan: Plan, model: Model) -> int:
+    """Return the bytes of the largest frame of an honest device: its dense update, or activations.
+
+    A mini-batch of the whole `batch_size` bounds that of a device in a compute group.
+    """
+    worker = plan.worker
+    update = 4 * assembly.held_layout(worker, model.layout).size
+    if worker.cut is None:
+        return update
+    return max(update, crossing_bytes(model, worker.cut, worker.batch_size).largest)
 
 
 def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
