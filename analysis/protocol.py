@@ -52,7 +52,7 @@ def sentence(run: Run) -> str:
     facts += [f"schedule {schedule}"] if schedule not in ("", "sequential") else []
     facts += [
         f"learning rate α = {training.get('learning_rate', '?')}",
-        f"batch {training.get('batch_size', '?')}",
+        f"batch {training.get('batch_size', '?')}{_of_a_group(training)}",
         f"seed {run.summary.get('seed', run.scenario.get('seed', '?'))}",
     ]
     about = f" ({_ALGORITHMS[name]})" if name in _ALGORITHMS else ""
@@ -60,6 +60,12 @@ def sentence(run: Run) -> str:
         f"{name}{about}: {', '.join(facts)}; model {_network(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     ) + virtual(run)
+
+
+def _of_a_group(training: dict[str, Any]) -> str:
+    synchronization = training.get("synchronization")
+    kind = synchronization.get("kind") if isinstance(synchronization, dict) else None
+    return " a group" if kind == "groups" else ""
 
 
 def virtual(run: Run) -> str:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from . import byte_tables, device_tables, page, schedule_table, sections
+from . import byte_tables, compute_groups, device_tables, page, schedule_table, sections
 from .protocol import sentence
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
@@ -49,6 +49,7 @@ def _content(run: Run) -> dict[str, object]:
         "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
         "devices": device_tables.per_device(run),
+        "groups": compute_groups.per_group(run),
         "files": sections.files(run),
     }
 

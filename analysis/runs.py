@@ -24,7 +24,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "pull": ("at", "node", "version", "bytes"),
     "update": (
         *("at", "node", "version", "updates", "staleness", "divisor", "loss", "compute"),
-        *("entries", "values", "indices", "headers", "framing"),
+        *("entries", "values", "indices", "headers", "framing", "group"),
     ),
     "activations": (
         *("at", "node", "version", "server_version", "staleness", "rows", "up", "down", "loss"),

@@ -67,6 +67,7 @@ SCENARIO: Shape = {
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
+    "group": NUMBER,
     **dict.fromkeys(("values", "indices", "headers", "framing", "up", "down"), NUMBER),
     **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("iteration", "iterations"), NUMBER),

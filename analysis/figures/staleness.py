@@ -14,9 +14,10 @@ from ..theme import legend_above, nothing, run_colours
 TITLE = "Staleness"
 CAPTION = (
     "Share of updates with at most the staleness, or the divisor, on the x-axis. The staleness is "
-    "the number of updates applied between a worker's pull and its push. The divisor is the number "
-    "by which the server divided the step, as a mean over the entries sent. The further left of the"
-    " staleness the divisor lies, the more of its step an update kept."
+    "the number of updates applied between a worker's pull and its push; with compute groups it is "
+    "the number of steps. The divisor is the number by which the server divided the step, as a "
+    "mean over the entries sent. The further left of the staleness the divisor lies, the more of "
+    "its step an update kept."
 )
 
 _LINES = {"staleness": "-", "divisor": (0, (4, 2))}

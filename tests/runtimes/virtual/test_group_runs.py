@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 from analysis import read as read_run
+from analysis.compute_groups import per_group
+from analysis.protocol import sentence
+from analysis.report import report
 from analysis.run_warnings import warnings
 from tests.fakes.overlapping_faults import happened
 from tests.fakes.virtual_world import played
@@ -75,6 +78,10 @@ def test_updates_name_their_group_and_come_as_whole_steps(tmp_path: Path) -> Non
     assert len({record["node"] for record in updates}) == FLEET
     assert summary["outcome"] == "success" and summary["final_accuracy"] > 0.5
     assert warnings(read_run(folder)) == []
+    slow, fast = per_group(read_run(folder))
+    assert slow[:2] == ("0", "adsl-0, adsl-1") and fast[3] == "2"
+    assert "batch 32 a group" in sentence(read_run(folder))
+    assert "<td>fiber-0, fiber-1</td>" in report(folder).read_text()
     # fast groups wait for no slow ones
     counts = [sum(record["group"] == number for record in updates) for number in (0, 1)]
     assert counts[1] > 2 * counts[0]
