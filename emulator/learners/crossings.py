@@ -80,6 +80,6 @@ class Crossing:
 
 
 def flat(arrays: Sequence[Array]) -> Vector:
-    """Return the entries of `arrays`, one array behind the other; a view if there is only one."""
+    """Return the entries of `arrays`, in order; a single array is not copied."""
     first, *others = [np.ravel(array) for array in arrays]
     return np.concatenate([first, *others]) if others else first

@@ -1,4 +1,4 @@
-"""An exported model that is cut behind a layer: names of its tensors, and runs of its graph.
+"""Names of the tensors of an exported model that is cut behind a layer, and runs of the graph.
 
 `device_graph` computes the layers before the cut, and `server_graph` the layers behind it.
 """
@@ -71,7 +71,7 @@ def load(folder: Path) -> LoadedGraph:
 
 
 class PartialRun:
-    """A run of a part of a graph, from some of its tensors to others."""
+    """A run of a part of a graph, from given tensors to results."""
 
     def __init__(self, graph: LoadedGraph, given: Sequence[str], results: Sequence[str]) -> None:
         self._graph = graph

@@ -76,7 +76,7 @@ class DeviceGraph:
         return float(computed[model.loss].array), np.ravel(computed[model.logits.slope].array)
 
     def prepare(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Run all passes on a batch, as TensorFlow prepares each pass in its first run."""
+        """Run all passes on a batch: TensorFlow prepares a pass when the pass runs first."""
         activations, kept = self.forward(np.zeros(self.layout.size, np.float32), x)
         self.backward(kept, activations)
         self.loss(np.zeros(len(x) * self._model.logits.size, np.float32), y)

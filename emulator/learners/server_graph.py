@@ -58,7 +58,7 @@ class ServerGraph:
         return self._results(self._slopes_of(fed))
 
     def prepare(self, rows: int) -> None:
-        """Run all passes on zeros, as TensorFlow prepares each pass in its first run."""
+        """Run all passes on zeros: TensorFlow prepares a pass when the pass runs first."""
         model, weights = self._model, np.zeros(self.layout.size, np.float32)
         activations = np.zeros(rows * model.crossing.size, np.float32)
         labels = np.zeros((rows, *model.labels[1:]), np.int32)

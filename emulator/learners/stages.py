@@ -23,7 +23,7 @@ class Stage:
 
 
 def read_from_outside(stages: Sequence[Stage]) -> list[str]:
-    """Return the names of the tensors that `stages` read and none of them computes."""
+    """Return the names of the tensors that `stages` read, without tensors that `stages` compute."""
     produced = {name for stage in stages for name in stage.outputs}
     read = dict.fromkeys(name for stage in stages for name in stage.inputs)
     return [name for name in read if name not in produced]

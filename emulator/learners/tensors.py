@@ -62,7 +62,7 @@ class Feed:
 
 
 class Tensor(NamedTuple):
-    """A tensor, which is deleted after the last array that refers to it."""
+    """A tensor that is deleted after the last array on the tensor's memory."""
 
     handle: int
     array: Array
@@ -70,7 +70,7 @@ class Tensor(NamedTuple):
 
 
 def owned(tensor: int) -> Tensor:
-    """Return `tensor` with its contents; nobody else may delete it."""
+    """Return `tensor` with its contents. The caller must not delete the tensor."""
     return Tensor(tensor, view(tensor))
 
 
