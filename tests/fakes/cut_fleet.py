@@ -1,0 +1,249 @@
+"""Devices with a cut perceptron and their server, driven in random order, with faults.
+
+Messages of one node keep their order, all else is chance. Time stands still while anything is under
+way; once all wait it jumps to the next time-out, the server's or a device's.
+"""
+
+import io
+import json
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from emulator import models
+from emulator.core import assembly, cut_assembly
+from emulator.core.activation_values import DeviceCoder
+from emulator.core.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
+from emulator.core.cut_worker import cut_worker
+from emulator.core.messages import ActivationGradient, Activations, Message, ModelReply
+from emulator.core.plan import Cut, Plan, Stop, WorkerPlan
+from emulator.core.worker import Await, Computed, NodeCoroutine, Tell
+from emulator.datasets.examples import Examples
+from emulator.errors import WireError
+from emulator.learners.cut_learner import CutLearner
+from emulator.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
+from emulator.log.writing import RunLog
+from emulator.synchronization import AnySynchronization, plain
+
+MODEL = models.find("digits-mlp")
+TIMEOUT = 30.0
+
+
+def examples(seed: int, count: int = 64) -> Examples:
+    """Return images of which a model can learn something: a class is a bright stripe."""
+    dice = np.random.default_rng(seed)
+    labels = dice.integers(0, 10, count).astype(np.uint8)
+    images = dice.integers(0, 6, (count, 64)).astype(np.uint8)
+    for row, label in enumerate(labels):
+        images[row, 6 * label : 6 * label + 6] += 9
+    return Examples(images.reshape(count, 8, 8), labels, 16)
+
+
+def cut_plan(
+    synchronization: AnySynchronization,
+    cut: Cut | None,
+    *,
+    nodes: int = 3,
+    updates: int = 60,
+    batch: int = 6,
+    groups: tuple[tuple[str, ...], ...] = (),
+    batch_sizes: Mapping[str, int] = {},
+    **options: Any,
+) -> Plan:
+    worker = WorkerPlan(
+        seed=5,
+        batch_size=batch,
+        codec={"kind": "dense"},
+        fleet=nodes,
+        batch_sizes=dict(batch_sizes),
+        cut=cut,
+    )
+    return Plan(
+        worker=worker,
+        model=MODEL.name,
+        learning_rate=0.2,
+        workers=tuple(f"n{number}" for number in range(nodes)),
+        synchronization=plain(synchronization),
+        groups=groups,
+        stop=Stop(updates=updates),
+        **options,
+    )
+
+
+@dataclass
+class Device:
+    coroutine: NodeCoroutine[ModelReply]
+    learner: CutLearner[KeptInputs]
+    coder: DeviceCoder
+    rows: int
+    inbox: deque[Message] = field(default_factory=deque)
+    outbox: deque[Any] = field(default_factory=deque)
+    work: Any = None
+    due: float | None = None
+    """When the device stops waiting for a message; None: it does not wait."""
+
+
+class CutFleet:
+    """A server with a cut model, and its devices."""
+
+    def __init__(self, plan: Plan, seed: int = 0, part: Any = None) -> None:
+        assert plan.worker.cut is not None
+        self.plan, self.cut, self.dice, self.now = plan, plan.worker.cut, Random(seed), 0.0
+        self.log = io.BytesIO()
+        self.state = assembly.server_parameters(plan)
+        part = part or NumpyServer(MODEL.layout, self.cut.layer)
+        self.exchange = cut_assembly.cut_exchange(plan, part, self.state)
+        self.server = assembly.server(
+            plan,
+            assembly.parameters(plan),
+            RunLog(self.log),
+            now=0.0,
+            gathering=None,
+            cut=self.exchange,
+        )
+        self.parts = assembly.WorkerAssembly(plan.worker, MODEL.layout)
+        self.devices: dict[str, Device] = {}
+        self.accepted: list[Activations] = []
+        self.answered: list[tuple[str, int]] = []
+        self.refused: list[str] = []
+        self._incarnations = dict.fromkeys(plan.workers, -1)
+        for node in plan.workers:
+            self.boot(node)
+
+    def said(self, what: str) -> list[dict[str, Any]]:
+        records = [json.loads(line) for line in self.log.getvalue().splitlines()]
+        return [record for record in records if record["what"] == what]
+
+    # -- devices ---------------------------------------------------------------------------------
+
+    def boot(self, node: str) -> None:
+        """Start `node` anew; all that was under way to or from it is lost."""
+        incarnation = self._incarnations[node] = self._incarnations[node] + 1
+        data = examples(int(node[1:]))
+        batches = self.parts.batches(node, incarnation, data)
+        learner = CutLearner(NumpyDevice(MODEL.layout, self.cut.layer), batches)
+        encoder, coder = self.parts.encoder(node, incarnation, batches), DeviceCoder(self.cut)
+        size = MODEL.layout.part(self.cut.devices).size
+        story = cut_worker(node, incarnation, coder, encoder, size, TIMEOUT, ModelReply)
+        self.devices[node] = Device(story, learner, coder, batches.size)
+        self._live(node, None)
+
+    def kill(self, node: str) -> None:
+        self.devices.pop(node, None)
+
+    def reconnect(self, node: str) -> None:
+        """Lose all that is under way; a device that waits is told so at once."""
+        device = self.devices[node]
+        device.inbox.clear()
+        device.outbox.clear()
+        if device.due is not None:
+            self._live(node, None)
+
+    def lose_answers(self, node: str) -> None:
+        self.devices[node].inbox.clear()
+
+    # -- one thing after another -----------------------------------------------------------------
+
+    def play(self, most: int = 20_000) -> None:
+        """Until the run is over."""
+        for _ in range(most):
+            if self.server.over:
+                return
+            self.step()
+        raise AssertionError("it does not come to an end")
+
+    def step(self) -> None:
+        """Let one thing happen; if nothing can, let time pass."""
+        moves = [(node, kind) for node in sorted(self.devices) for kind in self._possible(node)]
+        if not moves:
+            self._wait()
+            return
+        node, kind = self.dice.choice(moves)
+        device = self.devices[node]
+        if kind == "send":
+            self.serve(node, device.outbox.popleft())
+        elif kind == "hear":
+            self._live(node, device.inbox.popleft())
+        else:
+            work, device.work = device.work, None
+            self._live(node, self._worked(device, work))
+        if (due := self.server.deadline()) is not None and due <= self.now:
+            self._deliver(self.server.tick(self.now))
+
+    def _wait(self) -> None:
+        """Let time pass to the next time-out."""
+        dues = [device.due for device in self.devices.values() if device.due is not None]
+        server = self.server.deadline()
+        times = [*dues, *([] if server is None else [server])]
+        if not self.devices and not times:
+            return
+        assert times, "all wait, and nobody knows for what"
+        self.now = max(self.now, min(times))
+        if server is not None and server <= self.now:
+            self._deliver(self.server.tick(self.now))
+            return
+        for node, device in self.devices.items():
+            if device.due is not None and device.due <= self.now:
+                self._live(node, None)
+                return
+
+    def serve(self, node: str, message: Any) -> bool:
+        """Pass `message` to the server; return whether it was taken."""
+        try:
+            replies = self.server.receive(message, self.now)
+        except WireError as error:
+            self.refused.append(str(error))
+            return False
+        if isinstance(message, Activations) and not self.server.ended:
+            self.accepted.append(message)
+        self._deliver(replies)
+        return True
+
+    def _worked(self, device: Device, work: Any) -> Any:
+        match work:
+            case Activate(reply):
+                return device.learner.forward(reply.theta)
+            case LossAt(answer):
+                return LossGradient(*device.learner.loss(device.coder.logits(answer)))
+            case ActivationsBack(answer):
+                slopes = device.coder.slopes(answer, device.rows)
+                return Computed(device.learner.backward(slopes), answer.loss, 0.01)
+        raise TypeError(work)
+
+    def _possible(self, node: str) -> list[str]:
+        device = self.devices[node]
+        return [
+            *(["send"] if device.outbox else []),
+            *(["hear"] if device.due is not None and device.inbox else []),
+            *(["work"] if device.work is not None else []),
+        ]
+
+    def _deliver(self, replies: Any) -> None:
+        for node, reply in replies:
+            if isinstance(reply, ActivationGradient):
+                self.answered.append((node, reply.ticket))
+            if node in self.devices:
+                self.devices[node].inbox.append(reply)
+
+    def _live(self, node: str, outcome: Any) -> None:
+        device = self.devices[node]
+        device.due = None
+        try:
+            while True:
+                command = device.coroutine.send(outcome)
+                outcome = None
+                match command:
+                    case Tell(message):
+                        device.outbox.append(message)
+                    case Await(timeout):
+                        device.due = self.now + timeout
+                        return
+                    case Activate() | ActivationsBack() | LossAt():
+                        device.work = command
+                        return
+        except StopIteration:
+            pass
