@@ -1,4 +1,4 @@
-"""Compute groups: the steps of each group, and how stale their gradients were."""
+"""Compute groups in a log: steps, and the staleness of gradients."""
 
 import numpy as np
 import pandas as pd

@@ -24,7 +24,7 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class GroupRow:
-    """A compute group: its number from 0, and its members."""
+    """A compute group: number from 0, and members."""
 
     number: int
     batches: tuple[BatchRow, ...]
@@ -62,7 +62,7 @@ def spans(names: Sequence[str]) -> str:
 
 
 def _series(name: str, position: int) -> tuple[str, int | None]:
-    """Return a key that is equal for neighbours of one name with rising numbers."""
+    """Return a key that neighbours with the same name and rising numbers share."""
     group, _, number = name.rpartition("-")
     if not number.isdigit():
         return name, None

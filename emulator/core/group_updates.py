@@ -1,16 +1,16 @@
-"""Updates of compute groups: the group of each update, and its staleness in steps of groups."""
+"""Updates of compute groups: the number of the group, and the staleness in steps of groups."""
 
 from collections.abc import Sequence
 
 
 class GroupUpdates:
-    """Counts steps, each of one group, and remembers the count at each worker's last pull.
+    """Counts the steps of groups, and keeps the count at the last pull of every worker.
 
-    A number for each worker, dead ones included, is all that it keeps.
+    The memory is a number for every worker, dead workers included.
     """
 
     def __init__(self, groups: Sequence[Sequence[str]]) -> None:
-        """`groups` holds the names of the workers of each group."""
+        """Count the steps of `groups`, given as names of workers."""
         self._group = {name: number for number, group in enumerate(groups) for name in group}
         self._steps = 0
         self._at_pull: dict[str, int] = {}  # steps by worker

@@ -1,4 +1,4 @@
-"""Compute groups of a scenario: the names of each group, and the mini-batch of each device.
+"""Compute groups of a scenario: the names of the members, and the devices' mini-batches.
 
 With `assign: speed` devices are sorted by the expected time of an iteration, the fastest first;
 equal devices keep the file's order. The time has two parts: computing a device's share of a
@@ -35,7 +35,7 @@ def compute_groups(scenario: Scenario) -> tuple[tuple[str, ...], ...]:
 
 
 def dealt_batches(scenario: Scenario) -> dict[str, int]:
-    """Return the examples in the mini-batch of each device; {}: all have `batch_size` examples."""
+    """Return the examples in a mini-batch by device; {} stands for `batch_size` everywhere."""
     size = scenario.training.batch_size
     return {
         name: examples

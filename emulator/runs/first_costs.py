@@ -29,7 +29,7 @@ def first_costs(scenario: Scenario, tell: Callable[[str], None]) -> Mapping[str,
     # the scenario's own `step` and `layers` are assumptions of virtual time
     step = Fixed(Seconds(measured.gradient * training.batch_size / size))
     shares = LayerShares(forward=measured.forward, backward=measured.backward)
-    virtual = scenario.virtual.model_copy(update={"step": step, "dealt": (), "layers": shares})
+    virtual = scenario.virtual.model_copy(update={"step": step, "dealt": None, "layers": shares})
     resolved = scenario.model_copy(update={"virtual": virtual})
     push = update_sizes(training.codec, training.layout)
     return device_costs(resolved, training.layout, push)

@@ -47,6 +47,7 @@ def timed(scenario: Scenario, measured: Sequence[Calibration]) -> Scenario:
     dealt = virtual.dealt
     if virtual.step is None:
         dealt = tuple(DealtStep(examples=each.batch_size, step=each.step) for each in others)
+        dealt = dealt or None
     virtual = virtual.filled(
         step=_scaled(largest.step, whole / dealt_sizes(scenario)[0]),
         boot=largest.boot,

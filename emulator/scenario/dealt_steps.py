@@ -1,4 +1,4 @@
-"""Computing times of the mini-batches that a compute group deals to its devices."""
+"""Computing times of mini-batches that a compute group deals to devices."""
 
 from typing import Annotated, NamedTuple
 

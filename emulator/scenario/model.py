@@ -216,7 +216,7 @@ class Virtual(Section):
     """Computing time from a model to its update, on a whole core of the host. Without `step` the
     time comes from the calibration of this host. With `groups` it is the time of the whole
     `batch_size`, and a device takes its share of it."""
-    dealt: tuple[DealtStep, ...] = ()
+    dealt: tuple[DealtStep, ...] | None = None
     """Computing times of devices of compute groups, for mini-batches of other sizes than their
     share of `step`. A run without `step` writes its measured times here."""
     boot: AnyLaw | None = None
@@ -249,7 +249,7 @@ class Virtual(Section):
         """
         if self.step is None:
             raise TypeError("virtual.step must be known")
-        measured = [dealt.step for dealt in self.dealt if dealt.examples == examples]
+        measured = [dealt.step for dealt in self.dealt or () if dealt.examples == examples]
         return BatchTime(measured[-1]) if measured else BatchTime(self.step, examples / batch_size)
 
     @property

@@ -60,7 +60,7 @@ class ComputeGroups:
 
 
 class GroupSteps(Generic[A]):
-    """State of `groups`: a barrier for each group, and the groups that wait for members."""
+    """State of `groups`: a `Lockstep` for every group, and the groups with a gradient."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class GroupSteps(Generic[A]):
         return self._stepped(lockstep, lockstep.tick(now)) if lockstep else None
 
     def expect(self, nodes: Collection[str]) -> None:
-        """Wait for `nodes`, of one group, and for no other member before its next gradient."""
+        """Wait for `nodes` of a group, and for other members after their next gradients only."""
         self._lockstep[next(iter(nodes))].expect(nodes)
 
     def leave(self, node: str) -> list[A] | None:
@@ -117,7 +117,7 @@ class GroupSteps(Generic[A]):
         return self._stepped(lockstep, lockstep.leave(node))
 
     def _stepped(self, lockstep: Lockstep[A], arrivals: list[A] | None) -> list[A] | None:
-        """Return `arrivals`, after noting that they make a step of a group."""
+        """Count a step of a group, unless `arrivals` is None; return `arrivals`."""
         if arrivals is not None:
             del self._waiting[lockstep]
             self.releases += 1
@@ -140,7 +140,7 @@ def dealt(batch_size: int, members: int) -> list[int]:
 def _weights(
     groups: Sequence[Sequence[str]], batches: Mapping[str, int]
 ) -> Mapping[str, float] | None:
-    """Return the mini-batch of each worker as its weight; None if equal within each group."""
+    """Return the workers' mini-batches as weights; None if mini-batches are equal within groups."""
     if all(len({batches.get(name) for name in group}) == 1 for group in groups):
         return None
     return {name: float(size) for name, size in batches.items()}

@@ -116,4 +116,4 @@ def test_every_dealt_size_is_measured() -> None:
     assert virtual.boot == FOUND.boot and virtual.serve == FOUND.serve
     # one size only: nothing but `step`, of which each device takes its share
     even = timed(grouped("groups: 2", batch=28), measured[:1]).virtual
-    assert len(even.dealt) == 0
+    assert even.dealt is None
