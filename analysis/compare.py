@@ -64,7 +64,8 @@ def readable(table: pd.DataFrame) -> pd.DataFrame:
 
     Runs are columns so that the text fits a terminal or a phone.
     """
-    shown = {name: [str(value) for value in table[name]] for name in _VERBATIM}
+    verbatim = (name for name in (*_VERBATIM, _MOMENTUM) if name in table)
+    shown = {name: [str(value) for value in table[name]] for name in verbatim}
     for name, (column, words) in _WORDED.items():
         if column not in table:
             continue

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from . import activations, pushes
+from . import activations, asynchrony, pushes
 from .devices import devices
 from .faults import actions
 from .quantities import figures, percent, seconds, size
@@ -74,6 +74,7 @@ def facts(run: Run) -> list[Row]:
         ("versions", _pairs(manifest.get("versions"))),
         ("image", _image(manifest.get("image"))),
         ("on the wire", _encrypted(manifest.get("encrypted"))),
+        ("implicit momentum", asynchrony.sentence([run])),
         *(("keys not kept", f"{', '.join(row['keys'])}: {row['why']}") for row in _unkept(run)),
     ]
     return [(name, str(value)) for name, value in rows if value]

@@ -34,6 +34,11 @@ def clients(seed: int, number: int) -> str:
     return f"{seed}/clients/{number}"
 
 
+def measured_examples(seed: int) -> str:
+    """Name the stream of the examples of the gradients beside which momentum is measured."""
+    return f"{seed}/momentum"
+
+
 # -- one device: each boot (`incarnation`) has new streams, so a crash does not repeat itself ------
 
 
@@ -109,6 +114,11 @@ def expected_codec(parameters: int) -> str:
 def predicted_rounds() -> str:
     """Name the stream of the steps of which a prediction plays rounds with CPU quotas."""
     return "predicted/rounds"
+
+
+def sketch(parameters: int, directions: int) -> str:
+    """Name the stream of the random sums in which the steps of a large model are kept."""
+    return f"sketch/{parameters}/{directions}"
 
 
 CALIBRATION = "calibration"

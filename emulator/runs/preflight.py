@@ -89,6 +89,11 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
     if why := lacks_containers():
         yield HostError(why)
         return
+    if scenario.measure is not None and scenario.measure.momentum is not None:
+        yield ScenarioError(
+            "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
+            "with --on virtual"
+        )
     yield from _quotas(scenario)
     yield from _rates(scenario)
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))

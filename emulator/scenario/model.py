@@ -34,6 +34,7 @@ from .devices import Device, Group, Section, expand
 from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
+from .measure import MeasureSection
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -299,6 +300,8 @@ class Scenario(Section):
     """Training: the data set, the model, and the algorithm with its parts."""
     evaluate: EvaluateSection = Field(default_factory=EvaluateSection)
     """Measurements of the model's accuracy and loss on the test set."""
+    measure: MeasureSection | None = None
+    """Measurements that cost memory or time, such as that of momentum."""
     stop: StopSection
     """Stop conditions: the first condition to be met ends the run."""
     targets: Annotated[

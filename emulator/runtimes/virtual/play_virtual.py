@@ -37,6 +37,7 @@ from .learning.gradient_handle import FleetLearning
 from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
 from .learning.thread_tools import tools_factory
 from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
+from .learning.trajectory import MeasuredState, measured
 from .virtual_runtime import VirtualRuntime
 
 PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
@@ -101,11 +102,9 @@ def _learners(
     make = tools_factory(learner, layout, graph)
     tools = [make() for _ in range(cores or usable())]
     training_fleet = PrefetchedTraining(plan.worker, layout, split, tools)
-    return (
-        training_fleet,
-        PredecodedCodec(training.codec),
-        assembly.parameters(plan, initial_model(training)),
-    )
+    state: State = assembly.parameters(plan, initial_model(training))
+    state = measured(scenario, state, training_fleet.gradient, len(split.data.train))
+    return training_fleet, PredecodedCodec(training.codec), state
 
 
 def _steps(scenario: Scenario) -> int:
@@ -205,3 +204,5 @@ class _VirtualRun:
         state, model = self._state, self._folder.path / "model.npz"
         if self._learning.scores:
             save(model, state, self._layout)
+        if isinstance(state, MeasuredState):
+            state.save(self._folder.path)

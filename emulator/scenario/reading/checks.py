@@ -22,6 +22,7 @@ from ..fields import Kinds
 from ..model import TrainingSection
 from .cut_fit import check_cut
 from .document import Document
+from .measure_checks import check_measure
 from .wording import counted
 
 P = TypeVar("P")
@@ -43,6 +44,7 @@ def check(document: Document) -> None:
     _schedule_fits(document)
     check_cut(document)
     _table_holds(document)
+    check_measure(document)
     _shares_fit(document)
     groups = list(_groups(document))
     _one_name_each(document, groups)

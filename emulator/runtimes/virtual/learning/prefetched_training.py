@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
@@ -77,6 +81,11 @@ class PrefetchedTraining:
             right_in_chunk, loss_of_chunk = job.result()
             right, loss = right + right_in_chunk, loss + loss_of_chunk
         return right / test.answers, loss / test.answers
+
+    def gradient(self, theta: Vector, which: NDArray[np.integer[Any]]) -> Vector:
+        """Return the gradient at `theta` over the training examples `which`; wait for it."""
+        x, y = self._split.data.train.batch(which)
+        return self._pool.submit(lambda tools: tools.learner.gradient(theta, x, y)[0]).result()
 
     def close(self) -> None:
         self._pool.close()
