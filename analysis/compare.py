@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from . import activations, pushes
+from . import activations, asynchrony, pushes
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
@@ -32,6 +32,7 @@ _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "activations": (_CROSSED, size),
     "compression ratio": ("ratio", number),
 }
+_MOMENTUM = "implicit momentum"
 _COSTS = {"updates": number, "time": seconds, "bytes": size}
 _KEYS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
 
@@ -43,11 +44,15 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
     (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense bytes over sent
     bytes at equal updates), `updates_per_second`, with a cut model `activation_bytes`, and for each
     target of any run the cost of its first measurement: `updates_to_90`, `time_to_90` (s),
-    `bytes_to_90` (pushed), and so on.
+    `bytes_to_90` (pushed), and so on. If a run kept its trajectory, `implicit momentum` is a
+    sentence, fitted to all runs that differ in the seed only.
     """
     wanted = together(runs)
     pairs = zip(runs, labels(runs), strict=True)
     table = pd.DataFrame([_row(run, label, wanted) for run, label in pairs])
+    momenta = [asynchrony.sentence(asynchrony.siblings(run, runs)) for run in runs]
+    if any(momenta):
+        table[_MOMENTUM] = momenta
     return table if table[_CROSSED].any() else table.drop(columns=_CROSSED)
 
 
