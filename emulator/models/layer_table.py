@@ -15,6 +15,9 @@ from ..units import AtLeast
 NO_TIME = "no layer has multiply_adds, so no layer would take time"
 """Message for a table without any computing."""
 
+MOST_PARAMETERS = 1_000_000_000
+"""Largest number of parameters of a table: plans and runs hold all of them in memory."""
+
 _SOME, _ANY = AtLeast(1), AtLeast(0)
 
 
@@ -72,6 +75,12 @@ class LayerTable:
             raise ValueError("layers is empty: name at least one layer")
         for index, message in repeated_names([layer.name for layer in self.layers]):
             raise ValueError(f"layers[{index}]: {message}")
+        parameters = sum(layer.parameters for layer in self.layers)
+        if parameters > MOST_PARAMETERS:
+            raise ValueError(
+                f"the layers have {parameters:,} parameters, and {MOST_PARAMETERS:,} at most fit "
+                "into memory"
+            )
         if not sum(layer.multiply_adds for layer in self.layers):
             raise ValueError(NO_TIME)
 

@@ -104,6 +104,13 @@ def test_a_wrong_model_is_named_with_its_place(model: str, message: str) -> None
             ],
         ),
         (
+            f"layers: [{ROW.replace('parameters: 2', 'parameters: 1000000000')}, {OTHER}]",
+            [
+                "1: the layers have 1,000,000,005 parameters, and 1,000,000,000 at most fit into "
+                "memory"
+            ],
+        ),
+        (
             f"layers: [{ROW.replace('multiply_adds: 3', 'multiply_adds: 0')}]",
             ["1: no layer has multiply_adds, so no layer would take time"],
         ),
