@@ -1,0 +1,136 @@
+"""Containers that train a cut model: devices hold the first layers, the server the others."""
+
+import numpy as np
+import pytest
+
+from emulator.core.crossing_bytes import crossing_bytes
+from emulator.core.plan import Cut
+from emulator.models import find
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
+
+SCENARIO = """
+name: cut
+seed: 5
+training: {dataset: mnist, model: MODEL, algorithm: bsp CUT}
+evaluate: {every: 1000}
+stop: {updates: UPDATES, time: 60s}
+devices:
+  - {name: peer, count: DEVICES}
+"""
+ROUNDING = 1e-5
+"""Relative difference of losses that sums of float32 in another order may make."""
+
+
+def scenario(model="mnist-cnn", cut="", updates=40, devices=2):
+    section = f", fully_connected: {cut}" if cut else ""
+    parts = {"MODEL": model, " CUT": section, "UPDATES": updates, "DEVICES": devices}
+    text = SCENARIO
+    for name, value in parts.items():
+        text = text.replace(name, str(value))
+    return text
+
+
+def losses(run):
+    """Return the losses of each device, in their order."""
+    updates = run.said("update")
+    return {
+        node: [update["loss"] for update in updates if update["node"] == node]
+        for node in {update["node"] for update in updates}
+    }
+
+
+def assert_bytes(run, model, cut, rows=10):
+    """Check the bytes of each message against the products, and the interface against their sum."""
+    sizes = crossing_bytes(find(model), cut, rows)
+    part = 4 * find(model).layout.part((1, cut.layer)).size
+    heads = 60 * sizes.messages
+    for record in run.said("activations"):
+        assert 0 < record["up"] - sizes.up < heads
+        assert 0 < record["down"] - sizes.down < heads
+    for record in run.said("update"):
+        assert record["values"] == part
+        assert record["headers"] + record["framing"] < 60
+    assert all(0 < pull["bytes"] - part < 60 for pull in run.said("pull") if not evaluates(pull))
+    summary = run.summary
+    crossed = summary["activation_bytes"]
+    received = summary["push_bytes"]["total"] + crossed["up"]
+    sent = summary["pull_bytes"] + summary["evaluation_pull_bytes"] + crossed["down"]
+    assert summary["server_rx_bytes"] == pytest.approx(received, rel=0.05)
+    assert summary["server_tx_bytes"] == pytest.approx(sent, rel=0.05)
+
+
+def evaluates(pull):
+    return pull["node"] == "evaluator"
+
+
+def assert_fresh(run):
+    """Check that the server's layers made each step in the moment of its forward passes."""
+    assert run.said("refused") == run.said("unsent") == []
+    assert {record["staleness"] for record in run.said("activations")} == {0}
+    assert len(run.said("activations")) >= len(run.said("update")) == run.summary["updates"]
+
+
+@pytest.mark.parametrize(("model", "devices"), [("mnist-cnn", 2), ("mnist-lenet", 4)])
+def test_merged_layers_train_as_unmerged_ones(play, model, devices):
+    merged = play(scenario(model, "{place: server}", 20 * devices, devices))
+    whole = play(scenario(model, "", 20 * devices, devices))
+    assert merged.summary["outcome"] == whole.summary["outcome"] == "success"
+    assert_fresh(merged)
+    assert_bytes(merged, model, Cut(2))
+    left, right = losses(merged), losses(whole)
+    assert left.keys() == right.keys() and len(left) == devices
+    for node, values in left.items():
+        assert values == pytest.approx(right[node], rel=ROUNDING)
+    saved = [np.load(run.folder / "model.npz")["theta"] for run in (merged, whole)]
+    assert saved[0].size == find(model).layout.size
+    assert saved[0] == pytest.approx(saved[1], abs=1e-4)
+
+
+def test_labels_that_stay_at_home_cost_an_exchange_and_change_no_loss(play):
+    sent = play(scenario(cut="{place: server}"))
+    local = play(scenario(cut="{place: server, labels: local}"))
+    assert_fresh(local)
+    assert_bytes(local, "mnist-cnn", Cut(2, labels="local"))
+    for node, values in losses(local).items():
+        assert values == pytest.approx(losses(sent)[node], rel=ROUNDING)
+
+
+def test_half_precision_halves_the_activations(play):
+    run = play(scenario(cut="{place: {after: conv1}, values: f16}", updates=60))
+    assert_fresh(run)
+    assert_bytes(run, "mnist-cnn", Cut(2, values="f16"))
+    values = [update["loss"] for update in run.said("update")]
+    assert sum(values[-10:]) < 0.8 * sum(values[:10])
+
+
+FAULTS = """
+name: cut-under-faults
+seed: 5
+training:
+  dataset: mnist
+  model: mnist-cnn
+  codec: {kind: topk, keep: 1%}
+  synchronization: {kind: groups, groups: 2, patience: 2s}
+  fully_connected: {place: server}
+evaluate: {every: 1000}
+stop: {time: 14s}
+devices:
+  - {name: peer, count: 4, link: {up: {rate: 50mbit}, down: {rate: 50mbit}}}
+faults:
+  - {kind: crash, nodes: [peer-0], at: 3s, lasts: 3s}
+  - {kind: partition, nodes: [peer-3], at: 5s, lasts: 3s}
+"""
+
+
+def test_groups_go_on_when_members_crash_or_are_cut_off(play):
+    run = play(FAULTS)
+    assert (run.summary["outcome"], run.summary["stop"]) == ("success", "time")
+    assert {record["staleness"] for record in run.said("activations")} == {0}
+    begun = {record["node"] for record in run.records if record.get("begins")}
+    assert begun == {"peer-0", "peer-3"}
+    for node in ("peer-0", "peer-1", "peer-2", "peer-3"):
+        last = max(update["at"] for update in run.said("update", node=node))
+        assert last > 10, f"{node} pushed last at {last} s"
+    stops = {update["at"] for update in run.said("update") if 3 < update["at"] < 8}
+    assert len(stops) > 5  # the others did not wait for the end of the faults
