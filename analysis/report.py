@@ -2,7 +2,15 @@
 
 from pathlib import Path
 
-from . import byte_tables, compute_groups, device_tables, page, schedule_table, sections
+from . import (
+    byte_tables,
+    compute_groups,
+    device_tables,
+    group_updates,
+    page,
+    schedule_table,
+    sections,
+)
 from .protocol import sentence
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
@@ -42,6 +50,7 @@ def _content(run: Run) -> dict[str, object]:
         "models": byte_tables.models(run),
         "reconciled": byte_tables.bytes_reconciled(run),
         "remainder": byte_tables.remainder(run),
+        "group_updates": group_updates.group_updates(run),
         "schedules": schedule_table.schedules(run),
         "faults": sections.faults(run),
         "faults_left_out": sections.faults_left_out(run),

@@ -60,6 +60,7 @@ MANIFEST: Shape = {
     "shaping": dict.fromkeys(("rate", "delay", "loss", "cut"), TEXT),
     "tcp": TEXT,
     "encrypted": FLAG,
+    "hardware_efficiency": dict.fromkeys(("groups", "formula", "queue"), NUMBER),
 }
 SCENARIO: Shape = {
     "devices": [{"count": NUMBER, "profile": PROFILE, "link": _LINK}],

@@ -1,11 +1,18 @@
-"""Bytes on the wire between a device and the server for an update, from a scenario."""
+"""Bytes on the wire between a device and the server for an update, from a scenario.
 
+Heads and framing of activations, some ten bytes for each message, are left out.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from ..core import wire
+from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..core.messages import ModelReply, Pull, Update
+from ..models import MODELS
 from ..pulls import floats
 from ..scenario import Scenario
 from .expected_costs import update_sizes
@@ -24,12 +31,17 @@ class CycleTraffic:
     """The model, whole: how much of it a coded pull leaves out is unknown before the run."""
     push: float
     """The update and the request for the next model, which leave one behind the other."""
+    crossing: Callable[[int], CrossingBytes]
+    """Returns the bytes that cross the cut of the model for so many examples."""
+
+
+_UNCUT = CrossingBytes(0, 0, 0)
 
 
 def cycle_traffic(scenario: Scenario) -> CycleTraffic:
     """Return the bytes of an iteration of a device of `scenario`."""
     training, encrypted = scenario.training, scenario.server.encrypt
-    layout, name = training.layout, scenario.devices[0].names[0]
+    layout, name = training.device_layout, scenario.devices[0].names[0]
     array = np.zeros(_ENTRIES, np.float32)
     reply = ModelReply(_TYPICAL, _TYPICAL, array)
     update = Update(name, _TYPICAL, 1.0, 1.0, (array.view(np.uint8).data,))
@@ -43,4 +55,12 @@ def cycle_traffic(scenario: Scenario) -> CycleTraffic:
     return CycleTraffic(
         pull=heads[0] + model,
         push=heads[1] + gradient + wire.size(request, encrypted=encrypted),
+        crossing=_crossing(scenario),
     )
+
+
+def _crossing(scenario: Scenario) -> Callable[[int], CrossingBytes]:
+    training = scenario.training
+    if training.cut is None:
+        return lambda rows: _UNCUT
+    return partial(crossing_bytes, MODELS[training.trainable], training.cut)

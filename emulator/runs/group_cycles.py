@@ -88,17 +88,18 @@ class FleetCycles:
         """Return the cycle of the group of `members` that waits `rest` seconds for other groups."""
         size = sum(count for _, _, count in members)
         serve = self._times.serve
-        shared = [
-            _bits(self._traffic.pull) * size / self._down,
-            _bits(self._traffic.push) * size / self._up,
-        ]
+        crossing = [(self._traffic.crossing(share), count) for _, share, count in members]
+        down = size * self._traffic.pull + sum(count * cut.down for cut, count in crossing)
+        up = size * self._traffic.push + sum(count * cut.up for cut, count in crossing)
+        shared = [_bits(down) / self._down, _bits(up) / self._up]
         paced = [(self._paced(group, share, size), count) for group, share, count in members]
         if any(member.limited for member, _ in paced):
             whole = mean_round([m for m, count in paced for _ in range(count)], serve, rest)
         else:
             equal = (TimedMember(m.before + m.after, m.scale, m.law, count) for m, count in paced)
             whole = served(equal, serve)
-        t_fc = size * serve
+        dense = self._times.dense * sum(share * count for _, share, count in members)
+        whole, t_fc = whole + dense, size * serve + dense
         try:
             return GroupCycle(max(0.0, whole - t_fc - sum(shared)), (t_fc, *shared))
         except ValueError as error:
@@ -110,9 +111,12 @@ class FleetCycles:
     def _paced(self, group: Group, share: int, size: int) -> PacedMember:
         """Return a device of `group` with `share` examples, as one of `size` equal members."""
         scale, law = self._times.of(share)
-        server, link = self._scenario.server.link, group.link
+        server, link, cut = self._scenario.server.link, group.link, self._traffic.crossing(share)
         down = _carried(self._traffic.pull, link.down, server.up, self._down / size)
         up = _carried(self._traffic.push, link.up, server.down, self._up / size)
+        if cut.activations:
+            down += _carried(cut.down, link.down, server.up, self._down / size, cut.messages)
+            up += _carried(cut.up, link.up, server.down, self._up / size, cut.messages)
         # the request for the next model is a message of its own behind the update
         return PacedMember(down, scale, law, up + link.up.setup + server.down.setup, _cpu(group))
 
@@ -128,10 +132,13 @@ def _bits(size: float) -> float:
     return size * 8 * FRAME
 
 
-def _carried(size: float, own: Side, server: Side, share: float) -> float:
-    """Return the seconds for `size` bytes on both links, with `share` bit/s of the server's."""
+def _carried(size: float, own: Side, server: Side, share: float, messages: int = 1) -> float:
+    """Return the seconds for `size` bytes on both links, with `share` bit/s of the server's.
+
+    The bytes travel in `messages`, each of which waits for an answer.
+    """
     rate = min(own.rate or inf, server.rate or inf, share)
-    return _bits(size) / rate + sum(side.setup + side.delay for side in (own, server))
+    return _bits(size) / rate + messages * sum(side.setup + side.delay for side in (own, server))
 
 
 def _contended(server: Side, devices: Iterable[tuple[Side, int]]) -> float:

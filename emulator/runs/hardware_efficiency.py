@@ -3,12 +3,13 @@
 The models are those of `calibration/machine_repair.py`, the times those of `group_cycles.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 from ..calibration import machine_repair
 from ..calibration.machine_repair import GroupCycle
-from ..errors import ScenarioError
+from ..errors import EmulatorError, ScenarioError
 from ..scenario import Scenario
 from ..synchronization import Asynchronous, Barrier, ComputeGroups
 from .group_cycles import FleetCycles, named_groups, shares
@@ -92,8 +93,14 @@ def hardware_efficiency(
     `virtual.step` is missing or not `assumed`; other shares are interpolated. `tell` and errors as
     of `step_times`.
     """
+    return _efficiency(scenario, {1, len(scenario.nodes), *groups}, tell, assumed)
+
+
+def _efficiency(
+    scenario: Scenario, wanted: Iterable[int], tell: Callable[[str], None], assumed: bool
+) -> HardwareEfficiency:
+    """Return the cycles, with times of the shares that each number of groups in `wanted` has."""
     batch = group_batch(scenario)
-    wanted = sorted({1, len(scenario.nodes), *groups})
     sizes = {
         examples
         for number in wanted
@@ -112,15 +119,20 @@ def hardware_efficiency(
     return HardwareEfficiency(len(scenario.nodes), cycle_of)
 
 
-def own_prediction(
+def prediction_facts(
     scenario: Scenario, tell: Callable[[str], None], *, assumed: bool
-) -> Mapping[str, float] | None:
-    """Return the prediction for the compute groups of `scenario`, as a manifest holds it.
+) -> dict[str, Any]:
+    """Return the entry of a manifest with the prediction for the compute groups of `scenario`.
 
-    None without `synchronization: groups`. Arguments and errors as of `hardware_efficiency`.
+    Empty without `synchronization: groups`, and where nothing can be predicted: no run fails for
+    want of a prediction. Arguments as of `hardware_efficiency`.
     """
     policy = scenario.training.synchronization
     if not isinstance(policy, ComputeGroups):
-        return None
-    efficiency = hardware_efficiency(scenario, [policy.groups], tell, assumed=assumed)
-    return asdict(efficiency.predicted(policy.groups))
+        return {}
+    try:
+        efficiency = _efficiency(scenario, [policy.groups], tell, assumed)
+        return {"hardware_efficiency": asdict(efficiency.predicted(policy.groups))}
+    except EmulatorError as error:
+        tell(f"no prediction of group updates: {error}")
+        return {}

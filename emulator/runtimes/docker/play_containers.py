@@ -14,6 +14,7 @@ from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
 from ...runs.folder import create
+from ...runs.hardware_efficiency import prediction_facts
 from ...runs.preflight import preflight
 from ...runs.results import gather
 from ...runs.session import Ending, Session
@@ -77,9 +78,12 @@ class _Ready:
     backend: Backend
     image: node_image.NodeImage
     host: Host
+    predicted: dict[str, Any]
+    """The manifest's entry on compute groups, measured on the idle host before the run."""
 
     def facts(self, scenario: Scenario) -> dict[str, Any]:
-        return facts(self.client, scenario, self.host, self.backend, self.image)
+        known = facts(self.client, scenario, self.host, self.backend, self.image)
+        return {**known, **self.predicted}
 
     def prepare(self, session: Session, view: RunView) -> Prepared:
         return prepare(
@@ -106,4 +110,6 @@ def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _
     backend = backend_for(client, image.id, scenario, planned)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
-    return _Ready(client, split, exported(scenario.training.trainable), backend, image, host)
+    graph = exported(scenario.training.trainable)
+    predicted = prediction_facts(scenario, view.progress, assumed=False)
+    return _Ready(client, split, graph, backend, image, host, predicted)

@@ -22,6 +22,7 @@ from ...node.checkpoint import Checkpoints, save
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
 from ...runs.folder import create
+from ...runs.hardware_efficiency import prediction_facts
 from ...runs.layer_calibration import with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
@@ -159,6 +160,7 @@ class _VirtualRun:
             shaping=SERVED,
             tcp="modelled" if self._scenario.virtual.tcp else "ideal",
             encrypted=self._scenario.server.encrypt,
+            **prediction_facts(self._scenario, self._view.progress, assumed=True),
         )
         server = self._server()
         self._runtime = VirtualRuntime(

@@ -1,0 +1,62 @@
+"""Seconds per group update of a run with compute groups: predicted beside measured."""
+
+import numpy as np
+
+from .facts import fact
+from .quantities import figures, percent
+from .runs import Run
+
+_SETTLING = 0.1
+"""Share of the group updates at a run's begin that does not count: all groups begin at once."""
+_FEWEST = 20
+"""Group updates that a mean is made of, at least."""
+
+
+@fact
+def measured(run: Run) -> float:
+    """Return the mean seconds between two group updates of `run`; NaN if there are too few.
+
+    The devices of a group make a step together: their updates have the same time and `group`. With
+    a single group, or one for each device, records name none.
+    """
+    updates = run.records("update")
+    keys = ["at", "group"] if "group" in updates else ["at"]
+    groups, devices = _groups(run), int(run.summary.get("devices") or 0)
+    if groups is not None and groups != devices:
+        updates = updates.drop_duplicates(keys)
+    times = np.sort(updates["at"].to_numpy(float))
+    times = times[int(_SETTLING * len(times)) :]
+    if len(times) <= _FEWEST:
+        return float("nan")
+    return float(times[-1] - times[0]) / (len(times) - 1)
+
+
+def group_updates(run: Run) -> list[tuple[str, ...]]:
+    """Return a row for each prediction in the manifest of `run`, and a row for the measurement.
+
+    Columns: name, milliseconds per group update, measured above predicted as a share. Empty without
+    a prediction.
+    """
+    predicted = run.manifest.get("hardware_efficiency") or {}
+    found = measured(run)
+    names = {
+        "formula": "predicted by the formula, for constant times",
+        "queue": "predicted by the queue, for exponential services",
+    }
+    rows = [
+        (name, figures(1e3 * predicted[key]), _above(found, predicted[key]))
+        for key, name in names.items()
+        if predicted.get(key)
+    ]
+    return [*rows, ("measured", figures(1e3 * found), "")] if rows else []
+
+
+def _above(found: float, predicted: float) -> str:
+    share = found / predicted - 1
+    return f"{'+' if share >= 0 else ''}{percent(share)}"
+
+
+def _groups(run: Run) -> int | None:
+    """Return the number of compute groups of `run`; None if it has none."""
+    predicted = run.manifest.get("hardware_efficiency") or {}
+    return int(predicted["groups"]) if "groups" in predicted else None
