@@ -58,7 +58,7 @@ def step_times(
     training, virtual = scenario.training, scenario.virtual
     given = virtual.serve if assumed else None
     if assumed and virtual.step is not None:
-        laws = {dealt.examples: dealt.step for dealt in virtual.dealt}
+        laws = {dealt.examples: dealt.step for dealt in virtual.dealt or ()}
         times = StepTimes(
             {**laws, training.batch_size: virtual.step},
             given.mean if given else 0.0,
