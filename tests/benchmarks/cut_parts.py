@@ -1,0 +1,115 @@
+"""Cost of cutting a model, and the error of activations in float16, on one core:
+`python -m tests.benchmarks.cut_parts mnist-cnn [LAYER] [STEPS]`."""
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from emulator import datasets, models
+from emulator.core.activation_values import ActivationCoding
+from emulator.learners.batches import Batches
+from emulator.learners.device_graph import DeviceGraph
+from emulator.learners.export import exported
+from emulator.learners.graph import GraphLearner
+from emulator.learners.server_graph import ServerGraph
+
+SIZES, REPEATS = (32, 256), 60
+BATCHES, BATCH, RATE = 20, 32, np.float32(0.05)
+"""Mini-batches whose gradients are compared; their size, and the rate of the steps before."""
+
+
+class Parts:
+    """A whole model, and its two parts."""
+
+    def __init__(self, name: str, layer: int | None) -> None:
+        self.model, folder = models.find(name), exported(name)
+        self.layer = layer or self.model.before_dense()
+        self.whole = GraphLearner(folder)
+        self.device = DeviceGraph(folder, self.layer)
+        self.server = ServerGraph(folder, self.layer)
+        self.theta, self.data = self.model.initial(0), datasets.load("mnist")
+        self.half = ActivationCoding("f16")
+
+    def batches(self, size: int) -> Batches:
+        return Batches(self.data.train, size, "cut_parts")
+
+    def cost(self, size: int) -> dict[str, float]:
+        """Return the least milliseconds of a processor of each pass."""
+        x, y = next(self.batches(size))
+        before, behind = np.split(self.theta, [self.device.layout.size])
+        took: dict[str, list[float]] = {}
+        for _ in range(REPEATS):
+            timed(took, "whole", lambda: self.whole.gradient(self.theta, x, y))
+            activations, kept = timed(took, "forward", lambda: self.device.forward(before, x))
+            answer = timed(
+                took, "server", lambda sent=activations: self.server.slopes(behind, sent, size, y)
+            )
+            timed(
+                took,
+                "backward",
+                lambda kept=kept, back=answer.activations: self.device.backward(kept, back),
+            )
+        return {name: round(min(times), 2) for name, times in took.items()}
+
+    def errors(self) -> dict[str, dict[str, float]]:
+        """Return the relative errors of float16: the medians and the largest of some batches."""
+        batches = self.batches(BATCH)
+        found = np.array([self._error(*next(batches)) for _ in range(BATCHES)])
+        rows = {"median": np.median(found, 0), "largest": found.max(0)}
+        names = ("device", "server", "loss")
+        return {
+            row: {n: float(f"{value:.1e}") for n, value in zip(names, values, strict=True)}
+            for row, values in rows.items()
+        }
+
+    def train(self, steps: int) -> None:
+        batches = self.batches(BATCH)
+        for _ in range(steps):
+            self.theta = self.theta - RATE * self.whole.gradient(self.theta, *next(batches))[0]
+
+    def _error(self, x: Any, y: Any) -> tuple[float, float, float]:
+        """Return the errors of the gradients of the device's and the server's part, and the
+        loss."""
+        before, behind = np.split(self.theta, [self.device.layout.size])
+        activations, kept = self.device.forward(before, x)
+        exact = self.server.slopes(behind, activations, len(x), y)
+        sent = self.half.decode(self.half.encode(activations))
+        rounded = self.server.slopes(behind, sent, len(x), y)
+        frame = self.half.encode_gradient(rounded.activations, len(x))
+        back = self.half.decode_gradient(frame, len(x))
+        return (
+            apart(self.device.backward(kept, back), self.device.backward(kept, exact.activations)),
+            apart(rounded.parameters, exact.parameters),
+            abs(rounded.loss / exact.loss - 1),
+        )
+
+
+def timed(took: dict[str, list[float]], name: str, work: Callable[[], Any]) -> Any:
+    began = time.process_time()
+    result = work()
+    took.setdefault(name, []).append(1e3 * (time.process_time() - began))
+    return result
+
+
+def apart(one: Any, other: Any) -> float:
+    return float(np.linalg.norm(one - other) / np.linalg.norm(other))
+
+
+def measure(name: str, layer: int | None, steps: int) -> dict[str, Any]:
+    """Return the costs by size of the mini-batch, and the errors before and after `steps`."""
+    parts = Parts(name, layer)
+    result: dict[str, Any] = {"layer": parts.layer, "ms": {n: parts.cost(n) for n in SIZES}}
+    result["f16"] = {0: parts.errors()}
+    parts.train(steps)
+    result["f16"][steps] = parts.errors()
+    return result
+
+
+if __name__ == "__main__":
+    given = dict(enumerate(sys.argv[1:]))
+    layer = int(given[1]) if 1 in given else None
+    print(json.dumps(measure(given[0], layer, int(given.get(2, 200))), indent=1))
