@@ -2,6 +2,18 @@
 
 from collections.abc import Iterator
 
+from ..errors import WireError
+from .messages import Activations, Diverged, Score, Update, UpdateSegment
+
+
+def check_sent(
+    message: Update | UpdateSegment | Activations | Diverged | Score, sent: int | None
+) -> None:
+    """Raise a WireError unless `message` is about version `sent`, which its node was sent."""
+    node, version = message.node, message.version
+    if version != sent:
+        raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
+
 
 class PulledVersions:
     """At most one version per node. Every method takes O(1) time."""

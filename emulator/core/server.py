@@ -19,13 +19,11 @@ from ..pulls import Pulls, WholeModel
 from ..synchronization.base import Synchronizer
 from ..vectors import Vector
 from .cut_exchange import CutExchange
-from .evaluations import Snapshot
 from .group_updates import GroupUpdates
 from .joined_state import JoinedState
 from .ledger import Arrival, Ledger
 from .membership import Membership
 from .messages import (
-    ActivationGradient,
     Activations,
     Begin,
     Bye,
@@ -33,14 +31,10 @@ from .messages import (
     Diverged,
     Hello,
     LogitGradient,
-    Logits,
     Message,
-    ModelReply,
-    ModelSegment,
-    Patch,
-    PatchSegment,
     Pull,
     Replies,
+    Reply,
     Score,
     Update,
     UpdateSegment,
@@ -122,7 +116,9 @@ class ParameterServer:
             by_name=by_name,
         )
         self._gather_until = None if gathering is None else now + gathering
-        self._snapshots = SnapshotExchange(evaluator, every, 4 * self.whole.size)
+        self._snapshots = SnapshotExchange(
+            evaluator, every, self.model, 4 * self.whole.size, self._ledger
+        )
         self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
@@ -159,11 +155,9 @@ class ParameterServer:
         Raises a WireError for a message to refuse, which changes nothing, but may drop the sender's
         pieces of an update. The driver has checked `message.node` against the sender.
         """
+        if isinstance(message, Reply):
+            raise WireError(f"a server does not take a {type(message).__name__}")
         match message:
-            case Begin() | ModelReply() | ModelSegment() | Patch() | PatchSegment() | Bye():
-                raise WireError(f"a server does not take a {type(message).__name__}")
-            case ActivationGradient() | Logits():
-                raise WireError(f"a server does not take a {type(message).__name__}")
             case _ if message.node not in self._members:
                 raise WireError(f"{message.node!r} is not a member of this run")
             case Hello():
@@ -174,11 +168,11 @@ class ParameterServer:
                 self._queue.add(message, now)
                 return self._release([message], now)
             case Update() | UpdateSegment():
-                self._expect(message, self._exchanges.sent(message.node))
+                self._exchanges.expect(message)
                 if not self.ended:
                     self._step(self._exchanges.take(message, now), now)
             case Diverged(node):
-                self._expect(message, self._exchanges.sent(node))
+                self._exchanges.expect(message)
                 self._doubt(node, now)
                 self._step(self._exchanges.failed(node, now), now)
             case Score():
@@ -258,7 +252,7 @@ class ParameterServer:
             self._ledger.hello(node, incarnation, at)
         self._ledger.start(len(self._members.workers), now)
         self._synchronizer.begin(now)
-        self._keep(now)
+        self._snapshots.reach(now)
         begin = Begin(now)
         return [(node, begin) for node in self._members.names]
 
@@ -266,7 +260,7 @@ class ParameterServer:
         if self.ended is None:
             self.ended = Ended(reason, now, detail)
             self._exchanges.close()
-            self._snapshots.finish(self.version, lambda: self._snapshot(now))
+            self._snapshots.finish(now)
 
     def _close(self) -> Replies:
         """Write the last records and say bye to every member; do nothing when called again."""
@@ -284,20 +278,12 @@ class ParameterServer:
     def _cross(self, message: CutRequest, now: float) -> Replies:
         """Take activations or a gradient by logits; return the replies of the server's layers."""
         if isinstance(message, Activations):
-            self._expect(message, self._exchanges.sent(message.node))
+            self._exchanges.expect(message)
         if self.ended:
             return []
         replies, arrivals = self._exchanges.cross(message, now)
         self._step(arrivals, now)
         return replies
-
-    def _expect(
-        self, message: Update | UpdateSegment | Activations | Diverged | Score, sent: int | None
-    ) -> None:
-        """Raise a WireError unless `message` is about version `sent`, which its node was sent."""
-        node, version = message.node, message.version
-        if version != sent:
-            raise WireError(f"{node} was last sent version {sent}, it cannot know {version}")
 
     def _step(self, arrivals: list[Arrival] | None, now: float) -> None:
         if not arrivals or self.ended:
@@ -307,14 +293,7 @@ class ParameterServer:
         if self._stop.updates is not None and self.version >= self._stop.updates:
             self._end("updates", now)
         else:
-            self._keep(now)
-
-    def _keep(self, now: float) -> None:
-        """Keep a snapshot of this version for the evaluator if the version is due."""
-        self._snapshots.reach(self.version, lambda: self._snapshot(now))
-
-    def _snapshot(self, now: float) -> Snapshot:
-        return Snapshot(self.version, self.model.snapshot(), now, self._ledger.push_bytes)
+            self._snapshots.reach(now)
 
     def _doubt(self, node: str, now: float) -> None:
         """Record that `node` diverged; end the run when most workers have.
@@ -327,10 +306,7 @@ class ParameterServer:
             self._end("diverged", now, "most workers' gradients are not finite")
 
     def _score(self, score: Score, now: float) -> None:
-        if score.node != self._snapshots.evaluator:
-            raise WireError(f"{score.node} is not the evaluator")
-        self._expect(score, self._snapshots.sent)
-        self._ledger.score(score, self._snapshots.score(score.version), now)
+        self._snapshots.score(score, now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)
 

@@ -1,10 +1,11 @@
 """Snapshots of the model on their way to the evaluator, and their scores on the way back."""
 
-from collections.abc import Callable
-
 from ..errors import WireError
 from .evaluations import Evaluations, Snapshot
-from .messages import ModelReply, Pull
+from .ledger import Ledger
+from .messages import ModelReply, Pull, Score
+from .parameters import Saved
+from .pulled_versions import check_sent
 
 
 class SnapshotExchange:
@@ -13,9 +14,15 @@ class SnapshotExchange:
     Without an evaluator no snapshot is kept.
     """
 
-    def __init__(self, evaluator: str | None, every: int, size: int) -> None:
-        """A version is due at each multiple of `every` updates; a snapshot takes `size` bytes."""
+    def __init__(
+        self, evaluator: str | None, every: int, model: Saved, size: int, ledger: Ledger
+    ) -> None:
+        """A version is due at each multiple of `every` updates; a snapshot takes `size` bytes.
+
+        Snapshots are taken of `model`; scores are written to `ledger`.
+        """
         self.evaluator = evaluator
+        self._model, self._ledger = model, ledger
         self._evaluations = Evaluations(every, size)
         self._evaluated: Snapshot | None = None  # sent to the evaluator, and not scored yet
 
@@ -29,20 +36,19 @@ class SnapshotExchange:
         """The versions that were due and have no score, the oldest first."""
         return self._evaluations.unmeasured
 
-    @property
-    def sent(self) -> int | None:
-        """Version that the evaluator measures; None while the evaluator has no model."""
-        return self._evaluated.version if self._evaluated else None
-
-    def reach(self, version: int, take: Callable[[], Snapshot]) -> None:
-        """Keep the snapshot that `take` makes if `version` is due."""
+    def reach(self, now: float) -> None:
+        """Keep a snapshot of the model's version if the version is due."""
         if self.evaluator is not None:
-            self._evaluations.reach(version, take)
+            self._evaluations.reach(self._model.version, lambda: self._taken(now))
 
-    def finish(self, version: int, take: Callable[[], Snapshot]) -> None:
+    def finish(self, now: float) -> None:
         """Keep the run's last model, due or not."""
         if self.evaluator is not None:
-            self._evaluations.finish(version, take)
+            self._evaluations.finish(self._model.version, lambda: self._taken(now))
+
+    def _taken(self, now: float) -> Snapshot:
+        model = self._model
+        return Snapshot(model.version, model.snapshot(), now, self._ledger.push_bytes)
 
     def check(self, pull: Pull) -> None:
         """Raise a WireError if `pull` asks for segments: the evaluator measures whole models."""
@@ -59,12 +65,18 @@ class SnapshotExchange:
         assert snapshot is not None
         return ModelReply(pull.ticket, snapshot.version, snapshot.theta)
 
-    def score(self, version: int) -> Snapshot:
-        """Drop and return the snapshot of `version`, which was sent last and has a score."""
+    def score(self, score: Score, now: float) -> None:
+        """Record the `score` of the snapshot that was sent last, and drop the snapshot.
+
+        Raises a WireError if `score` is another node's, or of another version.
+        """
+        if score.node != self.evaluator:
+            raise WireError(f"{score.node} is not the evaluator")
+        check_sent(score, self._evaluated.version if self._evaluated else None)
         measured, self._evaluated = self._evaluated, None
-        assert measured is not None and measured.version == version
-        self._evaluations.score(version)
-        return measured
+        assert measured is not None
+        self._evaluations.score(score.version)
+        self._ledger.score(score, measured, now)
 
     def forget(self) -> None:
         """Forget the snapshot that was sent last: the evaluator has lost it."""

@@ -11,10 +11,19 @@ from ..vectors import Vector
 from .cut_exchange import CutExchange, CutStep
 from .group_updates import GroupUpdates
 from .ledger import Arrival, Ledger
-from .messages import Activations, CutRequest, Pull, PullReply, Replies, Update, UpdateSegment
+from .messages import (
+    Activations,
+    CutRequest,
+    Diverged,
+    Pull,
+    PullReply,
+    Replies,
+    Update,
+    UpdateSegment,
+)
 from .parameters import State
 from .pull_replies import PullReplies
-from .pulled_versions import PulledVersions
+from .pulled_versions import PulledVersions, check_sent
 from .staging import Staging
 
 
@@ -52,9 +61,9 @@ class WorkerExchanges:
         self._groups, self._cut, self._by_name = groups, cut, by_name
         self._meeting = synchronizer if cut and isinstance(synchronizer, Meeting) else None
 
-    def sent(self, node: str) -> int | None:
-        """Return the version on which `node` computes; None if `node` has no model."""
-        return self._pulled.version(node)
+    def expect(self, message: Update | UpdateSegment | Activations | Diverged) -> None:
+        """Raise a WireError unless `message` is about the version that its node was sent last."""
+        check_sent(message, self._pulled.version(message.node))
 
     def lost(self, node: str, now: float) -> None:
         """Forget the model sent to `node` and what came of it: a crash lost both."""
