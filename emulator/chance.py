@@ -88,6 +88,11 @@ def work(seed: int, node: str) -> str:
     return f"{seed}/{node}/work"
 
 
+def server_passes(seed: int) -> str:
+    """Name the stream of the durations of passes through the server's part of a cut model."""
+    return f"{seed}/server/passes"
+
+
 # -- outside a run: independent of every seed ------------------------------------------------------
 
 

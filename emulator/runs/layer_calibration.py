@@ -28,10 +28,19 @@ def with_layers(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
     return scenario.model_copy(update={"virtual": virtual})
 
 
+def needs_layers(scenario: Scenario) -> bool:
+    """Return whether virtual time has to know the layers' shares of a step.
+
+    Schedules cut pulls and pushes between layers; a cut model has layers on both sides of the cut.
+    """
+    training = scenario.training
+    return training.cutting != Sequential() or training.fully_connected is not None
+
+
 def layers_known(scenario: Scenario) -> bool:
     """Return whether a run of `scenario` in virtual time needs no measurement of layers."""
     training = scenario.training
-    if training.cutting == Sequential() or scenario.virtual.layers is not None:
+    if not needs_layers(scenario) or scenario.virtual.layers is not None:
         return True
     if not isinstance(training.model, str):
         return True

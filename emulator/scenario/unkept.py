@@ -147,14 +147,23 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "DealtStep.step": KEPT,
     "Virtual.boot": (_REAL,),
     "Virtual.serve": (_REAL,),
-    "Virtual.dense": (_REAL,),
+    "Virtual.dense": (
+        _REAL,
+        Unkept(
+            "virtual",
+            "the server computes no layers without `training.fully_connected`",
+            lambda scenario, value: scenario.training.cut is None,
+        ),
+    ),
     "Virtual.layers": (
         _REAL,
         Unkept(
             "virtual",
             "models and updates travel whole without a `training.schedule` that cuts them, so no "
             "layer's own time counts",
-            lambda scenario, value: scenario.training.cutting == Sequential(),
+            lambda scenario, value: (
+                scenario.training.cutting == Sequential() and scenario.training.cut is None
+            ),
         ),
     ),
     "Virtual.tcp": (Unkept("docker", "the kernel's TCP carries what containers send"),),

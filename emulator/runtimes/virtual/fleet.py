@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from random import Random
 
+from ...core.cut_worker import cut_worker
 from ...core.evaluator import evaluator
 from ...core.fault_draws import FaultDraws
 from ...core.layered_worker import layered_worker
@@ -14,6 +15,7 @@ from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.laws import Law
 from ...world.roles import EVALUATOR
+from .cut_fleet import CutFleet
 from .device.receive_cost import packet, reception
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
@@ -40,13 +42,15 @@ class Fleet:
         size: int,
         boot: Law,
         layered: LayeredFleet | None = None,
+        cut: CutFleet | None = None,
     ) -> None:
         """The model has `size` parameters; `boot` is the law of a boot's duration.
 
-        With `layered` the devices compute layer by layer.
+        With `layered` the devices compute layer by layer; with `cut` they hold the layers before a
+        cut, of `size` parameters.
         """
         self._scenario, self._learning, self._size = scenario, learning, size
-        self._boot_law, self._layered = boot, layered
+        self._boot_law, self._layered, self._cut = boot, layered, cut
         self._encoder = HandleEncoder()
         self.nodes: dict[str, VirtualDevice] = {}
         """Every node by name; empty until `populate`."""
@@ -96,7 +100,14 @@ class Fleet:
         if device.hazards:
             device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
         name, timeout = device.name, device.timeout
-        if self._layered is None:
+        if self._cut is not None:
+            device.cut, coder = self._cut.work(name, incarnation), self._cut.coder
+            device.begin(
+                cut_worker(
+                    name, incarnation, coder, self._encoder, self._size, timeout, PrefetchedReply
+                )
+            )
+        elif self._layered is None:
             device.learner = self._learning.learner(name, incarnation)
             begun = worker(name, incarnation, self._encoder, self._size, timeout, PrefetchedReply)
             device.begin(begun)
@@ -125,7 +136,8 @@ class Fleet:
             acknowledgements(self._scenario),
         )
         node = self.nodes[EVALUATOR] = VirtualDevice(surroundings, EVALUATOR, links, 0)
-        node.begin(evaluator(EVALUATOR, 0, self._size, math.inf))
+        whole = self._scenario.training.layout.size
+        node.begin(evaluator(EVALUATOR, 0, whole, math.inf))
 
 
 def _no_jitter(number: int) -> Random:

@@ -6,39 +6,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ...codecs.base import Codec
 from ...core import assembly
-from ...core.parameters import State
 from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
-from ...datasets import DATASETS
-from ...learners.export import exported
 from ...log.lines import read
 from ...log.records import StopRecord
 from ...log.writing import RunLog
 from ...machine.host import Host
-from ...machine.host import cores as usable
 from ...node.checkpoint import Checkpoints, save
 from ...runs.conductor import RunView, run
-from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.hardware_efficiency import prediction_facts
-from ...runs.layer_calibration import with_layers
+from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
 from ...scenario import Scenario, timeline
-from ...scenario.initial_model import initial_model
 from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
 from .layered_fleet import LayeredFleet
-from .learning.gradient_handle import FleetLearning
-from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
-from .learning.thread_tools import tools_factory
-from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
-from .learning.trajectory import MeasuredState, measured
+from .learning.trajectory import MeasuredState
+from .run_parts import RunParts, run_parts
 from .virtual_runtime import VirtualRuntime
 
 PACKAGES = ("msgspec", "numpy", "pydantic", "tensorflow")
@@ -62,11 +52,11 @@ def play(
     split = preflight(scenario, "virtual").require()
     resolved = resolve(scenario, view)
     planned = plan(resolved, None if split is None else split.examples)
-    learning, codec, state = _learners(resolved, planned, split, view, cores)
+    parts = run_parts(resolved, planned, split, view.progress, cores)
     session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
         log = RunLog(sink, view.record)
-        virtual_run = _VirtualRun(session, planned, learning, codec, state, log, view)
+        virtual_run = _VirtualRun(session, planned, parts, log, view)
         with session.playing():
             virtual_run.play()
         virtual_run.finish()
@@ -84,38 +74,7 @@ def resolve(scenario: Scenario, view: RunView) -> Scenario:
         # a layer table has no worker that could be started
         virtual = virtual.filled(step=virtual.step, boot=_AT_ONCE, serve=_AT_ONCE)
     resolved = with_times(scenario.model_copy(update={"virtual": virtual}), view.progress)
-    return resolved if training.cutting == Sequential() else with_layers(resolved, view.progress)
-
-
-def _learners(
-    scenario: Scenario, plan: Plan, split: DataSplit | None, view: RunView, cores: int | None
-) -> tuple[FleetLearning, Codec, State]:
-    training, learner = scenario.training, scenario.virtual.learner
-    layout = training.layout
-    if split is None:
-        codec = ExpectedSizeCodec(training.codec, layout)
-        fleet = TrafficOnly(layout.size, codec, _steps(scenario))
-        return fleet, codec, ConstantState(layout.size)
-    graph = None
-    if learner == "tensorflow":
-        view.progress("graphs")
-        graph = exported(training.trainable)
-    make = tools_factory(learner, layout, graph)
-    tools = [make() for _ in range(cores or usable())]
-    training_fleet = PrefetchedTraining(plan.worker, layout, split, tools)
-    state: State = assembly.parameters(plan, initial_model(training))
-    state = measured(scenario, state, training_fleet.gradient, len(split.data.train))
-    return training_fleet, PredecodedCodec(training.codec), state
-
-
-def _steps(scenario: Scenario) -> int:
-    """Return the mini-batches between a model and its update, for a run without a data split.
-
-    Every device counts as having an equal share of the training examples.
-    """
-    training = scenario.training
-    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
-    return training.local.batches(examples, training.batch_size)
+    return with_layers(resolved, view.progress) if needs_layers(resolved) else resolved
 
 
 @contextmanager
@@ -140,16 +99,13 @@ class _VirtualRun:
         self,
         session: Session,
         plan: Plan,
-        learning: FleetLearning,
-        codec: Codec,
-        state: State,
+        parts: RunParts,
         log: RunLog,
         view: RunView,
     ) -> None:
         self._session, self._plan, self._log, self._view = session, plan, log, view
         self._scenario, self._folder = session.scenario, session.folder
-        self._learning, self._codec, self._state = learning, codec, state
-        self._layout = session.scenario.training.layout
+        self._parts, self._layout = parts, session.scenario.training.layout
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> None:
@@ -162,28 +118,30 @@ class _VirtualRun:
             encrypted=self._scenario.server.encrypt,
             **prediction_facts(self._scenario, self._view.progress, assumed=True),
         )
-        server = self._server()
+        server = self._assembled()
         self._runtime = VirtualRuntime(
             self._scenario,
             server,
-            self._learning,
+            self._parts.learning,
             self._log,
             self._view,
             self._chores(server),
             self._layered(),
+            self._parts.cut,
         )
         with _uncollected():
             run(self._scenario, self._session.timeline, self._runtime)
 
-    def _server(self) -> ParameterServer:
+    def _assembled(self) -> ParameterServer:
         return assembly.server(
             self._plan,
-            self._state,
+            self._parts.state,
             self._log,
             now=0.0,
             gathering=GATHERING,
-            codec=self._codec,
+            codec=self._parts.codec,
             layout=self._layout,
+            cut=self._parts.exchange,
         )
 
     def _layered(self) -> LayeredFleet | None:
@@ -191,7 +149,7 @@ class _VirtualRun:
         if self._scenario.training.cutting == Sequential():
             return None
         workers = assembly.WorkerAssembly(self._plan.worker, self._layout)
-        return LayeredFleet(self._scenario, self._layout, workers, self._learning, self._log)
+        return LayeredFleet(self._scenario, self._layout, workers, self._parts.learning, self._log)
 
     def _chores(self, server: ParameterServer) -> tuple[Checkpoints, ...]:
         every, model = self._plan.checkpoint, self._folder.path / "model.npz"
@@ -203,8 +161,8 @@ class _VirtualRun:
             now = self._runtime.now if self._runtime else 0.0
             self._log.write(StopRecord(now, **ending.facts()))
         self._log.flush()
-        state, model = self._state, self._folder.path / "model.npz"
-        if self._learning.scores:
-            save(model, state, self._layout)
-        if isinstance(state, MeasuredState):
-            state.save(self._folder.path)
+        parts, folder = self._parts, self._folder.path
+        if parts.learning.scores:
+            save(folder / "model.npz", parts.model, self._layout)
+        if isinstance(parts.state, MeasuredState):
+            parts.state.save(folder)

@@ -26,6 +26,10 @@ class ServerProcessor:
         if self._law is not None:
             self._free = max(now, self._free) + self._law.draw(self._dice)
 
+    def compute(self, now: float, seconds: float) -> None:
+        """Queue a computation of `seconds` that was asked for at the time `now`."""
+        self._free = max(now, self._free) + seconds
+
     def free(self, now: float) -> float:
         """Return the earliest time for an answer: the end of the queue, or `now`."""
         return max(now, self._free)

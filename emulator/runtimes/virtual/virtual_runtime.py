@@ -18,6 +18,7 @@ from ...world.verbs import Action
 from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
+from .cut_fleet import CutFleet
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
@@ -48,10 +49,12 @@ class VirtualRuntime:
         view: RunView,
         chores: Sequence[Chore] = (),
         layered: LayeredFleet | None = None,
+        cut: CutFleet | None = None,
     ) -> None:
         """Put the parts together. `scenario.virtual.step` and `.boot` must be known laws.
 
-        With `layered` the devices compute layer by layer.
+        With `layered` the devices compute layer by layer; with `cut` they hold the layers before a
+        cut.
         """
         step, boot = scenario.virtual.step, scenario.virtual.boot
         if step is None or boot is None:
@@ -59,7 +62,7 @@ class VirtualRuntime:
         size, encrypted = server.layout.size, scenario.server.encrypt
         self.clock = clock = Heap()
         self.links = build_links(clock, scenario)
-        self.fleet = Fleet(scenario, learning, size, boot, layered)
+        self.fleet = Fleet(scenario, learning, size, boot, layered, cut)
         self._server, self._learning = server, learning
         self._log, self._view, self._chores = log, view, chores
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
@@ -67,7 +70,13 @@ class VirtualRuntime:
         channel = Channel(clock, timeout, encrypted=encrypted, patches=patches)
         processor = ServerProcessor(scenario.virtual.serve, scenario.seed)
         self._endpoint = VirtualServer(
-            server, clock, channel, self.fleet.nodes, processor, encrypted=encrypted
+            server,
+            clock,
+            channel,
+            self.fleet.nodes,
+            processor,
+            encrypted=encrypted,
+            passes=cut.passes() if cut else None,
         )
 
         def powers(device: VirtualDevice) -> DevicePowers:

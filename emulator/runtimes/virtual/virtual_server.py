@@ -19,6 +19,7 @@ from ...core.messages import (
 from ...core.server import ParameterServer
 from .channel import Channel
 from .clock.heap import Heap
+from .cut_times import ServerPasses
 from .device.virtual_device import Incoming, VirtualDevice
 from .learning.gradient_handle import (
     PrefetchedReply,
@@ -40,10 +41,15 @@ class VirtualServer:
         processor: ServerProcessor,
         *,
         encrypted: bool,
+        passes: ServerPasses | None = None,
     ) -> None:
-        """`devices` holds every node by name; `encrypted` messages are longer on the wire."""
+        """`devices` holds every node by name; `encrypted` messages are longer on the wire.
+
+        `passes` times the passes through the server's part of a cut model.
+        """
         self._server, self._clock, self._channel = server, clock, channel
         self._devices, self._processor, self._encrypted = devices, processor, encrypted
+        self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
         channel.connect(self._receive)
 
@@ -75,6 +81,9 @@ class VirtualServer:
 
     def _send(self, replies: Replies) -> None:
         now, channel = self._clock.now, self._channel
+        if self._passes:
+            for name, reply in replies:
+                self._processor.compute(now, self._passes.seconds(name, reply))
         free = self._processor.free(now)
         handles: dict[str, SegmentedHandle] = {}  # of answers in segments, by device
         unsent: Replies = []
@@ -82,7 +91,7 @@ class VirtualServer:
             device, size = self._devices[name], wire.size(reply, encrypted=self._encrypted)
             if channel.out_of_reach(device):
                 unsent.append((name, reply))
-            elif device.learner is not None or device.layered is not None:
+            elif device.works:
                 answer = self._prefetched(device, reply, handles)
                 if free > now:
                     self._clock.at(free, channel.reply, device, device.incarnation, answer, size)
@@ -106,6 +115,9 @@ class VirtualServer:
         if isinstance(reply, ModelReply | Patch) and device.learner is not None:
             handle = device.learner.prefetch(self._server.pulled())
             return PrefetchedReply(reply.ticket, reply.version, handle)
+        if isinstance(reply, ModelReply | Patch) and device.cut is not None:
+            ahead = device.cut.source.prefetch(self._server.pulled())
+            return PrefetchedReply(reply.ticket, reply.version, ahead)
         if isinstance(reply, ModelSegment | PatchSegment) and device.layered is not None:
             if device.name not in handles:
                 handles[device.name] = device.layered.learner.prefetch(self._server.pulled())

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, TypeAlias
 
 from .... import chance
+from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.fault_draws import FaultDraws
 from ....core.messages import ModelReply, Reply
 from ....core.worker import (
@@ -26,12 +27,14 @@ from ....scenario.dealt_steps import BatchTime
 from ....world.cpu_quota import Quota
 from ....world.laws import Fixed, Law
 from ..learning.gradient_handle import (
+    CutHandle,
     GradientHandle,
     PrefetchedReply,
     PrefetchedSegment,
     VirtualLearner,
 )
 from ..links.network import GroupLinks
+from .cut_passes import CutPasses
 from .layered_work import LayeredWork
 from .passes import Pass, WholePass
 from .receive_cost import Reception
@@ -48,7 +51,7 @@ class VirtualDevice:
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "coroutine", "fault_draws", "hazards", "held", "inbox", "incarnation"),
+        *("_dice", "coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "incarnation"),
         *("layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
         *("standstill", "step", "surroundings", "timeout", "until"),
     )
@@ -67,6 +70,7 @@ class VirtualDevice:
         # of a worker that computes whole models, or layer by layer; the evaluator has neither
         self.learner: VirtualLearner | None = None
         self.layered: LayeredWork | None = None
+        self.cut: CutPasses | None = None  # of a worker that holds the layers before a cut
         self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
@@ -82,6 +86,11 @@ class VirtualDevice:
         self.coroutine = coroutine
         self._live(None)
 
+    @property
+    def works(self) -> bool:
+        """Whether a worker runs on the node; the evaluator is none."""
+        return not (self.learner is None and self.layered is None and self.cut is None)
+
     def die(self) -> None:
         """End the coroutine and the incarnation: messages and events for the latter become void."""
         self.incarnation += 1
@@ -91,7 +100,7 @@ class VirtualDevice:
             self.quota.restart()
         if self.standstill is not None:
             self.standstill.forget()
-        self.coroutine = self.learner = self.layered = None
+        self.coroutine = self.learner = self.layered = self.cut = None
         self.inbox = self.until = self.held = None
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
@@ -204,6 +213,16 @@ class VirtualDevice:
                     case Backward(segment):
                         self._backward(segment)
                         return
+                    case Activate(reply):
+                        if not surroundings.draw_fault(self):
+                            self._activate(reply.handle)
+                        return
+                    case LossAt(answer):
+                        result = self._before_cut.loss(answer)
+                    case ActivationsBack(answer):
+                        now = surroundings.clock.now
+                        self._work(self._before_cut.backward(answer, now, self._finish))
+                        return
                     case Evaluate(theta):
                         result = surroundings.evaluate(theta)
                     case Begun(zero):
@@ -252,6 +271,16 @@ class VirtualDevice:
     def _backward(self, segment: Segment) -> None:
         now = self.surroundings.clock.now
         self._work(self._layer_by_layer.backward(segment, now, self._finish))
+
+    def _activate(self, handle: CutHandle) -> None:
+        step, now = self._step_time(), self.surroundings.clock.now
+        self._work(self._before_cut.forward(handle, step, now, self._finish))
+
+    @property
+    def _before_cut(self) -> CutPasses:
+        if self.cut is None:
+            raise RuntimeError(f"{self.name} holds no part of a cut model")
+        return self.cut
 
     @property
     def _layer_by_layer(self) -> LayeredWork:

@@ -2,8 +2,10 @@
 
 from typing import NamedTuple, Protocol
 
+from ....core.cut_commands import LossGradient
 from ....core.messages import Times
 from ....layout import Segment
+from ....learners.base import Activated
 from ....vectors import Frames, Vector
 
 
@@ -41,6 +43,27 @@ class SegmentedHandle(Protocol):
         """Return the encoded gradient of `segment`; raise NotFinite if it is not finite."""
 
 
+class CutHandle(Protocol):
+    """A handle on an iteration of a device that computes the layers before a cut."""
+
+    size: int
+    """Number of parameters of the device's part."""
+    rows: int
+    """Number of examples in the mini-batch."""
+
+    def activated(self) -> Activated:
+        """Return the activations and the labels of the mini-batch, after a wait if necessary."""
+
+    def loss_at(self, logits: Vector) -> LossGradient:
+        """Return the mean loss of the mini-batch at `logits`, and its gradient."""
+
+    def begin(self, slopes: Vector) -> None:
+        """Begin the backward pass from the gradient by the activations, `slopes`."""
+
+    def frames(self) -> Frames:
+        """Return the encoded gradient; raise NotFinite if the gradient is not finite."""
+
+
 class PrefetchedReply(NamedTuple):
     """The server's answer to a worker's pull in virtual time.
 
@@ -51,7 +74,7 @@ class PrefetchedReply(NamedTuple):
     ticket: int
     version: int
     """Version of the model on which the gradient is computed."""
-    handle: GradientHandle
+    handle: GradientHandle | CutHandle
 
     @property
     def size(self) -> int:
@@ -79,7 +102,7 @@ class PrefetchedSegment(NamedTuple):
 class HandleEncoder:
     """The encoder of a worker in virtual time: the background threads have encoded already."""
 
-    def encode(self, gradient: GradientHandle, /) -> Frames:
+    def encode(self, gradient: GradientHandle | CutHandle, /) -> Frames:
         """Return the frames of the gradient; raise NotFinite if the gradient is not finite."""
         return gradient.frames()
 
@@ -106,6 +129,13 @@ class SegmentedLearner(Protocol):
         """Begin to compute the gradient of the next mini-batch at the model `theta`."""
 
 
+class CutSource(Protocol):
+    """Computes the passes of a device that holds the layers before a cut, until the next crash."""
+
+    def prefetch(self, theta: Vector) -> CutHandle:
+        """Begin to compute the activations of the next mini-batch at the device's part `theta`."""
+
+
 class FleetLearning(Protocol):
     """Computes the gradients of a whole fleet, and evaluates the model."""
 
@@ -117,6 +147,9 @@ class FleetLearning(Protocol):
 
     def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
         """Return a learner for an incarnation of `device` that computes layer by layer."""
+
+    def cut(self, device: str, incarnation: int) -> CutSource:
+        """Return a learner for an incarnation of `device` that holds the layers before a cut."""
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         """Return the accuracy and the mean loss of the model `theta` over the test set."""

@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import decode_once
-from ....core.assembly import WorkerAssembly
+from ....core.assembly import WorkerAssembly, held_layout
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
 from ....learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
-from .gradient_handle import SegmentedLearner, VirtualLearner
+from .cut_prefetching import CutPrefetcher
+from .gradient_handle import CutSource, SegmentedLearner, VirtualLearner
 from .job_pool import Pool
 from .prefetching import DevicePrefetcher, GradientSource
 from .segment_prefetching import SegmentPrefetcher
@@ -53,7 +54,8 @@ class PrefetchedTraining:
         self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
     ) -> None:
         """`layout` is the model's layout; `tools` holds an item per thread, at least one item."""
-        self._split, self._layout, self._local = split, layout, plan.local
+        self._split, self._local = split, plan.local
+        self._layout = held_layout(plan, layout)
         self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(tools)
 
@@ -66,6 +68,12 @@ class PrefetchedTraining:
         source = self._source(device, incarnation)
         encoder = self._assembly.segment_encoder(device, incarnation, source.batches)
         return SegmentPrefetcher(self._pool, source, encoder, self._assembly.codec, self._layout)
+
+    def cut(self, device: str, incarnation: int) -> CutSource:
+        source, codec = self._source(device, incarnation), self._assembly.codec
+        encoder = self._assembly.encoder(device, incarnation, source.batches)
+        examples, batches = source.examples, source.batches
+        return CutPrefetcher(self._pool, examples, batches, encoder, codec, self._layout)
 
     def _source(self, device: str, incarnation: int) -> GradientSource:
         examples = Subset(self._split.data.train, self._split.parts[device])

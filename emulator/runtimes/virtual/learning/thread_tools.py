@@ -3,14 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....layout import Layout
+from ....learners.cut_learner import DeviceNetwork
+from ....learners.device_graph import DeviceGraph
 from ....learners.graph import GraphEvaluator, GraphLearner
 from ....learners.numpy import NumpyEvaluator, NumpyLearner
+from ....learners.numpy_cut import NumpyDevice
 from ....vectors import Vector
 
 Inputs: TypeAlias = NDArray[np.float32]
@@ -37,15 +40,26 @@ class ThreadTools:
 
     learner: ThreadLearner
     evaluator: ThreadEvaluator
+    part: DeviceNetwork[Any] | None = None
+    """The layers before the cut of a model; None if devices compute whole models."""
 
 
-def tools_factory(learner: str, layout: Layout, graph: Path | None) -> Callable[[], ThreadTools]:
+def tools_factory(
+    learner: str, layout: Layout, graph: Path | None, cut: int | None = None
+) -> Callable[[], ThreadTools]:
     """Return a function to make a thread's tools.
 
-    `learner` is `numpy` or `tensorflow`, which needs the exported `graph` of the model.
+    `learner` is `numpy` or `tensorflow`, which needs the exported `graph` of the model. `cut` is
+    the last layer of the devices, if the model is cut.
     """
     if learner == "numpy":
-        return lambda: ThreadTools(NumpyLearner(layout), NumpyEvaluator(layout))
+        return lambda: ThreadTools(
+            NumpyLearner(layout),
+            NumpyEvaluator(layout),
+            NumpyDevice(layout, cut) if cut else None,
+        )
     if graph is None:
         raise TypeError("TensorFlow needs an exported model")
-    return lambda: ThreadTools(GraphLearner(graph), GraphEvaluator(graph))
+    return lambda: ThreadTools(
+        GraphLearner(graph), GraphEvaluator(graph), DeviceGraph(graph, cut) if cut else None
+    )

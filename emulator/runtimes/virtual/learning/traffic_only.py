@@ -3,7 +3,7 @@
 They serve fleets too large to train, to see which devices wait and how many bytes pass.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,14 @@ from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
 from ....optimizers.base import OptimizerState
 from ....vectors import Frames, Gradient, Vector
-from .gradient_handle import GradientHandle, SegmentedHandle, SegmentedLearner, VirtualLearner
+from .gradient_handle import (
+    CutSource,
+    GradientHandle,
+    SegmentedHandle,
+    SegmentedLearner,
+    VirtualLearner,
+)
+from .sized_passes import SamePasses
 
 
 class ExpectedFrames(DecodedFrames):
@@ -125,15 +132,27 @@ class TrafficOnly:
 
     scores = False
 
-    def __init__(self, size: int, codec: ExpectedSizeCodec, steps: int = 1) -> None:
-        """Push frames of `codec` after `steps` mini-batches; the model has `size` parameters."""
-        self._size, self._codec, self._steps = size, codec, steps
+    def __init__(
+        self,
+        size: int,
+        codec: ExpectedSizeCodec,
+        steps: int = 1,
+        rows: Callable[[str], int] = lambda device: 1,
+    ) -> None:
+        """Push frames of `codec` after `steps` mini-batches; the model has `size` parameters.
+
+        `rows` returns the number of examples in a mini-batch of a device.
+        """
+        self._size, self._codec, self._steps, self._rows = size, codec, steps, rows
 
     def learner(self, device: str, incarnation: int) -> VirtualLearner:
         return self._whole
 
     def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
         return self._pieces
+
+    def cut(self, device: str, incarnation: int) -> CutSource:
+        return SamePasses(self._size, self._rows(device), self._codec.frames)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:
         raise RuntimeError("there is nothing to evaluate")

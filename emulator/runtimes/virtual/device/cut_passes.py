@@ -1,0 +1,83 @@
+"""The work of a device that holds the layers before a cut, in virtual time."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+from ....core.cut_commands import LossGradient
+from ....core.messages import ActivationGradient, Logits
+from ....core.worker import Computed
+from ....vectors import Vector
+from ..cut_times import PassShares
+from ..learning.gradient_handle import CutHandle, CutSource
+
+Finish = Callable[[float, float], float]
+"""Returns the end of work: of a begin, and of seconds of a whole core."""
+
+
+class SlopesDecoder(Protocol):
+    """Turns answers of the server into arrays; `DeviceCoder` does so for real answers."""
+
+    def slopes(self, answer: ActivationGradient, rows: int, /) -> Vector:
+        """Return the gradient by the activations of `rows` examples."""
+
+    def logits(self, answer: Logits, /) -> Vector:
+        """Return the logits, row by row."""
+
+
+class CutPass(NamedTuple):
+    """A forward or backward pass through the device's part of a model."""
+
+    began: float
+    end: float
+    finished: Callable[[float], Any]
+    """Called with the time at which the pass ends; returns the result of the worker's command."""
+
+    def over(self, now: float, /) -> Any:
+        return self.finished(now)
+
+
+class CutPasses:
+    """The passes of one incarnation of a device.
+
+    The time of an iteration is one draw from the law of a step, of which the layers before the cut
+    take their shares. The loss at the device, where labels stay local, takes no time.
+    """
+
+    __slots__ = ("_computed", "_decoder", "_handle", "_shares", "_step", "source")
+
+    def __init__(self, source: CutSource, shares: PassShares, decoder: SlopesDecoder) -> None:
+        """Give `shares` of a step's time to the two passes."""
+        self.source, self._shares, self._decoder = source, shares, decoder
+        self._handle: CutHandle | None = None  # of the iteration that goes on
+        self._step = 0.0  # seconds of a whole core for this iteration
+        self._computed = 0.0  # seconds of this iteration's forward pass
+
+    def forward(self, handle: CutHandle, step: float, now: float, finish: Finish) -> CutPass:
+        """Begin an iteration of `step` seconds of a whole core with its forward pass."""
+        self._handle, self._step = handle, step
+
+        def over(ended: float) -> Any:
+            self._computed = ended - now
+            return handle.activated()
+
+        return CutPass(now, finish(now, self._shares.forward * step), over)
+
+    def loss(self, answer: Logits) -> LossGradient:
+        """Return the loss of the mini-batch at the logits of `answer`."""
+        return self._iteration.loss_at(self._decoder.logits(answer))
+
+    def backward(self, answer: ActivationGradient, now: float, finish: Finish) -> CutPass:
+        """Begin the backward pass from the gradient in `answer`."""
+        handle, computed = self._iteration, self._computed
+        handle.begin(self._decoder.slopes(answer, handle.rows))
+
+        def over(ended: float) -> Computed[CutHandle]:
+            return Computed(handle, answer.loss, computed + ended - now)
+
+        return CutPass(now, finish(now, self._shares.backward * self._step), over)
+
+    @property
+    def _iteration(self) -> CutHandle:
+        if self._handle is None:
+            raise RuntimeError("a forward pass begins an iteration")
+        return self._handle

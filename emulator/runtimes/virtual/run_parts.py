@@ -1,0 +1,122 @@
+"""The parts of a run in virtual time that learn, or stand in for learning."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from ...codecs.base import Codec
+from ...core import assembly
+from ...core.activation_values import DeviceCoder
+from ...core.cut_assembly import cut_exchange
+from ...core.cut_exchange import CutExchange
+from ...core.joined_state import JoinedState
+from ...core.parameters import Saved, State
+from ...core.plan import Plan
+from ...datasets import DATASETS
+from ...learners.base import ServerPart
+from ...learners.device import server_part
+from ...learners.export import exported
+from ...learners.numpy_cut import NumpyServer
+from ...machine.host import cores as usable
+from ...models import MODELS
+from ...runs.data_split import DataSplit
+from ...scenario import Scenario
+from ...scenario.initial_model import initial_model
+from .cut_fleet import CutFleet
+from .learning.gradient_handle import FleetLearning
+from .learning.prefetched_training import PredecodedCodec, PrefetchedTraining
+from .learning.sized_passes import SizedCoder, SizedServerPart
+from .learning.thread_tools import tools_factory
+from .learning.traffic_only import ConstantState, ExpectedSizeCodec, TrafficOnly
+from .learning.trajectory import measured
+
+
+class RunParts(NamedTuple):
+    """The learners of a run, and the server's model."""
+
+    learning: FleetLearning
+    codec: Codec
+    """Codec of the server."""
+    state: State
+    """The model, or the devices' part of it."""
+    exchange: CutExchange | None = None
+    """The exchange of activations, if the model is cut."""
+    cut: CutFleet | None = None
+    """Maker of the devices' work, if the model is cut."""
+
+    @property
+    def model(self) -> Saved:
+        """The whole model."""
+        if self.exchange is None:
+            return self.state
+        return JoinedState(self.state, self.exchange.parameters)
+
+
+def run_parts(
+    scenario: Scenario,
+    plan: Plan,
+    split: DataSplit | None,
+    progress: Callable[[str], None],
+    cores: int | None,
+) -> RunParts:
+    """Make the parts of a run of `scenario`, which has a law for all work.
+
+    Without `split` nothing is trained. `progress` is called with the name of a step that takes
+    seconds; `cores` threads compute gradients (None: as many as this process may use).
+    """
+    if split is None:
+        return _sized_parts(scenario, plan)
+    training, learner = scenario.training, scenario.virtual.learner
+    graph = None
+    if learner == "tensorflow":
+        progress("graphs")
+        graph = exported(training.trainable)
+    cut, saved = training.cut, initial_model(training)
+    make = tools_factory(learner, training.layout, graph, cut.layer if cut else None)
+    tools = [make() for _ in range(cores or usable())]
+    learning = PrefetchedTraining(plan.worker, training.layout, split, tools)
+    codec = PredecodedCodec(training.codec)
+    state: State = assembly.parameters(plan, saved)
+    state = measured(scenario, state, learning.gradient, len(split.data.train))
+    if cut is None:
+        return RunParts(learning, codec, state)
+    exchange = cut_exchange(
+        plan, _server_part(scenario, graph), assembly.server_parameters(plan, saved)
+    )
+    fleet = CutFleet(scenario, cut, learning, DeviceCoder(cut), plan.worker.batch_of)
+    return RunParts(learning, codec, state, exchange, fleet)
+
+
+def _server_part(scenario: Scenario, graph: Path | None) -> ServerPart:
+    """Return a learner of the layers behind the cut, for the thread that drives the server."""
+    training = scenario.training
+    assert training.cut is not None
+    if graph is None:
+        return NumpyServer(training.layout, training.cut.layer)
+    return server_part(graph, training.cut.layer)
+
+
+def _sized_parts(scenario: Scenario, plan: Plan) -> RunParts:
+    """Make the parts of a run without training, in which messages have sizes only."""
+    training, cut = scenario.training, scenario.training.cut
+    layout = assembly.held_layout(plan.worker, training.layout)
+    codec, state = ExpectedSizeCodec(training.codec, layout), ConstantState(layout.size)
+    batch_of = plan.worker.batch_of
+    learning = TrafficOnly(layout.size, codec, _steps(scenario), batch_of)
+    if cut is None:
+        return RunParts(learning, codec, state)
+    model = MODELS[training.trainable]
+    part = SizedServerPart(cut, model)
+    exchange = cut_exchange(plan, part, ConstantState(model.layout.size - layout.size))
+    fleet = CutFleet(scenario, cut, learning, SizedCoder(cut, model), batch_of)
+    return RunParts(learning, codec, state, exchange, fleet)
+
+
+def _steps(scenario: Scenario) -> int:
+    """Return the mini-batches between a model and its update, for a run without a data split.
+
+    Every device counts as having an equal share of the training examples.
+    """
+    training = scenario.training
+    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    return training.local.batches(examples, training.batch_size)
