@@ -26,6 +26,7 @@ from .show_schedules import schedule
 from .stop import stop
 from .study import study
 from .sweep import sweep
+from .tune import tune
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -56,7 +57,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, schedule, predict, run, sweep, study),
+    *(check, schedule, predict, run, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
     *(algorithms, schema, compose, node),

@@ -19,7 +19,7 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
     `model.npz`; if the server had no time to write one, its last checkpoint does. If the logs
     cannot be merged, both stay where they are.
     """
-    with _replacing(folder.records) as sink:
+    with replacing(folder.records) as sink:
         merge([folder.server / "run.jsonl", folder.reports], sink, last)
     for name in ("model.npz", "checkpoint.npz"):
         left = folder.server / name
@@ -62,12 +62,12 @@ def read_json(path: Path) -> dict[str, Any]:
 def write_json(path: Path, content: dict[str, Any]) -> None:
     """Write `content` to `path` in one step: a reader finds the old file or the whole new one."""
     text = json.dumps(content, indent=2, allow_nan=False).encode() + b"\n"
-    with _replacing(path) as sink:
+    with replacing(path) as sink:
         sink.write(text)
 
 
 @contextmanager
-def _replacing(path: Path) -> Iterator[BinaryIO]:
+def replacing(path: Path) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` at the end of the block; an error leaves `path` alone."""
     part = path.with_name(f".{path.name}.part")
     try:

@@ -18,7 +18,7 @@ from .sweep_folder import SweepFolder, opened
 _EVERY = 0.25
 """Wall-clock seconds between two progress reports."""
 
-_ENDS = ("success", "failed")
+ENDS = ("success", "failed")
 """Outcomes of a run that ended by itself; other runs were ended from outside."""
 
 
@@ -132,7 +132,7 @@ class _Sweep:
     def _finish(self, process: Process) -> None:
         """Keep the result of a process that has ended. Raises its error, if any."""
         folder, facts = process.result()
-        if facts["outcome"] not in _ENDS:
+        if facts["outcome"] not in ENDS:
             raise EmulatorError(f"{process.point.label} was {facts['outcome']} from outside")
         finished = self._folder.keep(process.point, folder, facts)
         process.end()

@@ -1,0 +1,48 @@
+"""Figure of a tuning: the displayed losses of all probes over emulated time, chosen ones marked."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from .theme import SERIES, STYLE
+
+_TRIALS = ("probe", "final", "epoch")
+
+
+def draw(tuning: Path, picture: Path) -> Path:
+    """Draw the trials of the file `tuning` (`tuning.json`) into `picture`, and return its path."""
+    rows = json.loads(tuning.read_bytes())["rows"]
+    trials = [row for row in rows if row["what"] in _TRIALS]
+    groups = sorted({trial["groups"] for trial in trials})
+    colours = {number: SERIES[place % len(SERIES)] for place, number in enumerate(groups)}
+    with rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 3.8), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots()
+        for trial in trials:
+            _trial(axes, trial, colours[trial["groups"]])
+        axes.set_yscale("log")
+        axes.set_xlabel("emulated seconds of all trials, one after the other")
+        axes.set_ylabel("training loss")
+        handles = [Line2D([], [], color=colour, label=f"g={g}") for g, colour in colours.items()]
+        mark = Line2D([], [], color="black", marker="*", linestyle="", label="chosen")
+        figure.legend(handles=[*handles, mark], loc="outside right upper", frameon=False)
+        figure.savefig(picture, dpi=160)
+    return picture
+
+
+def _trial(axes: Axes, trial: dict[str, Any], colour: str) -> None:
+    """Draw the displayed losses of a trial, its score, and a star if it was chosen."""
+    shown = [(trial["begins"] + at, loss) for at, loss in trial["displayed"] if loss is not None]
+    if shown:
+        axes.plot(*zip(*shown, strict=True), color=colour, linewidth=0.8)
+    if trial["loss"] is not None:
+        marker = "*" if trial["text"] == "chosen" else "."
+        end = trial["begins"] + trial["seconds"]
+        axes.plot([end], [trial["loss"]], marker, color="black" if marker == "*" else colour)

@@ -1,0 +1,228 @@
+"""`emulate tune`: choose compute groups, momentum and learning rate by Omnivore's Algorithm 1."""
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..machine.host import Host
+from ..runs.cancel import Canceled, canceling
+from .analysis_package import analysis
+from .options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from .output import enduring
+from .pages import drawable, short
+
+if TYPE_CHECKING:
+    from ..scenario import Scenario
+    from ..sweep.sweep_folder import SweepFolder
+    from ..sweep.tuning import Tuned
+
+_BASELINES = ("fixed-sync", "fixed-async", "tuned-sync", "tuned-async", "exhaustive")
+"""Names of `sweep/tuning/baselines.py`, without an import of everything below; a test compares."""
+
+
+def _length(context: click.Context, option: click.Parameter, text: str | None) -> Any:
+    """Read the text of an option as a length of training."""
+    from ..sweep.tuning.tune_options import Length
+
+    if text is None:
+        return None
+    try:
+        return Length.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from error
+
+
+def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[float, ...]:
+    """Read learning rates, separated by commas."""
+    try:
+        rates = tuple(sorted({float(part) for part in text.split(",")}))
+    except ValueError as error:
+        raise click.BadParameter(f"{text!r}: write numbers, as 0.1,0.01") from error
+    if not all(0 < rate < float("inf") for rate in rates):
+        raise click.BadParameter(f"{text!r}: a learning rate is above zero")
+    return rates
+
+
+@click.command(short_help="Choose compute groups, momentum and learning rate by short probes.")
+@FILE
+@SET
+@ON_OPTION(
+    default="virtual",
+    help="Runtime of the probes: `virtual` plays them side by side in virtual time, `docker` one "
+    "after the other in containers.",
+)
+@click.option(
+    "--probe",
+    default="50updates",
+    show_default=True,
+    callback=_length,
+    metavar="LENGTH",
+    help="Length of a probe of the cold start, for example 20s. In updates: the time that one "
+    "group of all devices takes for them.",
+)
+@click.option(
+    "--epoch",
+    callback=_length,
+    metavar="LENGTH",
+    help="Length of a training epoch between two searches; 10,000/60 probes if not given.",
+)
+@click.option(
+    "--budget",
+    callback=_length,
+    metavar="LENGTH",
+    help="Emulated time, or group updates, of probes and training together, for example 10min or "
+    "3000updates. Without a budget nothing is trained: the command ends after the first choice.",
+)
+@click.option(
+    "--rates",
+    default="0.1,0.01,0.001,0.0001",
+    show_default=True,
+    callback=_rates,
+    metavar="RATE,…",
+    help="Learning rates of the first grid, and of the baselines that search a grid.",
+)
+@click.option("--refine", is_flag=True, help="Probe finer momenta around the best of each grid.")
+@click.option(
+    "--baseline",
+    "baselines",
+    multiple=True,
+    type=click.Choice(_BASELINES),
+    help="Play a baseline and the tuned setting to stop.accuracy, and compare. Repeatable.",
+)
+@click.option("--seed", type=int, help="Seed in place of the scenario's.")
+@OUT_OPTION(help="Folder of the probes and results; RUNS/tune/NAME-DIGEST if not given.")
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of probes to play at the same time in virtual time; the number of cores if not "
+    "given. Changes no result.",
+)
+@RUNS_OPTION
+@JSON_OPTION
+@enduring()
+def tune(
+    file: Path,
+    overrides: tuple[str, ...],
+    on: str,
+    seed: int | None,
+    out: Path | None,
+    cores: int | None,
+    runs: Path,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Choose the number of compute groups, the momentum and the learning rate for FILE.
+
+    Follows Algorithm 1 of Omnivore (Hadjis et al., 2016). A cold start tries one group of all
+    devices first, then more and smaller groups, each with short probes from the initial weights,
+    until more groups do not make updates 10 % more frequent. Then a grid of momenta and rates is
+    probed from the best model so far. While the best momentum is 0, there is too much asynchrony,
+    and the number of groups is halved. With --budget, epochs of training and searches alternate
+    until the budget is spent or stop.accuracy is reached.
+
+    The score of a probe is the mean of its last ten displayed losses; the loss of every fifth group
+    update is displayed. training.batch_size is the mini-batch of a whole group.
+
+    The folder has a run folder for each trial, table.csv with a row for each trial and decision,
+    tuning.json, probes.png, and tuned.yaml: the scenario with the choice, and the reasons in its
+    comments. It begins with model.npz, the model of the best trial so far.
+
+    Finished trials are not played again: after Ctrl-C, or any other end, the same command goes on.
+
+    \b
+    emulate tune scenarios/quickstart.yaml
+    emulate tune scenarios/quickstart.yaml --budget 20min --out build/tuned
+    emulate tune scenarios/quickstart.yaml --baseline fixed-sync --baseline fixed-async
+    """
+    from ..scenario import load
+    from ..sweep.sweep_folder import opened
+    from ..sweep.tuning import TuneOptions, check
+
+    scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
+    options = TuneOptions(**choices)
+    check(scenario, options)
+    out = out or runs / "tune" / _folder_name(scenario, options, on)
+    try:
+        with _view(to_stderr=as_json) as view, canceling(), opened(out) as folder:
+            view.progress(f"into {short(out)}")
+            tuned = _play(scenario, options, folder, view, on, cores or Host.here().cores)
+    except Canceled:
+        where = f"finished trials are in {short(out)}; the same command goes on"
+        click.echo(f"emulate: interrupted: {where}", err=True)
+        sys.exit(130)
+    with drawable(out):
+        drawn = analysis("tuning_figure").draw(out / "tuning.json", out / "probes.png")
+    if as_json:
+        click.echo(json.dumps({**tuned.report, "tuned": str(tuned.scenario)}, indent=2))
+        return
+    _print(tuned)
+    for name, path in (("table", out / "table.csv"), ("figure", drawn), ("tuned", tuned.scenario)):
+        click.echo(f"{name:<12} {short(path)}")
+
+
+def _play(
+    scenario: "Scenario", options: Any, folder: "SweepFolder", view: Any, on: str, cores: int
+) -> "Tuned":
+    from ..sweep.tuning import tune as tuned
+    from ..sweep.tuning.trial_players import ContainerTrials, VirtualTrials
+    from .run import player
+
+    if on == "virtual":
+        return tuned(scenario, options, folder, VirtualTrials(folder, cores, view), view)
+    return tuned(scenario, options, folder, ContainerTrials(folder, view, player(on)), view)
+
+
+def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
+    """Return the scenario's name and a digest of everything that the trials depend on.
+
+    Baselines do not change the name, so that they can be added to a folder.
+    """
+    from ..scenario import dump
+
+    choices = (options.probe, options.epoch, options.budget, options.rates, options.refine, on)
+    digest = sha256(f"{dump(scenario)}\0{choices}".encode()).hexdigest()[:8]
+    return f"{scenario.name}-{digest}"
+
+
+def _view(*, to_stderr: bool) -> AbstractContextManager[Any]:
+    from .tables import console
+    from .watching.tune_views import LiveTuneView, PlainTuneView
+
+    out = console(stderr=to_stderr)
+    return LiveTuneView(out) if out.is_terminal else PlainTuneView(out)
+
+
+def _print(tuned: "Tuned") -> None:
+    from .tables import console, table
+
+    shown = table("what", "phase", "g", "rate", "momentum", "loss", "updates", "seconds", "")
+    for row in tuned.report["rows"]:
+        if row["what"] != "pruned":
+            shown.add_row(
+                *(row["what"], row["phase"]),
+                *(_cell(row.get(name), "{:g}") for name in ("groups", "learning_rate", "momentum")),
+                *(_cell(row.get("loss"), "{:.4f}"), _cell(row.get("updates"), "{}")),
+                *(_cell(row.get("seconds"), "{:.4g}"), row["text"]),
+            )
+    console().print(shown)
+    probes, training = (tuned.report["costs"][kind] for kind in ("probes", "training"))
+    share = (
+        f", {probes['seconds'] / training['seconds']:.0%} of" if training["seconds"] else ", and"
+    )
+    click.echo(f"\n{'choice':<12} {tuned.setting}")
+    click.echo(
+        f"{'cost':<12} {probes['trials']} probes of {probes['seconds']:.4g} emulated seconds"
+        f"{share} {trained:.4g} s of training"
+    )
+
+
+def _cell(value: Any, form: str) -> str:
+    words: Callable[[Any], str] = form.format
+    return "" if value is None else words(value)

@@ -1,0 +1,11 @@
+"""Tuner: Omnivore's choice of compute groups, momentum and learning rate (`emulate tune`).
+
+Hadjis et al., Omnivore, arXiv 1606.04487, Algorithm 1, with the grids, pruning, tie rule and cold
+start of its released code. `tune(scenario, options, out, view)` plays probes into a folder.
+"""
+
+from .setting import Setting
+from .tune_options import TuneOptions
+from .tuner import Tuned, TuneView, check, tune
+
+__all__ = ["Setting", "TuneOptions", "TuneView", "Tuned", "check", "tune"]

@@ -1,0 +1,103 @@
+"""Algorithm 1 of Omnivore: search momentum and rate, halve the groups, train for an epoch, repeat.
+
+A generator without I/O: it yields trials to play and decisions to show, and is sent results. The
+program that drives it ends it when the budget is spent or the target reached.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import tie_rule
+from .cold_start import ColdStart, cold_start
+from .requests import Decision, Trial, TrialResult
+from .search import Request, search
+from .setting import Setting, halved
+from .setting_grid import FIRST_RATES, later_grid
+
+STEADY_PROBE = 200 / 60
+"""Length of a probe after the cold start, in probes of the cold start: 200 s to 60 s."""
+EPOCH = 10_000 / 60
+"""Length of a training epoch, in probes of the cold start: 10,000 s to 60 s."""
+AFTER_HALVING = 0.6
+"""Momentum that prunes the grid after the number of groups was halved."""
+
+
+@dataclass
+class TuningState:
+    """What the algorithm has settled on so far; its driver may stop it at any time."""
+
+    setting: Setting | None = None
+    """Newest choice."""
+    checkpoint: str | None = None
+    """Label of the trial whose model is the newest checkpoint; None: the initial weights."""
+    cold: ColdStart | None = None
+    halvings: list[int] = field(default_factory=list)
+    """Numbers of groups that were halved because the best momentum was 0."""
+
+
+def algorithm_one(
+    devices: int,
+    state: TuningState,
+    *,
+    rates: Sequence[float] = FIRST_RATES,
+    epochs: int = 0,
+    refine: bool = False,
+) -> Generator[Request, Any, None]:
+    """Tune `devices` devices, and keep `state` up to date.
+
+    After the cold start and a first search come `epochs` epochs, each but the last followed by a
+    search from its model. `refine` adds the second pass over finer momenta.
+    """
+    state.cold = yield from cold_start(devices, rates, refine=refine)
+    if state.cold is None:
+        return
+    state.setting, state.checkpoint = state.cold.chosen, state.cold.checkpoint
+    groups = state.cold.fastest
+    yield Decision(
+        "steady 1",
+        f"begin with g={groups}: the fewest groups within 10 % of the fastest measured updates",
+    )
+    last = state.cold.settings[groups]
+    for epoch in range(1, max(1, epochs) + 1):
+        last = yield from _searched(f"steady {epoch}", groups, last, state, devices, refine)
+        groups = last.groups
+        if epoch > epochs:
+            return
+        training = Trial(f"epoch {epoch}", "epoch", last, EPOCH, state.checkpoint)
+        trained: TrialResult = yield training
+        if trained.loss is None:
+            yield Decision(f"epoch {epoch}", "diverged: go on from the checkpoint before it")
+            last = last._replace(rate=last.rate / 10)
+        else:
+            state.checkpoint = training.label
+
+
+def _searched(
+    phase: str, groups: int, last: Setting, state: TuningState, devices: int, refine: bool
+) -> Generator[Request, Any, Setting]:
+    """Search momentum and rate; halve `groups` while the best momentum is 0.
+
+    `last` prunes the grid. A grid that diverges throughout counts as too much asynchrony, too; its
+    rate is divided by 10 then.
+    """
+    while True:
+        chosen = yield from search(
+            f"{phase} g={groups}",
+            later_grid(groups, last.rate),
+            last=last,
+            buffer=tie_rule.STEADY,
+            length=STEADY_PROBE,
+            start=state.checkpoint,
+            refine=refine,
+        )
+        if chosen is not None:
+            state.setting = chosen
+        if groups == 1 or (chosen is not None and chosen.momentum > 0):
+            return chosen or last
+        why = "diverged" if chosen is None else "the best momentum is 0"
+        fewer = halved(groups, devices)
+        state.halvings.append(groups)
+        yield Decision(phase, f"{why}: too much asynchrony: from g={groups} to g={fewer}")
+        rate = last.rate / 10 if chosen is None else chosen.rate
+        last, groups = Setting(fewer, rate, AFTER_HALVING), fewer

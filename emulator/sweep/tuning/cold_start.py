@@ -1,0 +1,95 @@
+"""Cold start: the first numbers of groups, rates and momenta, all from the initial weights.
+
+Groups are tried from the largest (g = 1) to the smallest; it ends when more groups do not make
+updates at least 10 % more frequent, which is the saturation of the server, as measured.
+"""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import tie_rule
+from .requests import Decision, Trial, TrialResult
+from .search import Request, search
+from .setting import Setting, divisors
+from .setting_grid import FIRST_RATES, first_grid, later_grid
+
+PROBE = 1.0
+"""Length of a probe of the cold start: the unit of all lengths. 60 s in the released code."""
+FINAL = 2.0
+"""Length of the final run of each number of groups: 120 s in the released code."""
+FASTER = 0.9
+"""Largest ratio of times per update at which more groups count as faster."""
+
+
+@dataclass
+class ColdStart:
+    """The results of a cold start."""
+
+    chosen: Setting
+    """The setting with the least loss after its final run."""
+    checkpoint: str
+    """Label of that final run."""
+    settings: dict[int, Setting] = field(default_factory=dict)
+    """The best setting of each number of groups that was tried."""
+    update_seconds: dict[int, float] = field(default_factory=dict)
+    """Seconds per group update of each number of groups that was tried."""
+
+    @property
+    def fastest(self) -> int:
+        """The smallest number of groups whose updates come within 10 % of the fastest rate."""
+        least = min(self.update_seconds.values())
+        near = [groups for groups, each in self.update_seconds.items() if each * FASTER <= least]
+        return min(near)
+
+
+def cold_start(
+    devices: int, rates: Sequence[float] = FIRST_RATES, *, refine: bool = False
+) -> Generator[Request, Any, ColdStart | None]:
+    """Return the best setting for `devices` devices; None if every first probe diverged."""
+    settings: dict[int, Setting] = {}
+    speeds: dict[int, float] = {}
+    losses: dict[int, float] = {}
+    last: Setting | None = None
+    for groups in divisors(devices):
+        grid = first_grid(rates) if last is None else later_grid(groups, last.rate)
+        chosen = yield from search(
+            f"cold g={groups}",
+            grid,
+            last=last,
+            buffer=tie_rule.COLD,
+            length=PROBE,
+            start=None,
+            # the released code holds the first momentum at 0.9
+            refine=refine and last is not None,
+        )
+        if chosen is None:
+            break
+        final: TrialResult = yield _final(chosen)
+        settings[groups], speeds[groups] = chosen, final.update_seconds
+        if final.loss is not None:
+            losses[groups] = final.loss
+        if last is not None and speeds[groups] > FASTER * speeds[last.groups]:
+            yield Decision(
+                f"cold g={groups}",
+                f"saturated: {speeds[groups]:.4g} s per update with g={groups}, "
+                f"{speeds[last.groups]:.4g} s with g={last.groups}, not 10 % better: no more "
+                "groups are tried",
+            )
+            break
+        last = chosen
+    if not losses:
+        return None
+    best = settings[min(losses, key=losses.__getitem__)]
+    checkpoint = _final(best).label
+    yield Decision(
+        "cold",
+        f"begin with the model of {best}: least loss {losses[best.groups]:.4f} after the final run",
+        best,
+        checkpoint,
+    )
+    return ColdStart(best, checkpoint, settings, speeds)
+
+
+def _final(setting: Setting) -> Trial:
+    return Trial(f"cold g={setting.groups}", "final", setting, FINAL)

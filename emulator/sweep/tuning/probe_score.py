@@ -1,0 +1,56 @@
+"""Score of a probe: the mean of its last displayed losses, from the log of its run.
+
+As in the released code of Omnivore: the loss of every fifth group update is displayed, and the last
+ten displayed losses count.
+"""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from math import fsum
+from typing import Any
+
+from ...log.records import Record, UpdateRecord
+
+DISPLAY = 5
+"""Group updates from one displayed loss to the next."""
+COUNTED = 10
+"""Displayed losses in the score."""
+WINDOW = DISPLAY * COUNTED
+"""Group updates of the shortest probe whose score counts as many losses as it should."""
+
+
+def score(
+    records: Iterable[Record], group: Mapping[str, int], batches: Mapping[str, int]
+) -> dict[str, Any]:
+    """Return the facts of a probe from the `records` of its run, as JSON types.
+
+    `group` holds the group's number and `batches` the mini-batch of each device. The facts are
+    `loss` (the score; None if a loss is not finite or nothing was displayed), `group_updates`,
+    `update_seconds` (mean from the first group update to the last; None for fewer than two), and
+    `displayed` (pairs of time and loss).
+    """
+    updates = (record for record in records if isinstance(record, UpdateRecord))
+    # a group makes one step at a time, and the updates of a step stand together
+    steps = groupby(updates, key=lambda update: (update.at, group[update.node]))
+    times, losses = [], []
+    for (at, _), members in steps:
+        times.append(at)
+        losses.append(_mean(list(members), batches))
+    displayed = list(zip(times, losses, strict=True))[DISPLAY - 1 :: DISPLAY]
+    last = [loss for _, loss in displayed[-COUNTED:] if loss is not None]
+    finite = None not in losses and last
+    between = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
+    return {
+        "loss": fsum(last) / len(last) if finite else None,
+        "group_updates": len(times),
+        "update_seconds": between,
+        "displayed": displayed,
+    }
+
+
+def _mean(members: list[UpdateRecord], batches: Mapping[str, int]) -> float | None:
+    """Return the loss on the group's mini-batch; None if a member's loss is not finite."""
+    total = sum(batches[member.node] for member in members)
+    if any(member.loss is None for member in members):
+        return None
+    return fsum((member.loss or 0.0) * batches[member.node] for member in members) / total

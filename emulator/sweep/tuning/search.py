@@ -1,0 +1,64 @@
+"""Search of a grid: which settings are probed, and which one is chosen."""
+
+from collections.abc import Generator, Sequence
+from typing import Any, TypeAlias
+
+from . import pruning, tie_rule
+from .requests import Decision, Pruned, Trial, TrialGrid, TrialResult
+from .setting import Setting
+from .setting_grid import second_pass
+
+Request: TypeAlias = Trial | TrialGrid | Decision | Pruned
+Results: TypeAlias = dict[Setting, TrialResult]
+
+
+def search(
+    phase: str,
+    settings: Sequence[Setting],
+    *,
+    last: Setting | None,
+    buffer: float,
+    length: float,
+    start: str | None,
+    refine: bool,
+) -> Generator[Request, Any, Setting | None]:
+    """Probe `settings` and return the best; None if every probe diverged.
+
+    `last` prunes, if it is given. With `refine` a second pass probes finer momenta around the best
+    one. Other arguments as in `Trial` and `choose`.
+    """
+    wanted = []
+    for setting in settings:
+        if why := pruning.against_previous(setting, last):
+            yield Pruned(phase, setting, why)
+        else:
+            wanted.append(setting)
+    losses = yield from _probed(phase, wanted, length, start)
+    if not losses:
+        yield Decision(phase, "every probe diverged")
+        return None
+    chosen = tie_rule.choose(losses, buffer)
+    if refine:
+        finer = [setting for setting in second_pass(chosen) if setting not in losses]
+        around = yield from _probed(f"{phase} fine", finer, length, start)
+        best = {**around, chosen: losses[chosen]}
+        fine = tie_rule.choose(best, buffer)
+        phase_of = phase if fine == chosen else f"{phase} fine"
+    else:
+        best, fine, phase_of = losses, chosen, phase
+    label = Trial(phase_of, "probe", fine, length).label
+    least = min(best.values())
+    why = "least loss" if best[fine] == least else f"within {buffer - 1:.0%} of the least loss"
+    yield Decision(phase, f"chose {fine}: {why} {best[fine]:.4f}", fine, label)
+    return fine
+
+
+def _probed(
+    phase: str, settings: Sequence[Setting], length: float, start: str | None
+) -> Generator[Request, Any, dict[Setting, float]]:
+    """Return the loss of each of `settings` whose probe did not diverge."""
+    trials = tuple(Trial(phase, "probe", setting, length, start) for setting in settings)
+    if not trials:
+        return {}
+    results: Results = yield TrialGrid(trials)
+    return {setting: found.loss for setting, found in results.items() if found.loss is not None}
