@@ -87,13 +87,22 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     metavar="RATE,…",
     help="Learning rates of the first grid, and of the baselines that search a grid.",
 )
+@click.option(
+    "--least-loss",
+    is_flag=True,
+    help="Begin the searches with the groups of the cold start's least loss. Without this option "
+    "they begin, as in the paper, with the fewest groups whose updates are within 10 % of the most "
+    "frequent.",
+)
 @click.option("--refine", is_flag=True, help="Probe finer momenta around the best of each grid.")
 @click.option(
     "--baseline",
     "baselines",
     multiple=True,
     type=click.Choice(_BASELINES),
-    help="Play a baseline and the tuned setting to stop.accuracy, and compare. Repeatable.",
+    metavar="NAME",
+    help="Play a baseline and the tuned setting to stop.accuracy, and compare: "
+    f"{', '.join(_BASELINES)}. Repeatable.",
 )
 @click.option("--seed", type=int, help="Seed in place of the scenario's.")
 @OUT_OPTION(help="Folder of the probes and results; RUNS/tune/NAME-DIGEST if not given.")
@@ -186,8 +195,9 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
     """
     from ..scenario import dump
 
-    choices = (options.probe, options.epoch, options.budget, options.rates, options.refine, on)
-    digest = sha256(f"{dump(scenario)}\0{choices}".encode()).hexdigest()[:8]
+    steps = (options.least_loss, on)
+    choices = (options.probe, options.epoch, options.budget, options.rates, options.refine)
+    digest = sha256(f"{dump(scenario)}\0{choices}{steps}".encode()).hexdigest()[:8]
     return f"{scenario.name}-{digest}"
 
 
@@ -213,9 +223,8 @@ def _print(tuned: "Tuned") -> None:
             )
     console().print(shown)
     probes, training = (tuned.report["costs"][kind] for kind in ("probes", "training"))
-    share = (
-        f", {probes['seconds'] / training['seconds']:.0%} of" if training["seconds"] else ", and"
-    )
+    trained = training["seconds"]
+    share = f", {probes['seconds'] / trained:.0%} of" if trained else ", and"
     click.echo(f"\n{'choice':<12} {tuned.setting}")
     click.echo(
         f"{'cost':<12} {probes['trials']} probes of {probes['seconds']:.4g} emulated seconds"

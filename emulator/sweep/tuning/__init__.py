@@ -5,7 +5,8 @@ start of its released code. `tune(scenario, options, out, view)` plays probes in
 """
 
 from .setting import Setting
+from .trial_ledger import TuneView
 from .tune_options import TuneOptions
-from .tuner import Tuned, TuneView, check, tune
+from .tuner import Tuned, check, tune
 
 __all__ = ["Setting", "TuneOptions", "TuneView", "Tuned", "check", "tune"]
