@@ -93,7 +93,9 @@ def test_a_study_without_its_plans_is_refused(study: Study) -> None:
 
 def test_the_steps_follow_from_the_layer_tables() -> None:
     for network, multiply_adds in MULTIPLY_ADDS.items():
-        model = small(("model: digits-mlp", f"model: {{layers: {network}}}")).training.model
+        table = ("model: digits-mlp", f"model: {{layers: {network}}}")
+        timed = ("name: small", "name: small\nvirtual: {learner: none, step: 1s}")
+        model = small(table, timed).training.model
         assert not isinstance(model, str)
         counted = sum(layer.multiply_adds for layer in model.layers)
         assert multiply_adds == pytest.approx(counted, rel=1e-4)

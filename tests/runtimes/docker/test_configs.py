@@ -113,6 +113,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "encrypted": False,
         },
         "gathering": None,
+        "initial": False,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
             "far": {"delay": pytest.approx(0.027), "jitter": 0.003, **NO_SETUP},
