@@ -1,9 +1,10 @@
 """Pulls that wait for an answer, of workers and of the evaluator."""
 
 from collections.abc import Iterable, Sequence
+from itertools import count
 from typing import Any
 
-from ..synchronization.base import Synchronizer
+from ..synchronization.base import PartialRelease, Synchronizer
 from .ledger import Ledger
 from .messages import Pull, PullReply, Replies
 from .snapshot_exchange import SnapshotExchange
@@ -23,6 +24,10 @@ class PullQueue:
         self._synchronizer, self._ledger = synchronizer, ledger
         self._exchanges, self._snapshots = exchanges, snapshots
         self._waiting: dict[str, Pull] = {}  # the last pull of each node that has no answer
+        self._partial = synchronizer if isinstance(synchronizer, PartialRelease) else None
+        # numbers that ascend in the order of `_waiting`, by node; only for partial releases
+        self._order: dict[str, int] = {}
+        self._pulls = count()
         self._releases = synchronizer.releases  # at the last look at all waiting pulls
 
     def add(self, pull: Pull, now: float) -> None:
@@ -31,6 +36,8 @@ class PullQueue:
             self._snapshots.check(pull)
         else:
             self._exchanges.ask(pull, now)
+        if self._partial and pull.node not in self._waiting:
+            self._order[pull.node] = next(self._pulls)
         self._waiting[pull.node] = pull
 
     def forget(self, node: str) -> None:
@@ -38,11 +45,17 @@ class PullQueue:
         self._waiting.pop(node, None)
 
     def changed(self, ended: bool) -> list[Pull]:
-        """Return the pulls whose wait may be over: after a new turn or at the end, all of them."""
+        """Return the pulls whose wait may be over, in the order of arrival: after a release those
+        of the released nodes, at the end all."""
         if self._releases == self._synchronizer.releases and not ended:
             pull = self._waiting.get(self._snapshots.evaluator or "")
             return [pull] if pull else []
         self._releases = self._synchronizer.releases
+        if self._partial and not ended:
+            # a look at all waiting pulls would cost O(devices) for every step of a small group
+            names = {*self._partial.take_released(), self._snapshots.evaluator or ""}
+            waiting = sorted(names & self._waiting.keys(), key=self._order.__getitem__)
+            return [self._waiting[name] for name in waiting]
         return list(self._waiting.values())
 
     def answer(self, pulls: Iterable[Pull], now: float, ended: bool) -> Replies:

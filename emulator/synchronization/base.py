@@ -66,6 +66,14 @@ class Meeting(Protocol[A]):
         """Wait for `node` no more in this step; return as `arrive` does."""
 
 
+@runtime_checkable
+class PartialRelease(Protocol):
+    """A synchronizer that releases some of the held nodes at a time, and knows their names."""
+
+    def take_released(self) -> Collection[str]:
+        """Return the nodes that may have been released since the last call."""
+
+
 class Synchronization(Protocol):
     """Frozen configuration; `start` makes the state."""
 

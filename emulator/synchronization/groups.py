@@ -71,8 +71,11 @@ class GroupSteps(Generic[A]):
         self.weights = weights
         self.releases = 0
         self._lockstep: dict[str, Lockstep[A]] = {}  # by member
+        self._members: dict[Lockstep[A], Sequence[str]] = {}
+        self._released: list[str] = []
         for group in groups:
             lockstep: Lockstep[A] = Lockstep(barrier, frozenset(group))
+            self._members[lockstep] = group
             self._lockstep |= dict.fromkeys(group, lockstep)
         # Groups with a gradient, in the order of their first. All groups have the same patience, so
         # the first of the dict has the earliest deadline: O(1) for any number of groups.
@@ -94,6 +97,11 @@ class GroupSteps(Generic[A]):
 
     def holds(self, node: str) -> bool:
         return self._lockstep[node].holds(node)
+
+    def take_released(self) -> list[str]:
+        """Return the members of the groups that have made a step since the last call."""
+        released, self._released = self._released, []
+        return released
 
     def deadline(self) -> float | None:
         lockstep = next(iter(self._waiting), None)
@@ -121,6 +129,7 @@ class GroupSteps(Generic[A]):
         if arrivals is not None:
             del self._waiting[lockstep]
             self.releases += 1
+            self._released += self._members[lockstep]
         return arrivals
 
 
