@@ -94,6 +94,31 @@ def test_staleness_at_the_server_is_as_counted(policy: str, labels: str) -> None
     assert len(stale) == run.state.version
 
 
+@pytest.mark.parametrize("labels", ["sent", "local"])
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_the_bytes_in_the_log_are_those_of_the_messages(labels: str, encrypted: bool) -> None:
+    run = fleet("barrier", labels, encrypted=encrypted)
+    run.play()
+    for way, size in run.bytes.items():
+        assert sum(record[way] for record in run.said("activations")) == size
+    rows, crossing = 6, 128
+    values = rows * crossing * 4
+    logits = rows * 10 * 4
+    up, down = (values + rows * 4, values) if labels == "sent" else (values + logits,) * 2
+    for record in run.said("activations"):
+        assert record["rows"] == rows
+        assert 0 < record["up"] - up < 250 and 0 < record["down"] - down < 250
+
+
+def test_a_server_part_that_overflows_moves_nothing_and_the_run_ends_as_diverged() -> None:
+    run = fleet("barrier", "sent")
+    run.state.theta[:] = np.float32(3e38)
+    run.play()
+    assert run.server.ended is not None and run.server.ended.reason == "diverged"
+    assert run.server.version == run.state.version == 0
+    assert {record["loss"] for record in run.said("activations")} == {None}
+
+
 def test_unequal_batches_weigh_by_their_examples() -> None:
     """Two devices with 2 and 6 examples make the step of one with these 8."""
     sizes = {"n0": 2, "n1": 6}

@@ -15,11 +15,18 @@ from typing import Any
 import numpy as np
 
 from emulator import models
-from emulator.core import assembly, cut_assembly
+from emulator.core import assembly, cut_assembly, wire
 from emulator.core.activation_values import DeviceCoder
 from emulator.core.cut_commands import Activate, ActivationsBack, LossAt, LossGradient
 from emulator.core.cut_worker import cut_worker
-from emulator.core.messages import ActivationGradient, Activations, Message, ModelReply
+from emulator.core.messages import (
+    ActivationGradient,
+    Activations,
+    LogitGradient,
+    Logits,
+    Message,
+    ModelReply,
+)
 from emulator.core.plan import Cut, Plan, Stop, WorkerPlan
 from emulator.core.worker import Await, Computed, NodeCoroutine, Tell
 from emulator.datasets.examples import Examples
@@ -110,6 +117,8 @@ class CutFleet:
         self.accepted: list[Activations] = []
         self.answered: list[tuple[str, int]] = []
         self.refused: list[str] = []
+        self.bytes = {"up": 0, "down": 0}
+        """Sizes of what crossed the cut."""
         self._incarnations = dict.fromkeys(plan.workers, -1)
         for node in plan.workers:
             self.boot(node)
@@ -200,6 +209,8 @@ class CutFleet:
             return False
         if isinstance(message, Activations) and not self.server.ended:
             self.accepted.append(message)
+        if isinstance(message, Activations | LogitGradient):
+            self.bytes["up"] += wire.size(message, encrypted=self.plan.encrypted)
         self._deliver(replies)
         return True
 
@@ -224,6 +235,8 @@ class CutFleet:
 
     def _deliver(self, replies: Any) -> None:
         for node, reply in replies:
+            if isinstance(reply, ActivationGradient | Logits):
+                self.bytes["down"] += wire.size(reply, encrypted=self.plan.encrypted)
             if isinstance(reply, ActivationGradient):
                 self.answered.append((node, reply.ticket))
             if node in self.devices:

@@ -61,3 +61,22 @@ def test_a_quorum_is_a_share_of_the_live_rounded_up(quorum: str, members: int, n
 def test_an_impossible_barrier_is_refused(fields: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="above 0"):
         synchronization.make({"kind": "barrier", **fields})
+
+
+def test_a_step_without_one_that_is_elsewhere_is_made_at_once() -> None:
+    barrier = Barrier().start(ALL)
+    arrive(barrier, "a", "b", "c")
+    assert barrier.leave("a") is None  # its gradient is here, and stays
+    assert barrier.leave("d") == ["a", "b", "c"]
+    assert barrier.leave("d") is None and barrier.deadline() is None
+    assert arrive(barrier, "d", "a", "b") is None  # it is back
+
+
+def test_only_the_expected_and_those_that_have_arrived_make_a_step() -> None:
+    barrier = Barrier().start(ALL)
+    arrive(barrier, "d")
+    barrier.expect(["a", "b"])
+    assert arrive(barrier, "a") is None
+    assert arrive(barrier, "b") == ["d", "a", "b"]
+    barrier.expect(ALL)
+    assert arrive(barrier, "a", "b", "c") is None

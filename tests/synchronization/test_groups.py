@@ -121,3 +121,13 @@ def test_gradients_weigh_as_their_mini_batches() -> None:
 def test_too_few_groups_are_refused(fields: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="from 1 up"):
         synchronization.make({"kind": "groups", **fields})
+
+
+def test_a_member_that_is_elsewhere_holds_up_neither_group() -> None:
+    groups = TWO.start(ALL, groups=PAIRS)
+    arrive(groups, "a", "c", now=1)
+    assert groups.leave("b") == ["a"] and groups.releases == 1
+    assert groups.deadline() == 6 and groups.leave("b") is None
+    groups.expect(["a", "b"])
+    assert arrive(groups, "a") is None, "b is waited for again"
+    assert arrive(groups, "d") == ["c", "d"], "no other group has changed"
