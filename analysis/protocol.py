@@ -21,6 +21,7 @@ _WORK = {
     "step": "a step takes",
     "boot": "a boot takes",
     "serve": "an update takes the server",
+    "dense": "a pass takes the server",
 }
 _LINKS = {
     "modelled": "links with TCP modelled (slow start, loss, back-off after a cut)",
@@ -50,6 +51,7 @@ def sentence(run: Run) -> str:
     facts += ["error feedback"] if training.get("error_feedback") else []
     schedule = _part(training.get("schedule"))
     facts += [f"schedule {schedule}"] if schedule not in ("", "sequential") else []
+    facts += _cut(training)
     facts += [
         f"learning rate α = {training.get('learning_rate', '?')}",
         f"batch {training.get('batch_size', '?')}{_of_a_group(training)}",
@@ -60,6 +62,17 @@ def sentence(run: Run) -> str:
         f"{name}{about}: {', '.join(facts)}; model {_network(training.get('model')) or '?'} on "
         f"{_part(training.get('dataset')) or '?'}, split {_part(training.get('split')) or 'iid'}."
     ) + virtual(run)
+
+
+def _cut(training: dict[str, Any]) -> list[str]:
+    """Return where the model is cut between devices and server, in words; [] without a cut."""
+    section = training.get("fully_connected")
+    if not isinstance(section, dict):
+        return []
+    place, labels, values = (section.get(key) for key in ("place", "labels", "values"))
+    where = f"behind layer {place.get('after')}" if isinstance(place, dict) else "before dense"
+    kept = ", labels on the devices" if labels == "local" else ""
+    return [f"cut {where} (activations {values or 'f32'}{kept})"]
 
 
 def _of_a_group(training: dict[str, Any]) -> str:

@@ -21,6 +21,7 @@ def facts(folder: Path) -> dict[str, Any]:
         **{name: summary[name] for name in names},
         "push_bytes": summary["push_bytes"]["total"],
         "pull_bytes": summary["pull_bytes"],
+        **_activations(summary),
         "compression_ratio": summary["compression_ratio"],
         **{
             f"{cost}_to_{percent(target['accuracy'])}": target[cost]
@@ -28,6 +29,12 @@ def facts(folder: Path) -> dict[str, Any]:
             for cost in COSTS
         },
     }
+
+
+def _activations(summary: Mapping[str, Any]) -> dict[str, int]:
+    """Return the bytes at the cut of a model, in both directions; {} without a cut."""
+    ways = summary.get("activation_bytes")
+    return {"activation_bytes": ways["up"] + ways["down"]} if ways else {}
 
 
 def write(path: Path, finished: Iterable[Finished]) -> None:

@@ -9,6 +9,7 @@ from analysis.activations import cut_bytes
 from analysis.agreement import agreement, readable
 from analysis.compare import compare, text
 from analysis.figures import bytes_by_kind
+from analysis.protocol import sentence
 from analysis.reconcile import reconcile
 from analysis.report import report
 from analysis.run_warnings import warnings
@@ -110,3 +111,19 @@ def test_the_views_count_them_as_they_come() -> None:
         made("activations", **{k: v for k, v in activations(2, "a").items() if k != "what"})
     )
     assert status(progress).endswith("60 B pushed, 251.0 kB of activations")
+
+
+@pytest.mark.parametrize(
+    ("section", "words"),
+    [
+        ({"place": "server"}, "cut before dense (activations f32)"),
+        (
+            {"place": {"after": "conv0"}, "labels": "local", "values": "f16"},
+            "cut behind layer conv0 (activations f16, labels on the devices)",
+        ),
+    ],
+)
+def test_the_protocol_names_the_cut(tmp_path: Path, section: dict, words: str) -> None:
+    training = {"model": "mnist-cnn", "algorithm": "bsp", "fully_connected": section}
+    scenario = {"name": "merged", "training": training}
+    assert words in sentence(written(tmp_path / "run", RECORDS, scenario=scenario))
