@@ -28,7 +28,7 @@ class ActivationGate(Generic[SentT]):
         self._waiting: dict[_Group[SentT], None] = {}
 
     def arrive(self, node: str, sent: SentT, now: float) -> list[SentT] | None:
-        """Take what `node` has `sent`; return all that pass together, or None to wait for more."""
+        """Take the activations `sent` by `node`; return the whole group's, or None to wait."""
         group = self._group.get(node)
         if group is None:
             return [sent]
@@ -38,12 +38,12 @@ class ActivationGate(Generic[SentT]):
         return self._opened(group)
 
     def withdraw(self, node: str) -> None:
-        """Forget the activations of `node`, which is alive: its group goes on waiting for it."""
+        """Forget the activations of `node`; the group goes on waiting for `node`."""
         if group := self._group.get(node):
             group.arrived.pop(node, None)
 
     def expect(self, nodes: Collection[str]) -> None:
-        """Wait for `nodes`, of one group, and for no other member before its next activations."""
+        """Wait for the `nodes` of a group, and not for the other members until they send again."""
         group = self._group.get(next(iter(nodes)))
         if group is not None:
             group.absent = set(group.members.difference(nodes, group.arrived))
@@ -89,7 +89,7 @@ class ActivationGate(Generic[SentT]):
 
 
 class _Group(Generic[SentT]):
-    """Members that pass together, and what they have sent."""
+    """Members of a group, and their activations that wait."""
 
     __slots__ = ("absent", "arrived", "deadline", "heard", "members")
 

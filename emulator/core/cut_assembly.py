@@ -47,9 +47,9 @@ def example_sizes(model: Model, cut: Cut) -> ExampleSizes:
 
 
 def _meetings(plan: Plan) -> tuple[Sequence[Sequence[str]], float]:
-    """Return the groups whose devices make each step together, and how long they wait.
+    """Return the groups of devices that make steps together, and the patience in seconds.
 
-    Where no device waits for others, there are no groups.
+    There are no groups if no device waits for another.
     """
     match synchronization.make(plan.synchronization):
         case Barrier(patience=patience):

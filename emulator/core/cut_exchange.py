@@ -31,7 +31,7 @@ _COMPUTES, _WAITS, _ANSWERS, _PUSHES = "computes", "waits for its group", "has l
 
 @dataclass(slots=True)
 class _Phase:
-    """A device between the answer to its pull and its push."""
+    """State of a device from the answer to a pull until the push."""
 
     ticket: int
     name: str = _COMPUTES
@@ -51,7 +51,7 @@ class Passed(NamedTuple):
 
 
 class CutStep(NamedTuple):
-    """Replies to devices that passed together, and a record of each pass that is complete."""
+    """Replies to the devices of a group, and a record of each complete pass."""
 
     replies: list[tuple[str, CutReply]]
     passed: list[Passed]
@@ -102,7 +102,7 @@ class CutExchange:
         self._phases[node] = _Phase(ticket)
 
     def forget(self, node: str, now: float) -> None:
-        """Forget all that `node` has sent: it has crashed, diverged, or pulls again."""
+        """Forget the phase and the activations of `node` after a crash, a new pull, or a push."""
         if self._phases.pop(node, None):
             self._gate.withdraw(node)
             self._rounds.withdraw(node, now)
@@ -127,7 +127,7 @@ class CutExchange:
     # -- messages and time -----------------------------------------------------------------------
 
     def take(self, message: CutRequest, now: float) -> CutStep:
-        """Take `message`; return the replies to all devices that it lets pass.
+        """Take `message`; return the replies to all devices of the group if the group may pass.
 
         Raises a WireError to refuse `message`, which changes nothing.
         """

@@ -1,4 +1,4 @@
-"""Rounds of logits: outputs that have gone to devices, whose gradients have not all come back."""
+"""Rounds of logits: the server has sent outputs to devices, and awaits gradients by the outputs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from .server_layers import ForwardPasses, LossAnswer
 
 @dataclass(eq=False, slots=True)
 class LogitRound:
-    """Devices that passed forwards together, and their answers so far."""
+    """Devices of a joint forward pass, and the answers to their logits."""
 
     group: list[SentActivations]
     passes: ForwardPasses
@@ -39,6 +39,9 @@ class LogitRounds:
         """A device has `patience` seconds to answer its logits."""
         self._patience = patience
         self._round: dict[str, LogitRound] = {}  # by device
+        # The earliest deadline first: a new round's is later than all others. So every method but
+        # a rare `withdraw` takes O(devices of a round), however many rounds there are.
+        self._due: dict[LogitRound, None] = {}
 
     def begin(
         self,
@@ -50,6 +53,7 @@ class LogitRounds:
         """Expect an answer of each device of `group`, which was sent logits of `sizes` bytes."""
         begun = LogitRound([*group], passes, sizes, now + self._patience)
         self._round |= dict.fromkeys((sent.node for sent in group), begun)
+        self._due[begun] = None
 
     def sent(self, node: str) -> SentActivations:
         """Return the activations of `node`, which has been sent logits."""
@@ -63,30 +67,38 @@ class LogitRounds:
 
     def withdraw(self, node: str, now: float) -> None:
         """Forget `node`; a round that waited for `node` alone is due `now`."""
-        if begun := self._round.pop(node, None):
-            begun.drop([node])
-            if begun.group and begun.complete:
-                begun.deadline = now
+        begun = self._round.pop(node, None)
+        if begun is None:
+            return
+        begun.drop([node])
+        if not begun.group:
+            del self._due[begun]
+        elif begun.complete:
+            begun.deadline = now
+            self._due = {begun: None} | self._due
 
     def deadline(self) -> float | None:
         """Return the time at which to call `tick`; None if no round waits."""
-        return min((begun.deadline for begun in self._round.values()), default=None)
+        begun = next(iter(self._due), None)
+        return begun.deadline if begun else None
 
     def tick(self, now: float) -> tuple[LogitRound, list[str]] | None:
-        """Return a round that is due, and the devices that it has given up; forget the round."""
-        for begun in self._round.values():
-            if now >= begun.deadline:
-                self._closed(begun)
-                late = [sent.node for sent in begun.group if sent.node not in begun.answers]
-                begun.drop(late)
-                return begun, late
-        return None
+        """Return a round that is due, and the devices given up; forget the round."""
+        begun = next(iter(self._due), None)
+        if begun is None or now < begun.deadline:
+            return None
+        self._closed(begun)
+        late = [sent.node for sent in begun.group if sent.node not in begun.answers]
+        begun.drop(late)
+        return begun, late
 
     def clear(self) -> None:
         """Forget all rounds: the run ends."""
         self._round.clear()
+        self._due.clear()
 
     def _closed(self, begun: LogitRound) -> LogitRound:
+        del self._due[begun]
         for sent in begun.group:
             del self._round[sent.node]
         return begun

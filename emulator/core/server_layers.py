@@ -121,5 +121,5 @@ class ServerLayers:
 
 
 def _weights(rows: Sequence[int]) -> list[float] | None:
-    """Return the weight of each mini-batch in a mean; None if all weigh alike."""
+    """Return the mini-batch sizes `rows` as weights of a mean; None for equal weights."""
     return None if len(set(rows)) == 1 else [float(number) for number in rows]

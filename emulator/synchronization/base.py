@@ -52,15 +52,15 @@ class Synchronizer(Protocol[A]):
 
 @runtime_checkable
 class Meeting(Protocol[A]):
-    """A synchronizer whose workers wait for each other, and that is told whom to wait for.
+    """A synchronizer with workers that wait for each other; the caller may change the set.
 
     Where workers meet at another point of an iteration too, the two would wait for each other's
     absent workers.
     """
 
     def expect(self, nodes: Collection[str]) -> None:
-        """Wait for `nodes`, which make a step together, and for no other worker that makes a step
-        with them, before its next gradient."""
+        """Wait for `nodes`, members of a step; do not wait for other members of this step until
+        their next gradients."""
 
     def leave(self, node: str) -> list[A] | None:
         """Wait for `node` no more in this step; return as `arrive` does."""
