@@ -1,11 +1,11 @@
 """What this machine carries: real runs, beside what their parts do alone, in one go.
 
-    python -m tests.bench [containers|coding|schedules|overlap|virtual] [--json] [--seconds 20]
+    python -m tests.bench [PART] [--json] [--seconds 20]
 
 Takes about two minutes for containers, one for the codecs, seconds for the schedules, fifteen
-minutes for schedules in containers (overlap) and ten for virtual time, whose figure it draws; wants
-the engine, the image and the data (`make bench` sees to them; codecs and schedules need none of
-these), and a machine that does nothing else.
+minutes for schedules in containers (overlap), five for compute groups in containers (groups) and
+ten for virtual time, whose figure it draws; wants the engine, the image and the data (`make bench`
+sees to them; codecs and schedules need none of these), and a machine that does nothing else.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from emulator import models
 from emulator.errors import EmulatorError
 from tests.benchmarks import (
     coding,
+    compute_groups,
     cost,
     exchange,
     fleet,
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["containers", "coding", "schedules", "overlap", "virtual"],
+        choices=["containers", "coding", "schedules", "overlap", "groups", "virtual"],
         help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -68,6 +69,8 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
         result["schedules"] = planning.measure()
     if part in (None, "overlap"):
         result["overlap"] = overlap.measure(say)
+    if part in (None, "groups"):
+        result["groups"] = compute_groups.measure(say)
     if part in (None, "virtual"):
         result["virtual"] = _virtual()
     return result

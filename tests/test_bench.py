@@ -16,6 +16,7 @@ from emulator.log.records import PullRecord
 from tests.benchmarks import (
     books,
     coding,
+    compute_groups,
     cost,
     fleet,
     overlap,
@@ -234,3 +235,10 @@ def test_speed_ups_are_set_beside_sequential() -> None:
     page = table.page({"host": found(0.0)["host"], "overlap": rows})
     assert row(page, "sequential") == ["300.0", "1.00", "-"]
     assert row(page, "dynacomm") == ["200.0", "1.50", "+2.0%", "1-2;", "2,", "1"]
+
+
+def test_group_updates_stand_beside_their_predictions():
+    row = {"groups": 2, "formula": 0.1, "queue": 0.125, "measured": 0.11}
+    page = table.page({"host": found(0.0)["host"], "groups": [row]})
+    assert page.splitlines()[-1].split() == ["2", "100.0", "125.0", "110.0", "+10.0%", "-12.0%"]
+    assert compute_groups.loads(compute_groups.SCENARIO).training.batch_size == 128

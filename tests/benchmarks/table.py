@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import patches, planning, trained
+from . import compute_groups, patches, planning, trained
 from .cost import each
 
 WIDTH = 56
@@ -24,6 +24,8 @@ def page(found: dict[str, Any]) -> str:
         lines += [*_schedules(found["schedules"]), ""]
     if "overlap" in found:
         lines += [*_overlap(found["overlap"]), ""]
+    if "groups" in found:
+        lines += [*compute_groups.lines(found["groups"]), ""]
     if "virtual" in found:
         lines += _virtual(found["virtual"])
     return "\n".join(lines).rstrip()
