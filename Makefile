@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls figure-dynacomm
+.PHONY: table-adacomp table-residual table-pulls figure-dynacomm figure-single-node
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -57,6 +57,9 @@ table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 figure-dynacomm: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
+
+figure-single-node: $(INSTALLED) data ## measure one core by images lowered and multiplied at once (docs/single-node.md)
+	$(BIN)/python -m tests.benchmarks.single_node --gradients --docs docs
 
 layers: $(INSTALLED) ## the picture of the layers in docs/why.md, from the imports
 	$(BIN)/python -m tests.draw_layers

@@ -57,6 +57,6 @@ def _above(found: float, predicted: float) -> str:
 
 
 def _groups(run: Run) -> int | None:
-    """Return the number of compute groups of `run`; None if it has none."""
+    """Return the number of compute groups of `run`, or None without a prediction."""
     predicted = run.manifest.get("hardware_efficiency") or {}
     return int(predicted["groups"]) if "groups" in predicted else None

@@ -17,7 +17,7 @@ Combination = Literal["max", "sum"]
 
 @dataclass(frozen=True)
 class GroupCycle:
-    """Times of one update of one compute group, without waiting for other groups."""
+    """Times of an update of a compute group, without waiting for other groups."""
 
     conv: float
     """t_conv: the part in which no other group is in the way."""

@@ -43,7 +43,7 @@ def named_groups(scenario: Scenario, groups: int) -> tuple[tuple[str, ...], ...]
 
 
 def shares(batch: int, members: int) -> list[int]:
-    """Deal `batch` examples over `members`, at least one to each."""
+    """Deal `batch` examples over `members`; each gets an example or more."""
     return [max(1, examples) for examples in dealt(batch, members)]
 
 

@@ -1,0 +1,229 @@
+"""Images a second of one core, by how many images are lowered and multiplied at once.
+
+    python -m tests.benchmarks.single_node [--docs docs] [--gradients]
+
+A convolution is lowered (im2col: each output position becomes a row with its inputs) and multiplied
+with the kernels as one matrix. Caffe lowers one image at a time, b_p = 1; Omnivore b_p images
+(Hadjis et al., arXiv 1606.04487, section on single-node optimisation). Prints a table; with
+`--docs` it puts the table into FOLDER/single-node.md and a figure beside that page. Times are CPU
+times of one thread. Takes about three minutes, with `--gradients` four.
+"""
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+Array = NDArray[np.float32]
+
+ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""Variables that must be 1 when NumPy is loaded; `make` sets them."""
+AT_ONCE = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+"""Values of b_p."""
+MOST_BYTES = 256 << 20
+"""Largest lowered matrix: more images at once are not tried."""
+ROUNDS, SPAN = 5, 0.1
+"""Rounds over all values of b_p, and CPU seconds of each value in a round; the fastest counts."""
+BEGIN, END = "<!-- made by `make figure-single-node` from here -->", "<!-- to here -->"
+
+
+@dataclass(frozen=True)
+class Convolution:
+    """The shape of a layer: a square image, already padded, and square kernels."""
+
+    name: str
+    size: int
+    """Side of the padded image."""
+    kernel: int
+    channels: int
+    filters: int
+    stride: int = 1
+
+    @property
+    def outputs(self) -> int:
+        """Output positions of an image."""
+        return ((self.size - self.kernel) // self.stride + 1) ** 2
+
+    @property
+    def inputs(self) -> int:
+        """Inputs of a position: columns of the lowered matrix."""
+        return self.kernel**2 * self.channels
+
+
+LAYERS = (
+    Convolution("mnist-cnn conv0", 30, 3, 1, 32),
+    Convolution("mnist-cnn conv1", 16, 3, 32, 64),
+    Convolution("mnist-lenet conv0", 28, 5, 1, 20),
+    Convolution("mnist-lenet conv1", 12, 5, 20, 50),
+    # bvlc_reference_caffenet/deploy.prototxt of Caffe (Jia et al., 2014); one of two groups of
+    # channels where the layer has them, as in conv2, conv4 and conv5
+    Convolution("CaffeNet conv1", 227, 11, 3, 96, stride=4),
+    Convolution("CaffeNet conv2", 31, 5, 48, 128),
+    Convolution("CaffeNet conv3", 15, 3, 256, 384),
+    Convolution("CaffeNet conv4", 15, 3, 192, 192),
+    Convolution("CaffeNet conv5", 15, 3, 192, 128),
+    # a dense layer is a convolution with a single position
+    Convolution("CaffeNet fc6", 6, 6, 256, 4096),
+)
+
+
+def forward(layer: Convolution, images: int) -> Callable[[], Array]:
+    """Return the layer's forward pass over so many images at once, in memory of its own."""
+    dice = np.random.default_rng(0)
+    shape = images, layer.size, layer.size, layer.channels
+    x = dice.standard_normal(shape, np.float32)
+    kernels = dice.standard_normal((layer.inputs, layer.filters), np.float32)
+    side = layer.kernel, layer.kernel
+    # [image, row, column, channel, kernel row, kernel column]: a view, nothing is copied yet
+    windows = sliding_window_view(x, side, (1, 2))[:, :: layer.stride, :: layer.stride]
+    ordered = windows.transpose(0, 1, 2, 4, 5, 3)
+    lowered = np.empty(ordered.shape, np.float32)
+    matrix = lowered.reshape(images * layer.outputs, layer.inputs)
+    result = np.empty((len(matrix), layer.filters), np.float32)
+
+    def step() -> Array:
+        np.copyto(lowered, ordered)
+        return np.matmul(matrix, kernels, out=result)
+
+    return step
+
+
+def throughput(step: Callable[[], object], images: int) -> float:
+    """Return images per CPU second of repeated calls of `step`, each over so many `images`."""
+    calls, began = 0, time.process_time()
+    while (spent := time.process_time() - began) < SPAN:
+        step()
+        calls += 1
+    return calls * images / spent
+
+
+def measure(steps: dict[int, Callable[[], object]]) -> dict[int, float]:
+    """Return the best images a second for each number of images at once.
+
+    The values take turns, so that a disturbance of the host strikes all of them.
+    """
+    best = dict.fromkeys(steps, 0.0)
+    for step in steps.values():
+        step()  # touches its memory
+    for _ in range(ROUNDS):
+        for images, step in steps.items():
+            best[images] = max(best[images], throughput(step, images))
+    return best
+
+
+def layers() -> dict[str, dict[int, float]]:
+    """Return images a second of each layer's forward pass by b_p."""
+    found = {}
+    for layer in LAYERS:
+        fitting = [n for n in AT_ONCE if n * layer.outputs * layer.inputs * 4 <= MOST_BYTES]
+        found[layer.name] = measure({images: forward(layer, images) for images in fitting})
+        print(layer.name, flush=True)
+    return found
+
+
+def gradients() -> dict[str, dict[int, float]]:
+    """Return images a second of TensorFlow's whole gradient by the size of the mini-batch."""
+    from emulator import datasets, models
+    from emulator.learners.export import exported
+    from emulator.learners.graph import GraphLearner
+
+    data, found = datasets.load("mnist").train, {}
+    for name in ("mnist-cnn", "mnist-lenet"):
+        learner, theta = GraphLearner(exported(name)), models.find(name).initial(0)
+        batches = {images: data.batch(slice(0, images)) for images in AT_ONCE}
+
+        def step(images: int, learner=learner, theta=theta, batches=batches) -> object:
+            return learner.gradient(theta, *batches[images])
+
+        steps = {images: lambda images=images, step=step: step(images) for images in AT_ONCE}
+        found[f"{name} gradient"] = measure(steps)
+        print(f"{name} gradient", flush=True)
+    return found
+
+
+def table(found: dict[str, dict[int, float]]) -> str:
+    """Return a Markdown table: images a second one at a time, at best, and most at once."""
+    names = "one at a time (images per second)", "best", "at once", "gain", "most at once", "gain"
+    head = f"| | {' | '.join(names)} |"
+    lines = [head, "|---|--:|--:|--:|--:|--:|--:|"]
+    for name, rates in found.items():
+        best, most = max(rates, key=rates.__getitem__), max(rates)
+        gains = [f"{number} | {rates[number] / rates[1]:.2f} ×" for number in (best, most)]
+        lines.append(f"| {name} | {rates[1]:,.0f} | {rates[best]:,.0f} | {' | '.join(gains)} |")
+    return "\n".join(lines)
+
+
+def draw(found: dict[str, dict[int, float]], path: Path) -> None:
+    """Draw throughput against b_p, relative to one image at a time, into the PNG file `path`."""
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from analysis.theme import DEVICES, STYLE
+
+    with rc_context(STYLE):
+        figure = Figure(figsize=(7.2, 4.2), layout="constrained")
+        FigureCanvasAgg(figure)
+        ax = figure.subplots()
+        for number, (name, rates) in enumerate(found.items()):
+            gains = [rate / rates[1] for rate in rates.values()]
+            style = "-o" if "gradient" not in name else "--s"
+            ax.plot(
+                list(rates), gains, style, color=DEVICES[number % len(DEVICES)], label=name, ms=3
+            )
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log", base=2)
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.set_xlabel("images lowered and multiplied at once (b_p)")
+        ax.set_ylabel("throughput over one image at a time")
+        figure.legend(loc="outside right upper", frameon=False)
+        figure.savefig(path, dpi=160)
+
+
+def published(page: str, made: str) -> str:
+    """Return `page` with `made` between the marks. Raises ValueError if the marks are missing."""
+    before, begin, rest = page.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not (begin and end):
+        raise ValueError(f"the page lacks {BEGIN} or {END}")
+    return f"{before}{BEGIN}\n{made}\n{END}{after}"
+
+
+def host() -> str:
+    """Return the processor's name and the library that multiplies matrices, in a sentence."""
+    names = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text().splitlines()
+        if line.startswith("model name")
+    ]
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[index]
+    processor = names[0] if names else platform.machine()
+    return f"One core of {processor}, NumPy {np.__version__} with {blas['name']}."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--docs", type=Path, metavar="FOLDER", help="write single-node.md and .png")
+    parser.add_argument("--gradients", action="store_true", help="TensorFlow's gradients, too")
+    asked = parser.parse_args()
+    if any(os.environ.get(name) != "1" for name in ONE_THREAD):
+        parser.error(f"set {', '.join(f'{name}=1' for name in ONE_THREAD)}: one thread of the BLAS")
+    found = layers() | (gradients() if asked.gradients else {})
+    made = f"{host()}\n\n{table(found)}"
+    print(made)
+    if asked.docs:
+        page = asked.docs / "single-node.md"
+        page.write_text(published(page.read_text(), made))
+        draw(found, asked.docs / "single-node.png")
+
+
+if __name__ == "__main__":
+    main()

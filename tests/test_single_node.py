@@ -1,0 +1,48 @@
+"""The arithmetic of the study of one core; the measuring itself is `make figure-single-node`."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.models import MODELS
+from tests.benchmarks import single_node
+
+
+def test_a_lowered_convolution_is_the_sum_over_each_window() -> None:
+    layer = single_node.Convolution("small", 7, 3, 2, 4, stride=2)
+    dice = np.random.default_rng(0)
+    x = dice.standard_normal((2, 7, 7, 2), np.float32)
+    kernels = dice.standard_normal((layer.inputs, 4), np.float32)
+    found = single_node.forward(layer, 2)().reshape(2, 3, 3, 4)
+    for row in range(3):
+        for column in range(3):
+            window = x[:, 2 * row : 2 * row + 3, 2 * column : 2 * column + 3].reshape(2, -1)
+            assert found[:, row, column] == pytest.approx(window @ kernels, abs=1e-4)
+
+
+def test_the_layers_are_those_of_the_models() -> None:
+    for layer in single_node.LAYERS:
+        model = MODELS.get(layer.name.partition(" ")[0])
+        if model is not None:
+            sizes = (layer.kernel, layer.kernel, layer.channels, layer.filters)
+            assert sizes in [variable.shape for variable in model.layout.variables]
+
+
+def test_the_table_names_the_gain_of_the_best_number() -> None:
+    made = single_node.table({"conv": {1: 1000.0, 2: 1500.0, 4: 1400.0}})
+    assert made.splitlines()[-1] == "| conv | 1,000 | 1,500 | 2 | 1.50 × | 4 | 1.40 × |"
+
+
+def test_a_page_keeps_what_stands_around_the_marks(tmp_path: Path) -> None:
+    page = f"before\n{single_node.BEGIN}\nold\n{single_node.END}\nafter\n"
+    assert single_node.published(page, "new") == page.replace("old", "new")
+    with pytest.raises(ValueError, match="the page lacks"):
+        single_node.published("before", "new")
+
+
+def test_a_figure_is_drawn(tmp_path: Path) -> None:
+    single_node.draw(
+        {"conv": {1: 1.0, 2: 1.5}, "net gradient": {1: 1.0, 2: 3.0}}, tmp_path / "f.png"
+    )
+    assert (tmp_path / "f.png").read_bytes().startswith(b"\x89PNG")
