@@ -10,6 +10,7 @@ from analysis.compute_groups import per_group
 from analysis.protocol import sentence
 from analysis.report import report
 from analysis.run_warnings import warnings
+from emulator.errors import ScenarioError
 from tests.fakes.overlapping_faults import happened
 from tests.fakes.virtual_world import played
 
@@ -101,6 +102,16 @@ def test_a_device_takes_its_share_of_a_step(tmp_path: Path) -> None:
     folder, *_ = played(tmp_path, two(5), *more, "virtual.dealt=[{examples: 2, step: 55ms}]")
     computed = {record["node"]: record["compute"] for record in happened(folder, "update")}
     assert computed == pytest.approx({"d-0": 0.06, "d-1": 0.055, "d-2": 0.06, "d-3": 0.055})
+
+
+def test_a_device_needs_examples_for_its_own_mini_batch_only(tmp_path: Path) -> None:
+    """Four devices have 100 examples each, and pairs share a mini-batch."""
+    fleet = ("devices=[{name: d, count: 4}]", "faults=[]", "stop={updates: 4}")
+    assert played(tmp_path, two(200), *fleet)[1]["updates"] == 4
+    with pytest.raises(
+        ScenarioError, match=r"leaves d-0 \(100\), d-2 \(100\) without a batch of 101"
+    ):
+        played(tmp_path, two(201), *fleet)
 
 
 STRUCK = {
