@@ -19,7 +19,7 @@ NOT_IMPORTED = {
     "emulator.learners.tensorflow": "started by the export of graphs",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
-    "analysis.tuning_figure": "imported by `emulator.cli.analysis_package`",
+    "analysis.tunings": "imported by `emulator.cli.analysis_package`",
 }
 """Modules without an import in the package, each with its use."""
 

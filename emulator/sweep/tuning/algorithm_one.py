@@ -25,7 +25,7 @@ AFTER_HALVING = 0.6
 
 @dataclass
 class TuningState:
-    """What the algorithm has settled on so far; its driver may stop it at any time."""
+    """State of the algorithm: choice and checkpoint, valid whenever the driver stops."""
 
     setting: Setting | None = None
     """Newest choice."""

@@ -6,7 +6,7 @@ from .setting import Setting
 
 
 def against_previous(setting: Setting, last: Setting | None) -> str:
-    """Return why `setting` is worse than `last`, the choice of fewer groups; "" if it may not be.
+    """Return the reason to prune `setting`, given `last`, the choice of fewer groups; or "".
 
     More groups add implicit momentum, so they bear no larger rate, and no more explicit momentum
     at the same rate. A smaller rate with less momentum takes smaller steps than were needed.
@@ -23,7 +23,7 @@ def against_previous(setting: Setting, last: Setting | None) -> str:
 
 
 def after_divergence(setting: Setting, diverged: Iterable[Setting]) -> str:
-    """Return which setting of `diverged` rules `setting` out; "" if none does.
+    """Return the reason to rule `setting` out because of `diverged` settings; "" without a reason.
 
     If training diverges at a rate and a momentum, it does at all that are at least as large.
     """

@@ -1,4 +1,4 @@
-"""Search of a grid: which settings are probed, and which one is chosen."""
+"""Search of a grid: prune settings, probe the others, choose the best."""
 
 from collections.abc import Generator, Sequence
 from typing import Any, TypeAlias

@@ -25,7 +25,7 @@ _EVERY = 0.25
 Keep = Callable[[Point, Path], dict[str, Any]]
 """Function that makes a finished point durable, and returns its facts."""
 Skip = Callable[[Point], bool]
-"""Function that tells whether a point is needed no more, given the results yielded so far."""
+"""Function that returns whether the results yielded so far rule a point out."""
 
 
 class TrialView(Protocol):
@@ -44,7 +44,7 @@ class TrialPlayer(Protocol):
     def play(
         self, points: Sequence[Point], keep: Keep, skip: Skip
     ) -> Iterator[tuple[Point, dict[str, Any]]]:
-        """Yield each of `points` that is not skipped with its facts, in their order."""
+        """Yield the `points` in order, each with its facts; leave out points to `skip`."""
 
 
 class VirtualTrials:

@@ -155,7 +155,7 @@ class _Tuner:
         return None
 
     def _grid(self, trials: list[Trial]) -> dict[Setting, TrialResult]:
-        """Play those of `trials` that no divergence rules out."""
+        """Play the `trials`, except for settings that a divergence rules out."""
         self._require_budget()
         results: dict[Setting, TrialResult] = {}
         if self._unit is None:  # the first trial tells how long a probe is

@@ -16,7 +16,7 @@ _COLUMNS = (
 
 
 class TuningTable:
-    """Keeps the rows, and writes them to a CSV file after each one."""
+    """Rows of the table, written to a CSV file after each new row."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -43,7 +43,7 @@ class TuningTable:
         self._seconds += result.seconds
 
     def decision(self, decision: Decision) -> None:
-        """Add a decision, and mark the trial that it chose."""
+        """Add `decision`, and mark the chosen trial."""
         for row in self._rows:
             if decision.trial is not None and row.get("label") == decision.trial:
                 row["text"] = "chosen"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from analysis.tuning_figure import draw
+from analysis.tunings import comparison, draw
 from emulator.errors import EmulatorError, ScenarioError
 from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import RunView
@@ -185,6 +185,9 @@ def test_a_budget_trains_until_the_target(tmp_path: Path) -> None:
     assert training["seconds"] <= 60
     names = [row["name"] for row in result.report["comparison"]]
     assert names == ["tuned", "fixed-sync", "fixed-async"]
+    table = comparison([tmp_path / "out/tuning.json"])
+    assert list(table.name) == names
+    assert table.cost[0] == result.report["costs"]["probes"]["seconds"]
     assert result.report["comparison"][0]["seconds"] >= result.report["checkpoint_age"]
 
 

@@ -1,9 +1,14 @@
-"""Figure of a tuning: the displayed losses of all probes over emulated time, chosen ones marked."""
+"""Tunings: a figure of the probes, and a table that compares choices with baselines.
+
+Both are made from `tuning.json`, which `emulate tune` writes.
+"""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 from matplotlib import rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -13,6 +18,46 @@ from matplotlib.lines import Line2D
 from .theme import SERIES, STYLE
 
 _TRIALS = ("probe", "final", "epoch")
+
+
+def comparison(tunings: Iterable[Path]) -> pd.DataFrame:
+    """Return a row for each tuned setting and baseline of the files `tunings`.
+
+    Columns: `scenario`, `seed`, `name` (`tuned`, or the baseline's), `groups`, `rate`, `momentum`,
+    `seconds` to the target (NaN: missed), `to_best` (`seconds` over those of `exhaustive`), `runs`
+    and `cost` (emulated seconds of all runs; for `tuned`, of all its probes), and `cost_share`
+    (`cost` over that of `exhaustive`).
+    """
+    rows = [row for tuning in tunings for row in _compared(json.loads(tuning.read_bytes()))]
+    return pd.DataFrame(rows)
+
+
+def _compared(report: dict[str, Any]) -> list[dict[str, Any]]:
+    found = {row["name"]: row for row in report["comparison"]}
+    best = found.get("exhaustive", {"seconds": None, "cost_seconds": None})
+    probes = report["costs"]["probes"]
+    rows = []
+    for name, row in found.items():
+        tuned = name == "tuned"
+        cost = probes["seconds"] if tuned else row["cost_seconds"]
+        rows.append(
+            {
+                "scenario": report["scenario"],
+                "seed": report["seed"],
+                "name": name,
+                **(row["setting"] or dict.fromkeys(("groups", "rate", "momentum"))),
+                "seconds": row["seconds"],
+                "to_best": _ratio(row["seconds"], best["seconds"]),
+                "runs": probes["trials"] if tuned else row["runs"],
+                "cost": cost,
+                "cost_share": _ratio(cost, best["cost_seconds"]),
+            }
+        )
+    return rows
+
+
+def _ratio(value: float | None, whole: float | None) -> float | None:
+    return None if value is None or not whole else value / whole
 
 
 def draw(tuning: Path, picture: Path) -> Path:
