@@ -36,6 +36,6 @@ def cut_bytes(run: Run) -> CutBytes:
 
 
 def by_node(run: Run) -> "pd.Series[int]":
-    """Return the bytes at the cut of each device, in both directions together."""
+    """Return the bytes at the cut of each device, up and down together; empty without a cut."""
     answered = run.records("activations")
     return (answered["up"] + answered["down"]).groupby(answered["node"]).sum()

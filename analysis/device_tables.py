@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from . import pushes
+from . import activations, pushes
 from .devices import devices, groups
 from .faults import downtime
 from .figures import link_rates
@@ -43,10 +43,9 @@ def _by_group(run: Run, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def per_device(run: Run) -> list[Row]:
-    """Return a row for every device, or for every group of many devices.
+    """Return a row for every device, or for every group of many devices, with `device_columns`.
 
-    Columns: name, profile, link, updates, pushed, pulled, median staleness, time gone. The row of a
-    group has the sums of its devices, and the median of their staleness.
+    The row of a group has the sums of its devices, and the median of their staleness.
     """
     many = len(devices(run)) > MOST_DEVICES
     names = groups(run) if many else {device.name: device.name for device in devices(run)}
@@ -57,6 +56,7 @@ def per_device(run: Run) -> list[Row]:
     pulls = pulls.assign(row=pulls["node"].map(names))
     pushed = updates.groupby("row")["bytes"].sum().to_dict()
     pulled = pulls.groupby("row")["bytes"].sum().to_dict()
+    crossed = activations.by_node(run).groupby(names).sum()
     count = updates.groupby("row").size()
     stale = updates.groupby("row")["staleness"].median() if len(updates) else count
     gone = downtime(run).groupby(names).sum()
@@ -70,10 +70,18 @@ def per_device(run: Run) -> list[Row]:
             figures(count.get(name, 0)),
             size(pushed.get(name, 0)),
             size(pulled.get(name, 0)),
+            *([size(crossed.get(name, 0))] if len(crossed) else []),
             figures(stale[name]) if name in stale else "–",
             seconds(gone[name]) if name in gone else "",
         )
     return list(rows.values())
+
+
+def device_columns(run: Run) -> list[str]:
+    """Return the heads of the columns of `per_device`; activations only with a cut model."""
+    crossed = ["activations"] if len(run.records("activations")) else []
+    bytes_columns = ["pushed", "pulled", *crossed]
+    return ["device", "profile", "link", "updates", *bytes_columns, "median staleness", "gone for"]
 
 
 def _weight(updates: pd.DataFrame) -> "pd.Series[int]":

@@ -58,6 +58,7 @@ def _content(run: Run) -> dict[str, object]:
         "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
         "devices": device_tables.per_device(run),
+        "device_columns": device_tables.device_columns(run),
         "groups": compute_groups.per_group(run),
         "files": sections.files(run),
     }

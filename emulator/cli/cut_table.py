@@ -34,7 +34,7 @@ def _title(traffic: CutTraffic) -> str:
 
 
 def _product(parameters: int, size: int) -> str:
-    """Return `size` as a product with the number of `parameters`; as it is if it is none."""
+    """Return `size` in bytes as a product with the number of `parameters`, if it is a multiple."""
     width, rest = divmod(size, parameters)
     return f"about {size:,}" if rest or not width else f"{parameters:,} · {width} = {size:,}"
 

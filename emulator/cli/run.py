@@ -127,6 +127,8 @@ def _tell(folder: Path, summary: dict[str, Any]) -> None:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"
         line("pushed", f"{amount(pushed)}, {ratio}")
+    if crossed := summary.get("activation_bytes"):
+        line("activations", f"{amount(crossed['up'])} up, {amount(crossed['down'])} down")
     planned = sum(timed.begins for timed in read_timeline(folder / "timeline.jsonl"))
     due = f"{summary['faults_planned']} due by the end, {planned} on the timeline"
     line("faults", f"{summary['faults_realised']} ({due})")

@@ -43,7 +43,7 @@ class CrossingBytes:
 
     @property
     def messages(self) -> int:
-        """Messages in each direction."""
+        """Number of messages up, and as many down."""
         return 2 if self.logits else 1
 
 

@@ -8,6 +8,7 @@ from analysis import byte_tables, sections
 from analysis.activations import cut_bytes
 from analysis.agreement import agreement, readable
 from analysis.compare import compare, text
+from analysis.device_tables import device_columns, per_device
 from analysis.figures import bytes_by_kind
 from analysis.protocol import sentence
 from analysis.reconcile import reconcile
@@ -127,3 +128,11 @@ def test_the_protocol_names_the_cut(tmp_path: Path, section: dict, words: str) -
     training = {"model": "mnist-cnn", "algorithm": "bsp", "fully_connected": section}
     scenario = {"name": "merged", "training": training}
     assert words in sentence(written(tmp_path / "run", RECORDS, scenario=scenario))
+
+
+def test_each_device_has_its_activations(run: Run, tmp_path: Path) -> None:
+    place = device_columns(run).index("activations")
+    assert [row[place] for row in per_device(run)] == ["251 kB", "251 kB"]
+    other = written(tmp_path / "other", [update(1)], scenario=SCENARIO)
+    assert "activations" not in device_columns(other)
+    assert {len(row) for row in per_device(other)} == {len(device_columns(other))}

@@ -36,7 +36,7 @@ def check_cut(document: Document) -> None:
 
 
 def _misplaced(document: Document) -> str:
-    """Return the reason for which the model has no cut at the given place; empty if it has one."""
+    """Return the reason against a cut at the given place; empty if the model can be cut there."""
     model = document.at(("training", "model"))
     if isinstance(model, dict):
         return "the model is a layer table, which names no tensors that could cross: name a model"
@@ -75,7 +75,7 @@ def _uncombinable(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _unfit(synchronization: AnySynchronization | None) -> str:
-    """Return why a cut model cannot be trained under `synchronization`; empty if it can."""
+    """Return the reason against cut models under `synchronization`; empty without a reason."""
     match synchronization:
         case FedAvg() | LocalSGD():
             return (
@@ -91,7 +91,7 @@ def _unfit(synchronization: AnySynchronization | None) -> str:
 
 
 def _readable(plugin: TypeAdapter[Any], value: Any) -> Any:
-    """Return `value` as a plugin; None if it is missing or unreadable."""
+    """Return `value` as a plugin; None if `value` is missing or unreadable."""
     try:
         return plugin.validate_python(value)
     except ValidationError:
