@@ -116,3 +116,18 @@ def test_a_cut_moves_a_part_of_the_step_to_the_server(emulate: Emulate, tmp_path
     # conv0 and conv1 are 6 of 10 parts; 4 devices, each with a mini-batch of 64
     assert alone() == pytest.approx(0.6 + 4 * 0.4 + 4 * 0.01)
     assert alone("virtual.dense=50ms") == pytest.approx(0.6 + 4 * 0.05 + 4 * 0.01)
+
+
+@pytest.mark.parametrize("labels", ["sent", "local"])
+def test_a_cut_model_updates_as_predicted(tmp_path: Path, labels: str) -> None:
+    """Activations cross the links, and the server's part of a pass occupies the processor."""
+    cut = f"fully_connected: {{place: server, labels: {labels}}}"
+    model = "dataset: mnist, model: mnist-cnn, batch_size: 64, codec: dense"
+    formula, queue, found = met(
+        *(tmp_path, 4, 2, CONSTANT, 240),
+        f"training={{{model}, {cut}, synchronization: {{kind: groups, groups: 2}}}}",
+        "virtual.layers={forward: [1, 1, 1, 1], backward: [2, 2, 1, 1]}",
+        "virtual.dense=60ms",
+        "devices=[{name: w, count: 4, link: {up: {rate: 20mbit, delay: 5ms}}}]",
+    )
+    assert 0.97 * formula < found < 1.03 * queue
