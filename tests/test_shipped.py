@@ -18,6 +18,7 @@ NOT_IMPORTED = {
     "emulator.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learners.tensorflow": "started by the export of graphs",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
+    "analysis.predicted_rates": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
     "analysis.tunings": "imported by `emulator.cli.analysis_package`",
 }
@@ -27,7 +28,6 @@ FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
 """Each package imports all of its modules, whatever their names."""
 
 READ_BY_OTHERS = {
-    "Modulation": "the protocol that a plugin is written to",
     "Synchronization": "the protocol that a plugin is written to",
     "model_config": "read by pydantic",
     "list_commands": "called by click",

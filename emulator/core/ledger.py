@@ -157,7 +157,19 @@ class Ledger:
     def passed(self, passes: Iterable[Passed], now: float) -> None:
         """Write a record for each of the `passes` through the server's layers."""
         for passed in passes:
-            self._log.write(ActivationsRecord(self._at(now), **passed._asdict()))
+            self._log.write(
+                ActivationsRecord(
+                    self._at(now),
+                    node=passed.node,
+                    version=passed.version,
+                    server_version=passed.server_version,
+                    staleness=passed.staleness,
+                    rows=passed.rows,
+                    up=passed.up,
+                    down=passed.down,
+                    loss=passed.loss,
+                )
+            )
 
     def diverged(self, node: str, version: int, now: float) -> None:
         self._log.write(DivergedRecord(self._at(now), node, version))
