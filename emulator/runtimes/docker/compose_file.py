@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 from ...core.server import GATHERING
-from ...errors import HostError
+from ...errors import HostError, ScenarioError
 from ...learners.export import exported
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
@@ -24,8 +24,9 @@ def lay_down(scenario: Scenario, path: Path) -> None:
     """Fill `path/.work` with `NAME.json`, `shards/NAME/` and `graph/`, and empty `path/server`.
 
     The nodes find the server by the name that Compose gives the server. Files of earlier calls are
-    removed.
+    removed. Raises a ScenarioError if the server would need files that Compose does not mount.
     """
+    _check(scenario)
     client = connect()
     image = node_image.require(client)
     backend = backend_for(client, image.id, scenario, timeline(scenario))
@@ -51,3 +52,20 @@ def lay_down(scenario: Scenario, path: Path) -> None:
         (path / "scenario.yaml").write_text(dump(scenario))
     except OSError as error:
         raise HostError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _check(scenario: Scenario) -> None:
+    """Raise a ScenarioError naming each key for which `docker-compose.yml` mounts no file."""
+    training = scenario.training
+    unmounted = {
+        "fully_connected": (training.cut, "the model's graph, to compute layers"),
+        "initial": (training.initial, "a model to begin with"),
+    }
+    reasons = [
+        f"training.{key}: docker-compose.yml gives the server no file with {content}: "
+        "play the scenario with `emulate run`"
+        for key, (value, content) in unmounted.items()
+        if value is not None
+    ]
+    if reasons:
+        raise ScenarioError("\n".join(reasons))

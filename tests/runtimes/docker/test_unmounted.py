@@ -1,0 +1,18 @@
+"""Scenarios that Compose cannot play: its server gets no graph and no model to begin with."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import ScenarioError
+from emulator.runtimes.docker.compose_file import lay_down
+from emulator.scenario import loads
+from tests.fakes.virtual_world import SCENARIO
+
+CUT = "training.fully_connected={place: {after: 1}}"
+
+
+def test_a_cut_model_is_refused_before_anything_is_laid_down(tmp_path: Path) -> None:
+    with pytest.raises(ScenarioError, match=r"training\.fully_connected: .*no file with the model"):
+        lay_down(loads(SCENARIO, (CUT,)), tmp_path / "compose")
+    assert not [*tmp_path.iterdir()]
