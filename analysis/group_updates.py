@@ -1,6 +1,9 @@
 """Seconds per group update of a run with compute groups: predicted beside measured."""
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from .facts import fact
 from .quantities import figures, percent
@@ -20,15 +23,28 @@ def measured(run: Run) -> float:
     a single group, or one for each device, records name none.
     """
     updates = run.records("update")
-    keys = ["at", "group"] if "group" in updates else ["at"]
     groups, devices = _groups(run), int(run.summary.get("devices") or 0)
+    named = "group" if "group" in updates else "node"
     if groups is not None and groups != devices:
-        updates = updates.drop_duplicates(keys)
-    times = np.sort(updates["at"].to_numpy(float))
-    times = times[int(_SETTLING * len(times)) :]
-    if len(times) <= _FEWEST:
+        updates = updates.drop_duplicates(["at", "group"] if named == "group" else ["at"])
+    updates = updates.sort_values("at", kind="stable")
+    times = updates["at"].to_numpy(float)
+    first = int(_SETTLING * len(times))
+    if len(times) - first <= _FEWEST:
         return float("nan")
-    return float(times[-1] - times[0]) / (len(times) - 1)
+    if groups != 1:
+        first = _whole_cycles(updates[named].to_numpy(), first)
+    return float(times[-1] - times[first]) / (len(times) - 1 - first)
+
+
+def _whole_cycles(names: NDArray[Any], first: int) -> int:
+    """Return the first index from `first` on at which the last of `names` stands, if before it.
+
+    Groups may update soon after each other and pause. A mean from an update of a group to an update
+    of the same group counts as many pauses as it should; another mean may count one more or less.
+    """
+    same = np.flatnonzero(names[first:-1] == names[-1])
+    return first + int(same[0]) if len(same) else first
 
 
 def group_updates(run: Run) -> list[tuple[str, ...]]:
