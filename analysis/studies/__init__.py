@@ -7,12 +7,13 @@ several figures in `FIGURES`, and in `COMMAND` the command of the page's marks.
 from collections.abc import Mapping
 from types import ModuleType
 
-from . import adacomp, dynacomm, pulls, residual
+from . import adacomp, dynacomm, omnivore, pulls, residual
 
 MODULES: Mapping[str, ModuleType] = {
     "adacomp": adacomp,
     "residual": residual,
     "pulls": pulls,
     "dynacomm": dynacomm,
+    "omnivore": omnivore,
 }
 """The modules by the name of the study, which is the name of its page too."""

@@ -9,10 +9,13 @@ from collections.abc import Mapping
 from .adacomp import ADACOMP
 from .dynacomm_study import DYNACOMM
 from .entries import Entry, Study
+from .omnivore_study import OMNIVORE
 from .play_study import play
 from .pulls import PULLS
 from .residual import RESIDUAL
 
-STUDIES: Mapping[str, Study] = {study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM)}
+STUDIES: Mapping[str, Study] = {
+    study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM, OMNIVORE)
+}
 
 __all__ = ["STUDIES", "Entry", "Study", "play"]

@@ -25,6 +25,10 @@ class Entry:
     """Learning rates to try, as text."""
     scenario: str = ""
     """Scenario file of `scenarios/` in place of the study's."""
+    seeds: int | None = None
+    """Number of seeds in place of the study's."""
+    short: bool = False
+    """Whether the runs are so short that they share processes."""
 
     def point(self, file: Path, rate: str, seed: int | None = None) -> Point:
         """Return the point with learning rate `rate`; `seed` None means the scenario's own."""
@@ -71,7 +75,7 @@ class Study:
     def seeded(self, entry: Entry, rate: str) -> list[Point]:
         """Return points of `entry` at `rate` for all seeds, the scenario's own first."""
         first = entry.point(self.file(entry), rate)
-        more = range(first.scenario.seed + 1, first.scenario.seed + self.seeds)
+        more = range(first.scenario.seed + 1, first.scenario.seed + (entry.seeds or self.seeds))
         return [first, *(entry.point(self.file(entry), rate, seed) for seed in more)]
 
     def borrowed(self, best: Sequence[tuple[Entry, str]]) -> Iterator[tuple[Entry, str]]:

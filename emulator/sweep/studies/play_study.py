@@ -9,6 +9,7 @@ from ...log.records import EvaluationRecord, StopRecord
 from ...runs.results import write_json
 from .. import Finished, Point, SweepView, sweep
 from .entries import Entry, Study
+from .short_runs import play_short
 
 NOTE = "study.json"
 """File that lists the compared runs, for the tables; written last."""
@@ -32,14 +33,23 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
         write_json(out / PLANS, made)
     search = study.search()
     tried = [point for _, _, point in search]
-    finished = {point.label: point for point in sweep(tried, out, cores, view)}
+    brief = {point.label for entry, _, point in search if entry.short}
+
+    def played(points: Sequence[Point]) -> dict[str, Finished]:
+        long = [point for point in points if point.label not in brief]
+        short = [point for point in points if point.label in brief]
+        swept = {point.label: point for point in sweep(long, out, cores, view)} if long else {}
+        return swept | play_short(short, out, cores, view)
+
+    finished = played(tried)
     best = _best(study, [(entry, rate, finished[point.label]) for entry, rate, point in search])
     compared = [("own", entry, rate) for entry, rate in best]
     compared += [("borrowed", entry, rate) for entry, rate in study.borrowed(best)]
     seeded = [(how, entry, rate, study.seeded(entry, rate)) for how, entry, rate in compared]
     points = {point.label: point for point in tried}
     points |= {point.label: point for *_, seeds in seeded for point in seeds}
-    finished = {point.label: point for point in sweep(list(points.values()), out, cores, view)}
+    brief |= {p.label for _, entry, _, seeds in seeded for p in seeds if entry.short}
+    finished = played(list(points.values()))
 
     def plain(entry: Entry, rate: str, seeds: Sequence[Point]) -> dict[str, Any]:
         runs = [finished[point.label].folder.relative_to(out) for point in seeds]
