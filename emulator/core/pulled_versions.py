@@ -1,4 +1,8 @@
-"""The model versions on which nodes compute, by node, and the oldest version among them."""
+"""The model versions that steps will ask about, and the oldest among them.
+
+They are the versions on which nodes compute, and those of pushes that wait for a step: while the
+push of a node waits for its compute group, other groups make steps.
+"""
 
 from collections.abc import Iterator
 
@@ -16,28 +20,40 @@ def check_sent(
 
 
 class PulledVersions:
-    """At most one version per node. Every method takes O(1) time."""
+    """At most one version per node that computes, and the versions of the pushes that wait.
+
+    Every method takes O(1) time.
+    """
 
     def __init__(self) -> None:
         self._version: dict[str, int] = {}  # by node
-        # How many nodes compute on each version; a version without nodes is deleted. Versions are
-        # inserted in ascending order and a dict keeps that order, so its first key is the oldest.
-        self._nodes: dict[int, int] = {}
+        # Nodes that compute on each version, plus pushes on it that wait; a version without any is
+        # deleted. Versions are inserted in ascending order and a dict keeps that order, so its
+        # first key is the oldest.
+        self._uses: dict[int, int] = {}
 
     def begin(self, node: str, version: int) -> None:
         """Record `version` as sent to `node`; versions must not descend from call to call."""
         self.end(node)
         self._version[node] = version
-        self._nodes[version] = self._nodes.get(version, 0) + 1
+        self._uses[version] = self._uses.get(version, 0) + 1
 
     def end(self, node: str) -> None:
         """Forget the version of `node`, if the node has one."""
         version = self._version.pop(node, None)
-        if version is None:
-            return
-        self._nodes[version] -= 1
-        if not self._nodes[version]:
-            del self._nodes[version]
+        if version is not None:
+            self.release(version)
+
+    def push(self, node: str) -> None:
+        """Record that `node` has pushed: its version is needed until `release`, and `node` computes
+        nothing."""
+        del self._version[node]
+
+    def release(self, version: int) -> None:
+        """Record that a push on `version` has made its step, or was refused."""
+        self._uses[version] -= 1
+        if not self._uses[version]:
+            del self._uses[version]
 
     def version(self, node: str) -> int | None:
         """Return the version of `node`; None if the node computes nothing."""
@@ -45,9 +61,9 @@ class PulledVersions:
 
     @property
     def oldest(self) -> int | None:
-        """The oldest version with a node at work; None if no node computes."""
-        return next(iter(self._nodes), None)
+        """The oldest version that is needed; None if none is."""
+        return next(iter(self._uses), None)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the versions with a node at work, the oldest first."""
-        return iter(self._nodes)
+        """Yield the versions that are needed, the oldest first."""
+        return iter(self._uses)

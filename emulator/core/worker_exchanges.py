@@ -126,7 +126,7 @@ class WorkerExchanges:
         Raises a WireError to refuse the push.
         """
         if push.version < self._parameters.oldest:
-            raise WireError(f"version {push.version} is older than the history kept")
+            raise WireError(_too_old(push))
         if self._cut:
             self._cut.allow_push(push.node)
         if isinstance(push, UpdateSegment):
@@ -136,10 +136,14 @@ class WorkerExchanges:
         else:
             arrival = Arrival(push, self._codec.decode(push.frames, self._layout))
             self._staging.whole(push.node, now)
-        self._pulled.end(push.node)  # one push for each model
+        self._pulled.push(push.node)  # one push for each model
         if self._cut:
             self._cut.forget(push.node, now)
-        return self._synchronizer.arrive(push.node, arrival, now)
+        try:
+            return self._synchronizer.arrive(push.node, arrival, now)
+        except WireError:
+            self._pulled.release(push.version)
+            raise
 
     def failed(self, node: str, now: float) -> list[Arrival] | None:
         """Drop the pieces of `node`, whose gradient is not finite; return as `take` does."""
@@ -149,7 +153,15 @@ class WorkerExchanges:
         return self._synchronizer.failed(node, now)
 
     def step(self, arrivals: Sequence[Arrival], now: float) -> None:
-        """Move the model by the mean of the `arrivals`, and write the records of the step."""
+        """Move the model by the mean of the `arrivals`, and write the records of the step.
+
+        Arrivals are refused whose version left the history while they waited for the step.
+        """
+        for arrival in arrivals:
+            self._pulled.release(arrival.update.version)
+        arrivals = self._kept(arrivals, now)
+        if not arrivals:
+            return
         if self._by_name:
             # a sum of floats depends on the order, and the order of arrival on transport
             arrivals = sorted(arrivals, key=lambda arrival: arrival.update.node)
@@ -163,6 +175,18 @@ class WorkerExchanges:
         oldest = self._pulled.oldest
         version = self._parameters.version if oldest is None else oldest
         self._parameters.forget(version, self._pulled)
+
+    def _kept(self, arrivals: Sequence[Arrival], now: float) -> Sequence[Arrival]:
+        """Return the `arrivals` that the history reaches, and refuse the others.
+
+        The memory of a history is bounded, and other compute groups may make any number of steps
+        while a push waits for its own.
+        """
+        oldest = self._parameters.oldest
+        for arrival in arrivals:
+            if arrival.update.version < oldest:
+                self._ledger.refused(arrival.update.node, _too_old(arrival.update), now)
+        return [arrival for arrival in arrivals if arrival.update.version >= oldest]
 
     def _weights(self, arrivals: Sequence[Arrival]) -> list[float] | None:
         weights = self._synchronizer.weights
@@ -189,4 +213,8 @@ class WorkerExchanges:
         self._ledger.passed(step.passed, now)
         if self._meeting and step.replies:
             self._meeting.expect([node for node, _ in step.replies])
-        return [*step.replies]
+        return [*step.replies, *step.dismissed]
+
+
+def _too_old(push: Update | UpdateSegment) -> str:
+    return f"version {push.version} is older than the history kept"

@@ -5,6 +5,10 @@ from hypothesis import strategies as st
 
 from emulator.core.pulled_versions import PulledVersions
 
+ROUNDS = st.lists(
+    st.tuples(st.sampled_from("abcd"), st.sampled_from(["begin", "end", "push", "release"])),
+    max_size=60,
+)
 STEPS = st.lists(st.tuples(st.sampled_from("abcd"), st.booleans(), st.integers(0, 3)), max_size=60)
 
 
@@ -22,3 +26,22 @@ def test_the_oldest_is_the_least_of_all(steps: list[tuple[str, bool, int]]) -> N
         assert working.version(node) == plain.get(node)
         assert working.oldest == min(plain.values(), default=None)
         assert list(working) == sorted(set(plain.values()))
+
+
+@given(ROUNDS)
+def test_a_version_is_needed_until_its_push_has_made_a_step(rounds: list[tuple[str, str]]) -> None:
+    working, plain, waiting = PulledVersions(), dict[str, int](), list[int]()
+    for version, (node, verb) in enumerate(rounds):
+        if verb == "begin":
+            working.begin(node, version)
+            plain[node] = version
+        elif verb == "end":
+            working.end(node)
+            plain.pop(node, None)
+        elif verb == "push" and node in plain:
+            working.push(node)
+            waiting.append(plain.pop(node))
+        elif verb == "release" and waiting:
+            working.release(waiting.pop())
+        assert working.version(node) == plain.get(node)
+        assert list(working) == sorted({*plain.values(), *waiting})

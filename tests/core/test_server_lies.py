@@ -72,7 +72,7 @@ def test_a_hundred_thousand_mutated_messages_do_no_harm():
     for number in range(100_000):
         if number % 10 == 0:
             world.pull("a")
-        sent = world.server._exchanges.sent("a") or 0
+        sent = world.server._exchanges._pulled.version("a") or 0
         frames = world.codec.encode(gradient, LAYOUT)
         honest = dice.choice(
             [
