@@ -4,9 +4,11 @@ A device has four phases: it computes activations on the model that it was sent 
 activations wait for the rest of its group, its logits are out (where labels stay on devices), and
 it has its gradient and may push. A message of another phase is refused and changes nothing. A new
 pull or hello of the device forgets the phase, so of each device at most one mini-batch is kept.
+A device that was given up with its logits has a fifth phase: its late answer is of no use, and is
+answered without a gradient, so that the device pulls again at once instead of after a time-out.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -18,7 +20,14 @@ from .activation_gate import ActivationGate
 from .activation_values import ActivationCoding
 from .crossing_checks import CutChecks, ExampleSizes, SentActivations
 from .logit_rounds import LogitRound, LogitRounds
-from .messages import Activations, CutReply, CutRequest, LogitGradient, Message
+from .messages import (
+    ActivationGradient,
+    Activations,
+    CutReply,
+    CutRequest,
+    LogitGradient,
+    Message,
+)
 from .parameters import State
 from .plan import Cut
 from .server_layers import LossAnswer, PassResult, ServerLayers
@@ -27,6 +36,7 @@ PATIENCE = 60.0
 """Seconds that a device has to answer its logits where the synchronization names no patience."""
 
 _COMPUTES, _WAITS, _ANSWERS, _PUSHES = "computes", "waits for its group", "has logits", "may push"
+_LATE = "was given up with its logits"
 
 
 @dataclass(slots=True)
@@ -55,6 +65,8 @@ class CutStep(NamedTuple):
 
     replies: list[tuple[str, CutReply]]
     passed: list[Passed]
+    dismissed: Sequence[tuple[str, CutReply]] = ()
+    """Replies to devices whose mini-batches are lost."""
 
 
 _NOTHING = CutStep([], [])
@@ -147,7 +159,7 @@ class CutExchange:
         if due := self._rounds.tick(now):
             finished, late = due
             for node in late:
-                del self._phases[node]
+                self._phases[node].name = _LATE
             return self._backward(finished) if finished.group else _NOTHING
         return _NOTHING
 
@@ -160,6 +172,11 @@ class CutExchange:
         return self._pass(group, now) if group else _NOTHING
 
     def _logit_gradient(self, message: LogitGradient) -> CutStep:
+        phase = self._phases.get(message.node)
+        if phase == _Phase(message.ticket, _LATE):
+            del self._phases[message.node]
+            lost = ActivationGradient(message.ticket, message.loss, b"")
+            return CutStep([], [], [(message.node, lost)])
         self._expect(message, _ANSWERS)
         rows = self._rounds.sent(message.node).rows
         gradient = self._checks.logit_gradient(message, rows)

@@ -119,8 +119,8 @@ def _backward(
 ) -> Generator[Any, Any, Update | Diverged | None]:
     """Await the gradient by the activations `sent`; return the iteration's last message.
 
-    Without labels at the server the loss is computed here first. None: an answer did not come, and
-    the device has to pull again.
+    Without labels at the server the loss is computed here first. None: an answer did not come, or
+    came without a gradient as the server had given the device up; the device has to pull again.
     """
     if not sent.labels:
         logits = yield from _answer(Logits, sent.ticket, timeout)

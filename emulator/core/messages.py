@@ -158,7 +158,8 @@ class ActivationGradient:
     loss: float
     """Mean loss of an answer over the device's mini-batch."""
     gradient: Buffer
-    """Gradients of the tensors that cross the cut, in the coding and order of the activations."""
+    """Gradients of the tensors that cross the cut, in the coding and order of the activations;
+    empty if the server gave the device up, whose mini-batch is lost."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

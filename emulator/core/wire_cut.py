@@ -42,7 +42,8 @@ def unpack(head: heads.Head, arrays: Sequence[Buffer]) -> CutRequest | CutReply 
             values, labels = _values_and_labels(arrays, rows)
             return Activations(node, version, ticket, rows, values, labels)
         case heads.ActivationGradientHead(ticket, loss):
-            return ActivationGradient(ticket, loss, _array(arrays, SMALLEST))
+            # no bytes: the mini-batch is lost
+            return ActivationGradient(ticket, loss, _array(arrays, SMALLEST, least=0))
         case heads.LogitsHead(ticket):
             return Logits(ticket, _array(arrays, _F32))
         case heads.LogitGradientHead(node, ticket, loss):
@@ -58,10 +59,10 @@ def _values_and_labels(arrays: Sequence[Buffer], rows: int) -> tuple[Buffer, Buf
     return values, _array(arrays[1:], _LABEL * rows) if arrays[1:] else None
 
 
-def _array(arrays: Sequence[Buffer], unit: int) -> Buffer:
-    """Return the only one of `arrays`, a positive multiple of `unit` bytes long."""
+def _array(arrays: Sequence[Buffer], unit: int, least: int = 1) -> Buffer:
+    """Return the only one of `arrays`, a multiple of `unit` bytes and at least `least` long."""
     if len(arrays) != 1:
         raise WireError(f"{len(arrays)} arrays behind a head that has one")
-    if not len(arrays[0]) or len(arrays[0]) % unit:
+    if len(arrays[0]) < least or len(arrays[0]) % unit:
         raise WireError(f"an array of {len(arrays[0])} bytes, expected a multiple of {unit}")
     return arrays[0]

@@ -237,7 +237,7 @@ class CutFleet:
         for node, reply in replies:
             if isinstance(reply, ActivationGradient | Logits):
                 self.bytes["down"] += wire.size(reply, encrypted=self.plan.encrypted)
-            if isinstance(reply, ActivationGradient):
+            if isinstance(reply, ActivationGradient) and reply.gradient:
                 self.answered.append((node, reply.ticket))
             if node in self.devices:
                 self.devices[node].inbox.append(reply)

@@ -69,6 +69,8 @@ class ServerPasses:
             case Logits():
                 drawn = self._drawn[device] = self._draw(device)
                 return self._shares.forward * drawn
+            case ActivationGradient(gradient=gradient) if not len(gradient):
+                return 0.0  # the device was given up: nothing was computed
             case ActivationGradient() if device in self._drawn:
                 return self._shares.backward * self._drawn.pop(device)
             case ActivationGradient():

@@ -136,6 +136,24 @@ def test_faults_stop_no_run(tmp_path: Path, synchronization: str, labels: str) -
     assert not of(records, "refused")
 
 
+@pytest.mark.parametrize("synchronization", ["barrier", "groups, groups: 2", "bounded"])
+def test_who_answers_logits_too_late_goes_on_at_once(tmp_path: Path, synchronization: str) -> None:
+    """The device is paused with its logits on the way to it, for longer than `patience`."""
+    waits = f"synchronization: {{kind: {synchronization}, patience: 1s}}"
+    times = f"{TIMES}{SHARES}}}"
+    link = "link: {up: {delay: 100ms}, down: {delay: 100ms}}"
+    fleet = f"devices=[{{name: d, count: 4, {link}}}]"
+    run = (tmp_path, training(f"codec: dense, {waits}, {parted('local')}", 16), times, fleet)
+    _, records = play(*run, "stop={updates: 20}", "faults=[]")
+    # the first mini-batch: logits leave between the pull's answer and the gradient's
+    ended = next(r["at"] for r in of(records, "activations") if r["node"] == "d-0")
+    fault = f"{{kind: pause, nodes: [d-0], at: {1000 * ended - 150:.0f}ms, lasts: 3s}}"
+    _, records = play(*run, "stop={time: 8s}", f"faults=[{fault}]")
+    crossed = [r["at"] for r in of(records, "activations") if r["node"] == "d-0"]
+    assert ended + 2.8 < crossed[0] < ended + 4.8
+    assert not of(records, "refused")
+
+
 @pytest.mark.slow
 @pytest.mark.tensorflow
 def test_tensorflow_computes_both_parts(tmp_path: Path) -> None:

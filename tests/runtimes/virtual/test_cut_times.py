@@ -11,7 +11,7 @@ from emulator.runtimes.virtual.cut_times import PassShares, ServerPasses, cut_sh
 from emulator.units import Seconds
 from emulator.world.laws import Exponential, Fixed
 
-GRADIENT, LOGITS = ActivationGradient(1, 0.5, b""), Logits(1, b"")
+GRADIENT, LOGITS = ActivationGradient(1, 0.5, b"grad"), Logits(1, b"")
 
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(1, 9)), min_size=2, max_size=8), st.data())
