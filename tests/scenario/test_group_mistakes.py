@@ -16,14 +16,28 @@ DENSE = ("algorithm: asgd", "codec: dense\n  synchronization: {kind: groups, gro
             "are 3 devices: write 3 or less",
         ),
         ("{kind: groups, groups: 0}", "groups is 0: write a whole number from 1 up"),
-        ("{kind: groups}", "training.synchronization.groups: is missing"),
-        ("{kind: groups, groups: 2, assign: sped}", "'sped' is not order or speed"),
-        ("{kind: groups, groups: 2, patience: 0s}", "patience is 0s: write a time above 0s"),
+        ("{kind: groups}", "training.synchronization.groups: is missing: number of groups, from 1"),
+        (
+            "{kind: groups, groups: 2, assign: sped}",
+            "synchronization.assign: 'sped' is not order or speed",
+        ),
+        ("{kind: groups, groups: x}", "synchronization.groups: 'x' is not a whole number"),
+        ("{kind: groups, groups: 2, more: 1}", "synchronization.more: no such key: there are gr"),
+        (
+            "{kind: groups, groups: 2, patience: 0s}",
+            "synchronization: patience is 0s: write a time",
+        ),
     ],
 )
 def test_groups_that_cannot_be(settings: str, message: str) -> None:
     (said,) = mistakes(("algorithm: asgd", f"codec: dense\n  synchronization: {settings}"))
     assert message in said
+
+
+def test_a_kind_with_the_name_of_a_key_hides_no_mistake() -> None:
+    settings = "{kind: groups, groups: 2, assign: sped, patience: 3}"
+    said = mistakes(("algorithm: asgd", f"codec: dense\n  synchronization: {settings}"))
+    assert ["assign" in said[0], "patience" in said[1], len(said)] == [True, True, 2]
 
 
 def test_every_member_needs_an_example_and_all_mistakes_are_said_at_once() -> None:

@@ -52,11 +52,15 @@ def _address(data: Any, loc: tuple[str | int, ...], kind: str) -> Address:
     `kind` in `kind`.
     """
     address: list[str | int] = []
+    tagged = False
     for step in loc:
+        if not tagged and isinstance(data, dict) and data.get("kind") == step:
+            tagged = True  # the member's name, also where a key has the same: `groups`
+            continue
         inside = isinstance(data, dict) and step in data
         if inside or (isinstance(data, list) and isinstance(step, int) and step < len(data)):
             address.append(step)
-            data = data[step]
+            data, tagged = data[step], False
     if kind == "missing":
         address.append(loc[-1])
     if kind == "union_tag_invalid" and isinstance(data, dict) and "kind" in data:
@@ -159,13 +163,14 @@ def _follow(schema: dict[str, Any], loc: Address) -> list[dict[str, Any]]:
 
 
 def _step(nodes: list[dict[str, Any]], step: str, schema: dict[str, Any]) -> list[dict[str, Any]]:
-    inside = [node["properties"][step] for node in nodes if step in node.get("properties", {})]
-    if inside:
-        return [member for node in inside for member in _members(node, schema)]
-    # the step is no key: it is the tag of the union's member that pydantic tried
     tagged = [
         node for node in nodes if node.get("properties", {}).get("kind", {}).get("const") == step
     ]
+    if tagged and len(nodes) > 1:
+        return tagged  # the tag of the union's member that pydantic tried, not a key of that name
+    inside = [node["properties"][step] for node in nodes if step in node.get("properties", {})]
+    if inside:
+        return [member for node in inside for member in _members(node, schema)]
     return tagged or nodes
 
 
