@@ -232,7 +232,8 @@ class Virtual(Section):
     the time comes from the calibration of this host."""
     layers: LayerShares | None = None
     """Shares of `step` that each layer takes, which matter to schedules that cut a model into
-    segments. Without `layers` the shares come from the calibration of this host."""
+    segments, and to a cut model (`training.fully_connected`). Without `layers` the shares come from
+    the calibration of this host."""
     tcp: bool = True
     """TCP on the links of virtual time: with `true`, slow start, loss and back-off after a cut;
     with `false`, ideal links."""
