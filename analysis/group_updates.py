@@ -24,7 +24,7 @@ def measured(run: Run) -> float:
     """
     updates = run.records("update")
     groups, devices = _groups(run), int(run.summary.get("devices") or 0)
-    named = "group" if "group" in updates else "node"
+    named = "group" if updates["group"].notna().any() else "node"
     if groups is not None and groups != devices:
         updates = updates.drop_duplicates(["at", "group"] if named == "group" else ["at"])
     updates = updates.sort_values("at", kind="stable")

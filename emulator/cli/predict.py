@@ -187,10 +187,16 @@ def _print(
 
 
 def _saturation(saturation: int | None, devices: int) -> str:
+    from ..scenario.devices import MOST_DEVICES
+
     if saturation is None:
         return "none, since a group update takes the server no time"
+    if saturation > MOST_DEVICES:
+        return f"more than {MOST_DEVICES:,} groups, and no scenario has as many devices"
     if saturation > devices:
         return f"{saturation} groups, which {devices} devices cannot form"
+    if saturation == 1:
+        return "1 group keeps the server busy all the time"
     return f"{saturation} groups keep the server busy all the time"
 
 

@@ -80,6 +80,21 @@ def test_a_saturated_server_is_marked(emulate: Emulate, tmp_path: Path) -> None:
     assert lines[4] == "saturation: 2 groups keep the server busy all the time"
 
 
+@pytest.mark.parametrize(
+    ("conv", "serve", "said"),
+    [
+        (0, 1, "1 group keeps the server busy all the time"),
+        (1, 1e-300, "more than 1,000,000 groups, and no scenario has as many devices"),
+    ],
+)
+def test_extreme_saturation_points_are_readable(
+    emulate: Emulate, tmp_path: Path, conv: float, serve: float, said: str
+) -> None:
+    file = tmp_path / "costs.json"
+    file.write_text(json.dumps({"devices": 4, "t_conv": conv, "t_fc": serve}))
+    assert emulate("predict", "--costs", file).out.splitlines()[-1] == f"saturation: {said}"
+
+
 def test_a_scenario_deals_the_mini_batch_over_a_group(emulate: Emulate, scenario: Path) -> None:
     result = emulate("predict", scenario, "--json")
     assert (result.code, result.err) == (0, "")
