@@ -49,7 +49,7 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.set_xlim(0, max(2.0, table[[*_LINES]].max().max() * 1.2))
     ax.set_ylim(0, 103)
-    ax.set_xlabel("staleness, divisor (updates)")
+    ax.set_xlabel("staleness (updates; with compute groups, steps), divisor")
     ax.set_ylabel("share of updates (%)")
     if len(runs) <= 2:
         ax.legend(loc="lower right")  # no curve gets there

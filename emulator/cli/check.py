@@ -100,7 +100,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         }
         (other,) = ON.keys() - {on}
         demanded = [demand_table(wanted, host, least)] if on == "docker" else []
-        grouped = [compute_groups_table(groups)] if groups else []
+        grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))

@@ -19,7 +19,7 @@ class BatchRow:
     """Number of examples in the mini-batch of each device."""
     step: float | None
     """Mean seconds of a step on a whole core, from `virtual.step` or from this host's calibration;
-    None: neither is known."""
+    None: neither is known. Of a cut model, it is the time of both parts."""
 
 
 @dataclass(frozen=True)

@@ -165,15 +165,19 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
     return made
 
 
-def compute_groups_table(rows: Sequence[GroupRow]) -> Table:
-    """Return a table of the members of each compute group, and of their mini-batches."""
+def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Table:
+    """Return a table of the members of each compute group, and of their mini-batches.
+
+    The times of a `cut` model are those of both its parts.
+    """
     title = f"{len(rows)} compute group{'s' * (len(rows) > 1)}"
-    made = table("group", "devices", "mini-batch", "a step on a whole core", title=title)
+    step = "a step of both parts, on a whole core" if cut else "a step on a whole core"
+    made = table("group", "devices", "mini-batch", step, title=title)
     for row in rows[:MOST_ROWS]:
         number = str(row.number)
         for batch in row.batches:
-            step = "-" if batch.step is None else str(Seconds(float(f"{batch.step:.3g}")))
-            made.add_row(number, spans(batch.devices), str(batch.examples), step)
+            time = "-" if batch.step is None else str(Seconds(float(f"{batch.step:.3g}")))
+            made.add_row(number, spans(batch.devices), str(batch.examples), time)
             number = ""
     if len(rows) > MOST_ROWS:
         made.add_row("…", f"{len(rows) - MOST_ROWS} more groups (--json shows all)")

@@ -41,3 +41,13 @@ def test_scripts_get_it_as_numbers(emulate: Emulate, tmp_path: Path) -> None:
     assert (cut["layer"], cut["name"], cut["crossing"], cut["rows"]) == (2, "conv1", 3136, 10)
     assert cut["sizes"] == {"activations": 125_440, "labels": 0, "logits": 400}
     assert (cut["up"], cut["down"]) == (125_440 + 400 + 75_264, 125_440 + 400 + 75_264)
+
+
+def test_times_of_groups_are_those_of_both_parts(emulate: Emulate, tmp_path: Path) -> None:
+    file = tmp_path / "merged.yaml"
+    file.write_text(
+        FILE.replace("algorithm: bsp", "codec: dense, synchronization: {kind: groups, groups: 2}")
+    )
+    shown = " ".join(emulate("check", file, "--set", "virtual.step=70ms").out.split())
+    assert "group devices mini-batch a step of both parts, on a whole core" in shown
+    assert "0 peer-0, peer-1 5 35ms" in shown
