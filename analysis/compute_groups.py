@@ -31,17 +31,32 @@ def per_group(run: Run) -> list[tuple[str, ...]]:
     """
     updates = run.records("update").dropna(subset=["group"])
     members = updates.groupby("group")["node"].unique()
+    steps = dict([*group_steps(run).groupby("group")])
+    if not steps:
+        return []
+    # a group whose members all died early has no record: the manifest has the number of groups
+    planned = (run.manifest.get("hardware_efficiency") or {}).get("groups", 0)
     return [
-        (
-            str(group),
-            _names(sorted(members[group])),
-            figures(len(own)),
-            figures(own["updates"].mean()),
-            figures(float(np.median(np.diff(own["at"])))) if len(own) > 1 else "–",
-            figures(own["staleness"].mean()),
-        )
-        for group, own in group_steps(run).groupby("group")
+        _row(group, _names(sorted(members[group])), steps[group])
+        if group in steps
+        else _idle(group)
+        for group in range(max(int(planned), 1 + max(steps)))
     ]
+
+
+def _row(group: int, names: str, steps: pd.DataFrame) -> tuple[str, ...]:
+    return (
+        str(group),
+        names,
+        figures(len(steps)),
+        figures(steps["updates"].mean()),
+        figures(float(np.median(np.diff(steps["at"])))) if len(steps) > 1 else "–",
+        figures(steps["staleness"].mean()),
+    )
+
+
+def _idle(group: int) -> tuple[str, ...]:
+    return str(group), "–", "0", "–", "–", "–"
 
 
 def _names(names: list[str]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from analysis import Run
+from analysis.compute_groups import per_group
 from analysis.group_updates import group_updates, measured
 from analysis.report import report
 from tests.fakes.handmade_run import update, written
@@ -81,3 +82,10 @@ def test_a_few_steps_are_no_measurement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", 2, steps=10)
     assert math.isnan(measured(run))
     assert group_updates(run)[-1] == ("measured", "–", "")
+
+
+def test_a_group_without_a_step_has_a_row_too(tmp_path: Path) -> None:
+    rows = per_group(run_of(tmp_path / "run", 2))
+    assert [row[0] for row in rows] == ["0", "1"]
+    assert rows[1] == ("1", "–", "0", "–", "–", "–")
+    assert per_group(run_of(tmp_path / "whole", 1)) == []
