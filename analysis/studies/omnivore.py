@@ -31,7 +31,7 @@ def tables(study: Study) -> str:
         [
             _verdicts(study),
             f"Each number of groups at its best momentum and learning rate, to {_goal()}; medians "
-            "of three seeds (least – most):",
+            "of five seeds (least – most):",
             _efficiencies(study),
             f"Fixed and tuned strategies, to {_goal()}:",
             _compared(study),

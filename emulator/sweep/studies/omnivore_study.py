@@ -15,10 +15,10 @@ from .entries import Entry, Study
 DEVICES = 16
 GROUPS = (1, 2, 4, 8, 16)
 MOMENTA = ("0", "0.3", "0.6", "0.9")
-RATES = ("0.04", "0.08", "0.16")
+RATES = ("0.04", "0.08", "0.16", "0.32")
 _SYNCHRONOUS_RATE = ("0.16",)
 """The best rate of one group with momentum 0.9, which a fixed strategy keeps for every g."""
-_MEASURED_EVERY, _MOST = 10, 1200
+_MEASURED_EVERY, _MOST = 5, 1200
 """Group updates between two measurements, and until a run without success ends."""
 
 _SEEDS = {2: 120, 4: 120, 8: 160, 16: 200, 32: 280}
@@ -43,9 +43,9 @@ def _strategies() -> Iterator[Entry]:
     for groups in GROUPS:
         for momentum in MOMENTA:
             sets = _grouped(groups, momentum)
-            yield Entry(f"g = {groups}", f"momentum {momentum}", sets, RATES, short=True)
+            yield Entry(f"g = {groups}", f"momentum {momentum}", sets, RATES, seeds=5, short=True)
     sets = _grouped(DEVICES, "0.9")
-    yield Entry(f"g = {DEVICES}", "fixed", sets, _SYNCHRONOUS_RATE, short=True)
+    yield Entry(f"g = {DEVICES}", "fixed", sets, _SYNCHRONOUS_RATE, seeds=5, short=True)
 
 
 def _momenta() -> Iterator[Entry]:

@@ -26,7 +26,7 @@ def play(study: Study, out: Path, cores: int, view: SweepView) -> None:
 
     An interrupted study continues when it is played again.
     """
-    if study.plans is not None and not (out / PLANS).is_file():
+    if study.plans is not None:
         view.progress("plans")
         made = study.plans(study.file())
         out.mkdir(parents=True, exist_ok=True)
