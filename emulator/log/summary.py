@@ -53,18 +53,19 @@ def summarise(
     busy: Sequence[float],
     quotas: bool,
     parameters: Mapping[str, int] | None = None,
+    trained: bool = False,
 ) -> dict[str, Any]:
     """Return the summary of `records`, which are read once and may be larger than memory.
 
     `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
     timeline; `targets`: accuracies whose costs are reported; `busy`: share of the host's cores in
     use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
-    parameters in each kind of layer.
+    parameters in each kind of layer; `trained`: whether the run began with the model of another.
     """
     sums = _Sums(Costs(targets))
     for record in records:
         sums.take(record)
-    stop, (outcome, detail) = sums.stop, _ended(sums)
+    stop, (outcome, detail) = sums.stop, _ended(sums, trained)
     push = {**sums.push, "total": sum(sums.push.values())}
     dense = sums.updates * dense_push
     return {
@@ -171,10 +172,15 @@ class _Sums:
                 self.stop = record
 
 
-def _ended(sums: _Sums) -> tuple[str, str]:
-    """Return the outcome and its detail; a run that applied no update is no success."""
+def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
+    """Return the outcome and its detail.
+
+    A run that applied no update is no success, unless it began with a model that was `trained` to
+    the wanted accuracy.
+    """
     outcome = OUTCOMES.get(sums.stop.reason, "failed")
-    if outcome == "success" and not sums.updates:
+    reached = trained and sums.stop.reason == "accuracy"
+    if outcome == "success" and not sums.updates and not reached:
         return "failed", UNTRAINED
     return outcome, sums.stop.detail
 

@@ -213,6 +213,7 @@ class Session:
             targets=map(float, scenario.targets),
             busy=busy,
             quotas=quotas,
+            trained=scenario.training.initial is not None,
             parameters=layout.kinds,
         )
         self.summary["left"] = list(left)

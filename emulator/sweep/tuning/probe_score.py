@@ -4,7 +4,7 @@ As in the released code of Omnivore: the loss of every fifth group update is dis
 ten displayed losses count.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from math import fsum
 from typing import Any
@@ -26,26 +26,41 @@ def score(
 
     `group` holds the group's number and `batches` the mini-batch of each device. The facts are
     `loss` (the score; None if a loss is not finite or nothing was displayed), `group_updates`,
-    `update_seconds` (mean from the first group update to the last; None for fewer than two), and
-    `displayed` (pairs of time and loss).
+    `update_seconds` (mean time between group updates; None for fewer than two), and `displayed`
+    (pairs of time and loss).
     """
     updates = (record for record in records if isinstance(record, UpdateRecord))
     # a group makes one step at a time, and the updates of a step stand together
     steps = groupby(updates, key=lambda update: (update.at, group[update.node]))
-    times, losses = [], []
-    for (at, _), members in steps:
+    times, losses, names = [], [], []
+    for (at, name), members in steps:
         times.append(at)
+        names.append(name)
         losses.append(_mean(list(members), batches))
     displayed = list(zip(times, losses, strict=True))[DISPLAY - 1 :: DISPLAY]
     last = [loss for _, loss in displayed[-COUNTED:] if loss is not None]
     finite = None not in losses and last
-    between = (times[-1] - times[0]) / (len(times) - 1) if len(times) > 1 else None
     return {
         "loss": fsum(last) / len(last) if finite else None,
         "group_updates": len(times),
-        "update_seconds": between,
+        "update_seconds": _between(times, names),
         "displayed": displayed,
     }
+
+
+def _between(times: Sequence[float], groups: Sequence[int]) -> float | None:
+    """Return the mean seconds between the group updates at `times`; None for fewer than two.
+
+    `groups` holds the group of each. With constant times groups update in bursts, and a mean from
+    the first burst to the last would count a pause too few. So the mean is taken over whole cycles
+    of the last group; over all updates, if that group made only one.
+    """
+    if len(times) < 2:
+        return None
+    first = groups.index(groups[-1])
+    if first == len(times) - 1:
+        first = 0
+    return (times[-1] - times[first]) / (len(times) - 1 - first)
 
 
 def _mean(members: list[UpdateRecord], batches: Mapping[str, int]) -> float | None:

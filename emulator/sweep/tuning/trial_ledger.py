@@ -75,7 +75,9 @@ class TrialLedger:
         self._played[trial.label] = finished
         self._age[trial.label] = seconds + self.age(trial.start)
         self.table.trial(trial, result, row["displayed"])
-        words = "diverged" if loss is None else f"loss {loss:.4f}"
+        words = f"loss {loss:.4f}" if loss is not None else "diverged"
+        if row["outcome"] == "success" and not row["displayed"]:
+            words = "too short to display a loss"
         self.view.line(f"{trial.label}: {words} after {updates} updates, {seconds:.4g} s")
         return result
 

@@ -60,8 +60,9 @@ def tune(
     _Tuner(scenario, options, journal, ledger, state).search()
     if state.setting is None:
         raise EmulatorError(
-            "nothing was chosen: every probe of the first grid diverged, or the budget ended "
-            "before the cold start: try smaller --rates or a larger --budget"
+            "nothing was chosen: every probe of the first grid diverged or was too short to "
+            "display a loss, or the budget ended before the cold start: try smaller --rates, a "
+            "longer --probe or a larger --budget"
         )
     comparison = compare(scenario, options, state, journal, ledger)
     return _written(scenario, folder.path, state.setting, state, ledger, comparison)

@@ -90,3 +90,9 @@ def test_what_is_no_model_to_begin_with_is_a_mistake(tmp_path: Path) -> None:
         (mistake,) = str(error.value).splitlines()
         assert mistake.startswith("scenario:4: training.initial: ")
         assert message in mistake
+
+
+def test_a_model_of_the_wanted_accuracy_is_a_success(tmp_path: Path) -> None:
+    model = played(tmp_path, text=text("momentum"))[0] / "model.npz"
+    _, summary, _ = played(tmp_path, "stop={accuracy: 30%}", text=text("momentum", model))
+    assert (summary["outcome"], summary["stop"], summary["updates"]) == ("success", "accuracy", 0)

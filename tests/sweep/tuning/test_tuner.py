@@ -227,6 +227,12 @@ def test_baselines_need_a_target(tmp_path: Path) -> None:
         tuned(tmp_path / "out", Playing(), options, text)
 
 
+def test_a_probe_without_a_displayed_loss_is_too_short(tmp_path: Path) -> None:
+    options = TuneOptions(probe=Length(updates=3), rates=(0.1,))
+    with pytest.raises(EmulatorError, match=r"too short to display a loss.*a longer --probe"):
+        tuned(tmp_path / "out", Playing(), options)
+
+
 def test_rates_that_all_diverge_are_an_error(tmp_path: Path) -> None:
     options = TuneOptions(probe=Length(updates=10), rates=(1e38,))
     with pytest.raises(EmulatorError, match="every probe of the first grid diverged"):

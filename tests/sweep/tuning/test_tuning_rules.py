@@ -178,6 +178,20 @@ def test_steps_of_two_groups_at_one_time_are_two() -> None:
     assert score(steps, group, batches)["group_updates"] == 10
 
 
+@pytest.mark.parametrize("updates", range(17, 25))
+def test_bursts_of_groups_are_timed_over_whole_cycles(updates: int) -> None:
+    """Eight groups update at once, then nobody for 8 s: a second for each update."""
+    group = {name: number for number, name in enumerate("abcdefgh")}
+    steps = [update(8.0 * (step // 8), "abcdefgh"[step % 8], 1.0) for step in range(updates)]
+    batches = dict.fromkeys(group, 1)
+    assert score(steps, group, batches)["update_seconds"] == 1.0
+
+
+def test_a_group_that_updates_once_counts_with_the_others() -> None:
+    steps = [update(0.0, "a", 1.0), update(2.0, "a", 1.0), update(3.0, "b", 1.0)]
+    assert score(steps, {"a": 0, "b": 1}, {"a": 1, "b": 1})["update_seconds"] == 1.5
+
+
 def test_a_loss_that_is_not_finite_is_a_divergence() -> None:
     steps = [update(step, "a", 1.0 if step else None) for step in range(60)]
     assert score(steps, {"a": 0}, {"a": 1})["loss"] is None
