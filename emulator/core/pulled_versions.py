@@ -1,7 +1,7 @@
-"""The model versions that steps will ask about, and the oldest among them.
+"""The versions of the model that the history must reach, and the oldest version among them.
 
-They are the versions on which nodes compute, and those of pushes that wait for a step: while the
-push of a node waits for its compute group, other groups make steps.
+Nodes compute on these versions, or have pushed gradients that wait for a step: while the push of a
+node waits for the rest of a compute group, other groups make steps.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ def check_sent(
 
 
 class PulledVersions:
-    """At most one version per node that computes, and the versions of the pushes that wait.
+    """The version of each node that computes, and the versions of waiting pushes.
 
     Every method takes O(1) time.
     """
@@ -45,12 +45,11 @@ class PulledVersions:
             self.release(version)
 
     def push(self, node: str) -> None:
-        """Record that `node` has pushed: its version is needed until `release`, and `node` computes
-        nothing."""
+        """End the computing of `node`, and keep its version until a call of `release`."""
         del self._version[node]
 
     def release(self, version: int) -> None:
-        """Record that a push on `version` has made its step, or was refused."""
+        """Forget a push on `version` after its step or its refusal."""
         self._uses[version] -= 1
         if not self._uses[version]:
             del self._uses[version]
@@ -61,9 +60,9 @@ class PulledVersions:
 
     @property
     def oldest(self) -> int | None:
-        """The oldest version that is needed; None if none is."""
+        """The oldest version in use; None without a node or a push."""
         return next(iter(self._uses), None)
 
     def __iter__(self) -> Iterator[int]:
-        """Yield the versions that are needed, the oldest first."""
+        """Yield the versions in use, the oldest first."""
         return iter(self._uses)
