@@ -121,17 +121,19 @@ def test_the_plans_hold_every_network_and_schedule(monkeypatch: pytest.MonkeyPat
     assert {row["method"] for row in made["planning"]} == {"fast", "paper", "ibatch"}
 
 
-def test_plans_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_plans_are_those_of_the_file_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(play_study, "sweep", lambda *given: [])
     made: list[Path] = []
 
     def planned(file: Path) -> dict[str, Any]:
         made.append(file)
-        return {"bars": []}
+        return {"bars": [len(made)]}
 
     study = STUDIES["pulls"]
     empty = type(study)("made-up", "of nothing", "smallest.yaml", (), plans=planned)
     for _ in range(2):
         play_study.play(empty, tmp_path, 1, Watching())
-    assert [file.name for file in made] == ["smallest.yaml"]
-    assert json.loads((tmp_path / "plans.json").read_bytes()) == {"bars": []}
+    assert [file.name for file in made] == ["smallest.yaml"] * 2
+    assert json.loads((tmp_path / "plans.json").read_bytes()) == {"bars": [2]}
