@@ -68,8 +68,10 @@ def height(table: pd.DataFrame) -> float:
 
 
 def _rows_by_title(table: pd.DataFrame) -> dict[str, list[GanttRow]]:
-    """Return the rows of each chart: the devices of a run have one each, several runs one for all,
-    on whose axis they can be compared."""
+    """Return the rows of each chart.
+
+    Each device of a run has a chart. Several runs share a chart, as one axis compares them.
+    """
     several = table["run"].nunique() > 1
     charts: dict[str, list[GanttRow]] = {}
     for (run, node, chart), own in _charts(table):

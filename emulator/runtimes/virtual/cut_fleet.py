@@ -56,6 +56,6 @@ class CutFleet:
 
 
 def _whole(shares: CutShares) -> PassShares:
-    """Return the server's shares scaled so that together they are 1, as of a law of its own."""
+    """Return the server's shares scaled to a sum of 1: both are parts of a law for the server."""
     whole = shares.server.forward + shares.server.backward
     return shares.server.scaled(1 / whole) if whole else PassShares(0.5, 0.5)
