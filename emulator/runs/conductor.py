@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Protocol
 
 from ..core.survivors import Survivors
 from ..log.records import Record
 from ..scenario import Scenario, Timed
+from ..scenario.timeline import ends_beyond
 from ..world.verbs import Action
 from .cancel import Canceled
 
@@ -78,8 +80,8 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
     Returns when the scenario's stop condition holds.
     """
     try:
-        schedule = ((timed.at, timed.action) for timed in timeline)
-        survivors = Survivors(len(scenario.nodes), schedule)
+        schedule = chain(timeline, ends_beyond(scenario))
+        survivors = Survivors(len(scenario.nodes), ((timed.at, timed.action) for timed in schedule))
         runtime.deploy(scenario, survivors)
         _play(timeline, runtime, survivors)
     except Canceled as asked:

@@ -68,6 +68,16 @@ def timeline(scenario: Scenario) -> list[Timed]:
     )
 
 
+def ends_beyond(scenario: Scenario) -> list[Timed]:
+    """Return the ends of temporary faults that come after the plan's end, in order.
+
+    The timeline does not hold them, but a device with such a fault is not gone for good.
+    """
+    end = horizon(scenario)
+    actions = chain.from_iterable(map(_actions, outages(scenario)))
+    return sorted((timed for timed in actions if timed.at >= end), key=lambda timed: timed.at)
+
+
 def outages(scenario: Scenario) -> list[Outage]:
     """Return the dated faults of `scenario`, ordered by their begin, overlaps merged."""
     by_kind: dict[tuple[str, str], list[Outage]] = defaultdict(list)

@@ -52,6 +52,17 @@ def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
             ("failed", "failed"),
             "every device is down or cut off for good",
         ),
+        *(
+            (  # the devices would come back after the run's last moment
+                [
+                    "stop={time: 4s}",
+                    f"faults=[{{kind: {kind}, nodes: [adsl, fiber], at: 1s, lasts: 1min}}]",
+                ],
+                ("success", "time"),
+                "",
+            )
+            for kind in ("crash", "partition", "pause")
+        ),
         (
             ["faults=[{kind: partition, nodes: [adsl, fiber], at: 1s}]"],
             ("failed", "failed"),
