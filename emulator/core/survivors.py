@@ -43,6 +43,11 @@ class Survivors:
                 self._for_good.pop(node, None)
 
     @property
+    def doomed(self) -> bool:
+        """Whether the schedule silences every device for good."""
+        return len(self._for_good) >= self._devices
+
+    @property
     def none(self) -> bool:
         """Whether every device is gone for good."""
         return len(self._gone) >= self._devices

@@ -80,8 +80,7 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
     Returns when the scenario's stop condition holds.
     """
     try:
-        schedule = chain(timeline, ends_beyond(scenario))
-        survivors = Survivors(len(scenario.nodes), ((timed.at, timed.action) for timed in schedule))
+        survivors = _survivors(scenario, timeline)
         runtime.deploy(scenario, survivors)
         _play(timeline, runtime, survivors)
     except Canceled as asked:
@@ -89,6 +88,16 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
         raise
     finally:
         runtime.teardown()
+
+
+def _survivors(scenario: Scenario, timeline: Sequence[Timed]) -> Survivors:
+    """Return the devices that `timeline` leaves; one that comes back after its end is not gone."""
+    devices = len(scenario.nodes)
+    survivors = Survivors(devices, ((timed.at, timed.action) for timed in timeline))
+    if not survivors.doomed:
+        return survivors
+    later = chain(timeline, ends_beyond(scenario))  # compiles the timeline again, which may be long
+    return Survivors(devices, ((timed.at, timed.action) for timed in later))
 
 
 def _play(timeline: Sequence[Timed], runtime: Runtime, survivors: Survivors) -> None:
