@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .. import chance
-from ..faults import FAULTS, Hazard
+from ..faults import Hazard
 from ..world.verbs import Action
 
 
@@ -33,6 +33,5 @@ class FaultDraws:
         struck = self._hazard.strike()
         if struck is None:
             return None
-        kind, lasts = struck
-        fault = FAULTS[kind]()
-        return DrawnFault(fault.begin(self._device), fault.end(self._device), lasts)
+        begin = Action(struck.begin, self._device, struck.kind, struck.setting)
+        return DrawnFault(begin, Action(struck.end, self._device, struck.kind), struck.lasts)

@@ -34,7 +34,7 @@ class Survivors:
         for at, action in schedule:
             node = action.node
             counts = counts_of.setdefault(node, FaultCounts())
-            counts.changes(action.verb)
+            counts.changes(action.verb, action.fault)
             if verbs.row(action.verb).ends_process and not action.begins:
                 self._last_boot[node] = at
             if counts.silenced:

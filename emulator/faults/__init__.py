@@ -6,7 +6,7 @@ from pkgutil import iter_modules
 from typing import Any
 
 from .base import Fault
-from .hazard import Hazard
+from .hazard import Hazard, Strike
 from .schedule import Aimed, Interval, Recurring, Scheduled, scheduled
 
 
@@ -34,5 +34,6 @@ __all__ = [
     "Interval",
     "Recurring",
     "Scheduled",
+    "Strike",
     "scheduled",
 ]

@@ -5,9 +5,23 @@ The draws run on the device, so a hazard is built from plain JSON.
 
 from collections.abc import Mapping, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..world import laws
+from ..world.verbs import Setting
+
+
+class Strike(NamedTuple):
+    """A fault that strikes in this iteration."""
+
+    kind: str
+    begin: str
+    """Verb with which the fault begins."""
+    end: str
+    """Verb that undoes `begin`; not done if the fault lasts for good."""
+    setting: Setting | None
+    lasts: float | None
+    """Seconds from the begin to the end; None: for good."""
 
 
 class Hazard:
@@ -16,25 +30,27 @@ class Hazard:
     def __init__(self, config: Sequence[Mapping[str, Any]], name: str) -> None:
         """Draw the faults of `config` from the random stream `name`.
 
-        `config` is `Device.hazards`: `{"kind", "per_iteration", "lasts"}` for each fault, where
-        `lasts` is a law as `laws.plain` writes it, or None for good.
+        `config` is `Device.hazards`: `{"kind", "begin", "end", "setting", "per_iteration",
+        "lasts"}` for each fault, with its verbs, and `lasts` a law as `laws.plain` writes it, or
+        None for good.
         """
         self._rng = Random(name)
         self._faults = [
-            (str(fault["kind"]), float(fault["per_iteration"]), _law(fault.get("lasts")))
-            for fault in config
+            (fault, float(fault["per_iteration"]), _law(fault.get("lasts"))) for fault in config
         ]
 
-    def strike(self) -> tuple[str, float | None] | None:
-        """Draw, and return kind and seconds (None: for good) of the fault; None without a fault.
+    def strike(self) -> Strike | None:
+        """Draw, and return the fault that strikes; None without a fault.
 
         Call this once an iteration. If several faults would strike, the first in the file does.
         """
         # every fault draws in each iteration: no outcome must shift the draws of the other faults
         draws = [self._rng.random() for _ in self._faults]
-        for drawn, (kind, chance, lasts) in zip(draws, self._faults, strict=True):
+        for drawn, (fault, chance, lasts) in zip(draws, self._faults, strict=True):
             if drawn < chance:
-                return kind, None if lasts is None else lasts.draw(self._rng)
+                seconds = None if lasts is None else lasts.draw(self._rng)
+                verbs = str(fault["kind"]), str(fault["begin"]), str(fault["end"])
+                return Strike(*verbs, fault.get("setting"), seconds)
         return None
 
 

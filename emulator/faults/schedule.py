@@ -38,6 +38,13 @@ class Scheduled(ABC):
     @abstractmethod
     def end(self, node: str) -> Action: ...
 
+    def episodes(self, interval: Interval, rng: Random) -> Iterator[Interval]:
+        """Yield the parts of `interval` in which the fault strikes, in order.
+
+        Most kinds strike for all of it; a kind that comes and goes draws the parts from `rng`.
+        """
+        yield interval
+
 
 @dataclass(frozen=True, kw_only=True)
 class Aimed(Scheduled):
@@ -92,8 +99,12 @@ class Recurring(Scheduled):
         """Return the configuration for `Hazard`, as JSON; None without `per_iteration`."""
         if self.per_iteration is None:
             return None
+        begin = self.begin("")
         return {
             "kind": self.kind,
+            "begin": begin.verb,
+            "end": self.end("").verb,
+            "setting": begin.setting,
             "per_iteration": float(self.per_iteration),
             "lasts": None if self.lasts is None else laws.plain(self.lasts),
         }

@@ -187,6 +187,8 @@ class FaultRecord(LogRecord):
     `node` and `fault`."""
     planned: Time
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
+    setting: Mapping[str, Any] | None = None
+    """How strongly, at the begin of a fault whose verb has a setting, as `{"factor": 0.25}`."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):
@@ -259,10 +261,15 @@ class TimelineRecord(msgspec.Struct, gc=False):
     """Kind of the fault that asks for the verb."""
     begins: bool
     """Whether the fault begins with the verb; otherwise it ends."""
+    setting: Mapping[str, Any] | None = None
+    """Setting of the verb; absent for a verb without one, and for the end of a fault."""
 
     def line(self) -> str:
         """Return the line of JSON, with its newline."""
-        return json.dumps(msgspec.structs.asdict(self)) + "\n"
+        plain = msgspec.structs.asdict(self)
+        if self.setting is None:
+            del plain["setting"]
+        return json.dumps(plain) + "\n"
 
 
 def _fault_records() -> Iterator[type[FaultRecord]]:

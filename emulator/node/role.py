@@ -107,11 +107,12 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
     draws = FaultDraws(part.hazards, part.plan.seed, node.name, incarnation)
 
     def draw() -> None:
-        drawn = draws.draw()
-        if drawn is None:
+        struck = draws.draw()
+        if struck is None:
             return
-        begin, end, lasts = drawn
-        _tell({"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts})
+        begin, end, lasts = struck
+        drawn = {"fault": begin.fault, "begin": begin.verb, "end": end.verb, "lasts": lasts}
+        _tell({**drawn, "setting": begin.setting})
         if verbs.row(begin.verb).ends_process:
             signal.pause()  # until the supervisor ends this process
 

@@ -20,9 +20,11 @@ from typing import Any
 from ..errors import DeploymentError
 from ..shaping.apply import apply
 from ..world import verbs
+from ..world.verbs import Setting
 from . import config, memory
 from .config import ENDINGS, NodeConfig
 from .line_reader import LineReader
+from .part_orders import PartSettings
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 GONE = (
@@ -84,6 +86,8 @@ class Supervisor:
     """Whether the part has been asked to end."""
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Ends of faults that the device drew itself: clock time when due, and the order."""
+    settings: PartSettings = field(default_factory=PartSettings)
+    """Settings of the faults that the part itself plays."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
     """The kernel's counts of memory events when the part was started."""
 
@@ -147,16 +151,17 @@ class Supervisor:
 
     def obey(self, order: dict[str, Any]) -> None:
         """Do and report the verb of `order`, unless another fault of the verb holds the device."""
-        verb = order["verb"]
+        verb, setting = order["verb"], order.get("setting")
         if verb == "stop":
             self._close(ENDINGS[order.get("reason", "canceled")])
-        elif self.faults.changes(verb):
-            verbs.perform(self, verb)
-            self._report(verb, order.get("fault", ""), order.get("planned"))
+        elif self.faults.changes(verb, order.get("fault", "")):
+            verbs.perform(self, verb, setting)
+            self._report(verb, setting, order.get("planned"))
 
-    def _report(self, verb: str, fault: str, planned: float | None) -> None:
+    def _report(self, verb: str, setting: Setting | None, planned: float | None) -> None:
         """Report `verb` as done. `planned` is None if the device drew the fault itself."""
-        say(verbs.record(verb), fault=fault, begins=verbs.begins(verb), planned=planned)
+        facts = {"fault": self.faults.kind(verb), "begins": verbs.begins(verb), "planned": planned}
+        say(verbs.record(verb), **facts, **({} if setting is None else {"setting": setting}))
 
     def kill(self) -> None:
         """Cut the link, then kill the part: data that the kernel holds must not leave."""
@@ -222,7 +227,8 @@ class Supervisor:
         self.counts = memory.Counts.read()
         self.child = subprocess.Popen(
             [sys.executable, "-m", "emulator.node.role", str(self.incarnation)],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
+            bufsize=0,
             stdout=sys.stderr.fileno(),
             user=self.node.user,
             group=self.node.user,
@@ -230,6 +236,7 @@ class Supervisor:
             pass_fds=[self.drawn_to],
             env={**os.environ, CONTROL: str(self.drawn_to)},
         )
+        self.settings.booted(self.child.stdin)
         if self.faults.holds("pause"):
             self.pause()
         if self.closing:  # SIGTERM may have come before there was a part to pass it on to
@@ -261,7 +268,7 @@ class Supervisor:
                 pass_on(drawn)
                 continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
-            self.obey(order)
+            self.obey({**order, "setting": drawn.get("setting")})
             if drawn["lasts"] is not None:
                 # counted from the moment at which the verb was done, as the log has it
                 until = time.monotonic() + drawn["lasts"]

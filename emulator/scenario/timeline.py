@@ -1,9 +1,10 @@
 """The timeline: the schedule of a run's faults, compiled before the run begins.
 
-It holds the aimed faults, and the recurring faults drawn from the seed. Faults of one kind that
-overlap on a node are merged: a device killed twice is down until the later end. Faults of different
-kinds stay apart: a device that boots while a partition lasts is still cut off, and the runtime
-takes care of that.
+It holds the aimed faults, and the recurring faults drawn from the seed. Faults of one verb that
+overlap on a node are one fault, of the kind that began first: a device killed twice is down until
+the later end. If their settings differ, the first holds the node until its end, and then the next
+one takes over for the rest of its time. Faults of different verbs stay apart: a device that boots
+while a partition lasts is still cut off, and the runtime takes care of that.
 """
 
 import math
@@ -38,7 +39,8 @@ class Timed:
     def record(self) -> TimelineRecord:
         """The action as `timeline.jsonl` has it."""
         action = self.action
-        return TimelineRecord(self.at, action.verb, action.node, action.fault, action.begins)
+        facts = action.verb, action.node, action.fault, action.begins, action.setting
+        return TimelineRecord(self.at, *facts)
 
 
 class Outage(NamedTuple):
@@ -51,6 +53,11 @@ class Outage(NamedTuple):
     fault: Scheduled
     begin: float
     end: float
+
+    @property
+    def begins(self) -> Action:
+        """The action with which the outage begins."""
+        return self.fault.begin(self.node)
 
 
 def timeline(scenario: Scenario) -> list[Timed]:
@@ -80,11 +87,11 @@ def ends_beyond(scenario: Scenario) -> list[Timed]:
 
 def outages(scenario: Scenario) -> list[Outage]:
     """Return the dated faults of `scenario`, ordered by their begin, overlaps merged."""
-    by_kind: dict[tuple[str, str], list[Outage]] = defaultdict(list)
+    by_verb: dict[tuple[str, str], list[Outage]] = defaultdict(list)
     for outage in chain(_aimed(scenario), _recurring(scenario)):
-        by_kind[outage.node, outage.fault.kind].append(outage)
+        by_verb[outage.node, outage.begins.verb].append(outage)
     end, order = horizon(scenario), _positions(scenario)
-    merged = chain.from_iterable(map(_merged, by_kind.values()))
+    merged = chain.from_iterable(map(_merged, by_verb.values()))
     within = [outage for outage in merged if outage.begin < end]
     return sorted(within, key=lambda outage: (outage.begin, order[outage.node], outage.fault.kind))
 
@@ -106,10 +113,11 @@ def _positions(scenario: Scenario) -> dict[str, int]:
 
 def _aimed(scenario: Scenario) -> Iterator[Outage]:
     members = {group.name: group.names for group in scenario.devices}
-    for fault in scenario.faults:
+    for index, fault in enumerate(scenario.faults):
         for name in fault.nodes:
             for node in members.get(name, (name,)):
-                yield _outage(node, fault, fault.interval())
+                rng = Random(chance.faults(scenario.seed, node, "", index))
+                yield from _episodes(scenario, node, fault, fault.interval(), rng)
 
 
 def _recurring(scenario: Scenario) -> Iterator[Outage]:
@@ -125,26 +133,37 @@ def _drawn(scenario: Scenario, device: Device) -> Iterator[Outage]:
             rng = Random(chance.faults(scenario.seed, device.name, profile.name, index))
             try:
                 for interval in fault.intervals(rng, horizon(scenario)):
-                    yield _outage(device.name, fault, interval)
+                    yield from _episodes(scenario, device.name, fault, interval, rng)
             except ValueError as error:
                 raise ScenarioError(
                     f"{device.name}: failures: {profile.name}: faults[{index}]: {error}"
                 ) from error
 
 
-def _outage(node: str, fault: Scheduled, interval: Interval) -> Outage:
-    # to the microsecond: people read the schedule, and tests compare its bytes
-    return Outage(node, fault, round(interval.begin, 6), round(interval.end, 6))
+def _episodes(
+    scenario: Scenario, node: str, fault: Scheduled, interval: Interval, rng: Random
+) -> Iterator[Outage]:
+    """Yield the outages of `fault` within `interval`, up to the plan's end."""
+    for episode in fault.episodes(interval, rng):
+        if episode.begin >= horizon(scenario):
+            return
+        # to the microsecond: people read the schedule, and tests compare its bytes
+        yield Outage(node, fault, round(episode.begin, 6), round(episode.end, 6))
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:
-    """Return the union of `outages`, which share node and kind, as the fewest intervals."""
+    """Return `outages`, which share node and verb, as intervals that do not overlap."""
     merged: list[Outage] = []
     for outage in sorted(outages, key=lambda outage: (outage.begin, outage.end)):
         # sorted by begin, so only the last interval can overlap the next one
         if merged and outage.begin <= merged[-1].end:
-            last = merged.pop()
-            outage = last._replace(end=max(last.end, outage.end))
+            last = merged[-1]
+            if outage.end <= last.end:
+                continue
+            if outage.begins.setting == last.begins.setting:
+                merged[-1] = last._replace(end=outage.end)
+                continue
+            outage = outage._replace(begin=last.end)
         merged.append(outage)
     return merged
 

@@ -5,8 +5,12 @@ of `VERBS` and its methods in `Powers`, one to do it and one to undo it, in each
 """
 
 from collections import Counter
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+Setting: TypeAlias = Mapping[str, Any]
+"""Numbers and words, as plain JSON, that say how strongly a verb is done, as `{"factor": 0.25}`."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,10 @@ class Verb:
     """Whether the runtime must be able to cut the node's link."""
     silences: bool = True
     """Whether the server hears nothing from the node until the verb is undone."""
+    tunable: bool = False
+    """Whether an action with the verb carries a setting, which the power's method takes."""
+    by: Literal["node", "engine"] = "node"
+    """Who does the verb to a container: its own supervisor, or the conductor through the engine."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "record", self.record or self.name)
@@ -64,8 +72,14 @@ VERBS = (
 
 _ROWS = {name: verb for verb in VERBS for name in (verb.name, verb.undone_by)}
 _ROWS_BY_RECORD = {what: verb for verb in VERBS for what in (verb.record, verb.undone_record)}
-ORDER = {name: place for place, name in enumerate(_ROWS)}
-"""Position of every verb in the table, with `undone_by` behind its row's verb."""
+_IN_TURN = [
+    name
+    for verb in VERBS
+    for name in ((verb.undone_by, verb.name) if verb.tunable else (verb.name, verb.undone_by))
+]
+ORDER = {name: place for place, name in enumerate(_IN_TURN)}
+"""Position of every verb in the table, with `undone_by` behind its row's verb; before it if the
+verb has a setting, as a fault may take over from one with another setting."""
 
 
 class Powers(Protocol):
@@ -118,10 +132,16 @@ def record(name: str) -> str:
     return verb.record if verb.name == name else verb.undone_record
 
 
-def perform(powers: Powers, name: str) -> None:
-    """Call the method `name` of `powers`. Raises ValueError if `name` is no verb."""
-    row(name)  # no other method may be called by an order from outside
-    getattr(powers, name)()
+def perform(powers: Powers, name: str, setting: Setting | None = None) -> None:
+    """Call the method `name` of `powers`, with the `setting` if the verb has one.
+
+    Raises ValueError if `name` is no verb.
+    """
+    verb = row(name)  # no other method may be called by an order from outside
+    if verb.tunable and verb.name == name:
+        getattr(powers, name)(setting or {})
+    else:
+        getattr(powers, name)()
 
 
 @dataclass(frozen=True)
@@ -133,6 +153,8 @@ class Action:
     node: str
     fault: str
     """Kind of the fault that asks for the verb."""
+    setting: Setting | None = field(default=None, hash=False)
+    """Setting of the verb; None for a verb without one, and for the end of a fault."""
 
     def __post_init__(self) -> None:
         row(self.verb)
@@ -151,13 +173,26 @@ class FaultCounts:
 
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
+        self._kinds: dict[str, str] = {}
 
-    def changes(self, name: str) -> bool:
-        """Count the verb `name`. Return whether the node changes: then the verb must be done."""
+    def changes(self, name: str, fault: str = "") -> bool:
+        """Count the verb `name` for a fault of kind `fault`.
+
+        Return whether the node changes: then the verb must be done.
+        """
         verb, begun = row(name).name, begins(name)
         before = self._counts[verb]
         self._counts[verb] = before + 1 if begun else max(0, before - 1)
+        if begun and not before:
+            self._kinds[verb] = fault
         return before == (0 if begun else 1)
+
+    def kind(self, name: str) -> str:
+        """Return the kind of the fault that began when the verb of `name` was done last.
+
+        Of overlapping faults of several kinds, begin and end bear the name of the first.
+        """
+        return self._kinds.get(row(name).name, "")
 
     def holds(self, verb: str) -> bool:
         """Return whether a fault of `verb` holds the node."""

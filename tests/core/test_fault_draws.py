@@ -5,7 +5,14 @@ from typing import Any
 from emulator.core.fault_draws import FaultDraws
 from emulator.world.verbs import Action
 
-CRASH: dict[str, Any] = {"kind": "crash", "per_iteration": 1.0, "lasts": {"fixed": 2.0}}
+CRASH: dict[str, Any] = {
+    "kind": "crash",
+    "begin": "kill",
+    "end": "start",
+    "setting": None,
+    "per_iteration": 1.0,
+    "lasts": {"fixed": 2.0},
+}
 
 
 def test_a_drawn_fault_says_what_begins_and_ends_it() -> None:

@@ -26,6 +26,8 @@ EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
 ]
 
 
+CRASH: dict[str, object] = {"kind": "crash", "begin": "kill", "end": "start"}
+
 VERBS_OF_KINDS = [  # kind, the verb that begins the fault, the verb that ends it
     ("crash", "kill", "start"),
     ("partition", "sever", "mend"),
@@ -157,12 +159,14 @@ def strikes(config: list[dict[str, object]], name: str, iterations: int = 20_000
 def test_hazards_strike_as_often_as_they_say() -> None:
     fault = recurring(per_iteration=Fraction(0.01), lasts=Uniform((Seconds(1), Seconds(5))))
     config = fault.hazard()
-    assert config == {"kind": "crash", "per_iteration": 0.01, "lasts": {"uniform": [1.0, 5.0]}}
+    verbs = {"begin": "kill", "end": "start", "setting": None}
+    law = {"uniform": [1.0, 5.0]}
+    assert config == {"kind": "crash", **verbs, "per_iteration": 0.01, "lasts": law}
     assert len(strikes([config], "7/a/hazard/0")) == pytest.approx(200, rel=0.25)
 
 
 def test_each_boot_of_each_device_has_dice_of_its_own() -> None:
-    config: list[dict[str, object]] = [{"kind": "crash", "per_iteration": 0.01, "lasts": None}]
+    config = [{**CRASH, "per_iteration": 0.01, "lasts": None}]
     first, again = chance.hazard(7, "a", 0), chance.hazard(7, "a", 1)
     assert strikes(config, first) == strikes(config, first)
     assert strikes(config, first) != strikes(config, again)
@@ -170,9 +174,10 @@ def test_each_boot_of_each_device_has_dice_of_its_own() -> None:
 
 
 def test_what_strikes_says_what_it_is_and_how_long_it_lasts() -> None:
-    sure: dict[str, object] = {"kind": "crash", "per_iteration": 1.0, "lasts": {"fixed": 2.0}}
-    later: dict[str, object] = {"kind": "partition", "per_iteration": 1.0, "lasts": None}
-    assert Hazard([sure, later], "x").strike() == ("crash", 2.0)
-    assert Hazard([later, sure], "x").strike() == ("partition", None)
+    sure = {**CRASH, "per_iteration": 1.0, "lasts": {"fixed": 2.0}}
+    partition: dict[str, object] = {"kind": "partition", "begin": "sever", "end": "mend"}
+    later = {**partition, "per_iteration": 1.0, "lasts": None}
+    assert Hazard([sure, later], "x").strike() == ("crash", "kill", "start", None, 2.0)
+    assert Hazard([later, sure], "x").strike() == ("partition", "sever", "mend", None, None)
     assert Hazard([], "x").strike() is None
     assert Hazard([{**sure, "per_iteration": 0.0}], "x").strike() is None

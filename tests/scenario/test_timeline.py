@@ -148,5 +148,7 @@ def test_per_iteration_faults_are_the_devices_to_draw() -> None:
     item, pair, _ = scenario.nodes
     assert item.hazards == ()
     (hazard,) = pair.hazards
-    assert hazard == {"kind": "crash", "per_iteration": 0.001, "lasts": {"uniform": [10.0, 30.0]}}
+    verbs = {"begin": "kill", "end": "start", "setting": None}
+    law = {"uniform": [10.0, 30.0]}
+    assert hazard == {"kind": "crash", **verbs, "per_iteration": 0.001, "lasts": law}
     assert json.loads(json.dumps(hazard)) == hazard

@@ -99,7 +99,7 @@ class DockerRuntime:
 
     def perform(self, action: Action, planned: float) -> None:
         order = {"verb": action.verb, "fault": action.fault, "planned": planned}
-        self._stdio.tell(action.node, order)
+        self._stdio.tell(action.node, {**order, "setting": action.setting})
 
     def cancel(self, reason: str = "canceled") -> None:
         self._view.progress("stopping")

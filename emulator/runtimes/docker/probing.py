@@ -8,7 +8,6 @@ from docker import DockerClient
 from docker.types import LogConfig
 
 from ...errors import DeploymentError
-from ...faults import FAULTS
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
 from ...shaping.backend import Backend, choose
@@ -76,8 +75,7 @@ def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: 
     The faults are those of `timeline` and those that `devices` draw by iteration. A crash is the
     truer for a cut before it, but can do without where the kernel has no nftables.
     """
-    kinds = {hazard["kind"] for device in devices for hazard in device.hazards}
-    drawn = {FAULTS[kind]().begin("").verb for kind in kinds}
+    drawn = {hazard["begin"] for device in devices for hazard in device.hazards}
     verbs = {row(name) for name in drawn | {timed.action.verb for timed in timeline}}
     crashes = any(verb.ends_process for verb in verbs)
     return any(verb.severs for verb in verbs) or (crashes and features.nftables)

@@ -98,11 +98,10 @@ class DeviceFaults:
         powers = self._powers.get(device.name)
         if powers is None:
             powers = self._powers[device.name] = self._make(device)
-        if not powers.faults.changes(action.verb):
+        if not powers.faults.changes(action.verb, action.fault):
             return
-        what, fault, begins = verbs.record(action.verb), action.fault, action.begins
+        what, fault = verbs.record(action.verb), powers.faults.kind(action.verb)
+        facts = {"fault": fault, "begins": action.begins, "planned": planned}
         # first, as a device that goes on may draw its next fault at once, within `perform`
-        self._log.write(
-            made(what, self._now(), node=device.name, fault=fault, begins=begins, planned=planned)
-        )
-        verbs.perform(powers, action.verb)
+        self._log.write(made(what, self._now(), node=device.name, **facts, setting=action.setting))
+        verbs.perform(powers, action.verb, action.setting)

@@ -137,7 +137,16 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
         },
         "plan": WORKER_PLAN,
-        "hazards": [{"kind": "crash", "per_iteration": 0.01, "lasts": {"fixed": 30.0}}],
+        "hazards": [
+            {
+                "kind": "crash",
+                "begin": "kill",
+                "end": "start",
+                "setting": None,
+                "per_iteration": 0.01,
+                "lasts": {"fixed": 30.0},
+            }
+        ],
         "prior": None,
     }
 

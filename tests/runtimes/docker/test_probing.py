@@ -36,7 +36,8 @@ def planned(kind: str) -> Scenario:
 
 def drawing(kind: str) -> list[Device]:
     """A device that draws faults of this kind by iteration."""
-    hazard = {"kind": kind, "per_iteration": 0.01, "lasts": None}
+    begin = faults.FAULTS[kind]().begin("").verb
+    hazard = {"kind": kind, "begin": begin, "per_iteration": 0.01, "lasts": None}
     return [replace(small().nodes[0], hazards=(hazard,))]
 
 
