@@ -21,6 +21,7 @@ from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
+from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .layer_calibration import layers_known
 from .step_calibration import times_known
@@ -58,7 +59,10 @@ def preflight(
     """
     if (untrainable := _untrainable(scenario, on)) is not None:
         return Preflight((untrainable,), None)
-    split, refusals = None, []
+    split: DataSplit | None = None
+    refusals: list[EmulatorError] = []
+    if (endless := never_ends(scenario)) is not None:
+        refusals.append(endless)
     if on == "docker" or scenario.virtual.learner != "none":
         try:
             split = split_by(scenario)
