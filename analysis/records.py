@@ -16,6 +16,9 @@ from .shapes import COLUMNS, NUMBER, Kind, require
 Record = dict[str, Any]
 
 _BLOCK = 1 << 24
+_REQUIRED = ("at", "begins")
+"""Keys that are never null. All records have `at`; where a record of a kind has `begins`, all do:
+whether a fault began or ended must not be guessed."""
 _decode_lines = msgspec.json.Decoder(Record).decode_lines
 
 
@@ -47,7 +50,8 @@ def _frame(rows: Sequence[Record], known: Sequence[str], path: Path) -> pd.DataF
     extra = dict.fromkeys(key for row in rows for key in row if key != "what")
     frame = pd.DataFrame({key: _column(rows, key) for key in {**dict.fromkeys(known), **extra}})
     for key, kind in COLUMNS.items():
-        if key in frame and not _sound(frame[key], kind):
+        lacks = key in _REQUIRED and (key == "at" or key in extra) and frame[key].isna().any()
+        if key in frame and (lacks or not _sound(frame[key], kind)):
             raise _misplaced(path, key, kind)
     return frame
 
@@ -67,9 +71,11 @@ def _misplaced(path: Path, key: str, kind: Kind) -> RunError:
         for number, line in enumerate(log, start=1):
             if not line.strip():
                 continue
-            value = _line(line, path, number).get(key)
+            record = _line(line, path, number)
+            value = record.get(key)
+            required = key == "at" or (key in _REQUIRED and key in record)
             try:
-                if value is not None or key == "at":
+                if required or value is not None:
                     require(f"{path}:{number}: {key}", value, kind)
             except RunError as error:
                 return error

@@ -138,6 +138,22 @@ def test_a_mistyped_record_is_named_with_its_line(
     assert_clear(emulate("logs", "abc122"), "abc122")
 
 
+@pytest.mark.parametrize("file", ["run.jsonl", "timeline.jsonl"])
+def test_a_fault_that_neither_begins_nor_ends_is_named_with_its_line(
+    emulate: Emulate, damaged: Path, file: str
+) -> None:
+    kill = {"at": 1.0, "what": "kill", "verb": "kill", "node": "fiber-0", "fault": "crash"}
+    begun, unknown = {**kill, "begins": True}, {**kill, "begins": None}
+    path = damaged / file
+    other = {"at": 0.0, "what": "start", "devices": 2}
+    before = [begun, other] if file == "run.jsonl" else [begun]
+    path.write_text("".join(json.dumps(record) + "\n" for record in (*before, unknown)))
+    result = emulate("report", "abc122")
+    assert result.code == 1
+    place = f"{file}:{len(before) + 1}: begins: "
+    assert_clear(result, f"{place}None where true or false was expected")
+
+
 def test_the_logs_of_a_run_that_was_killed_are_damaged(emulate: Emulate, damaged: Path) -> None:
     (damaged / "server").mkdir()
     (damaged / "run.jsonl").rename(damaged / "server" / "run.jsonl")
