@@ -40,10 +40,10 @@ if TYPE_CHECKING:
 )
 @JSON_OPTION
 @click.option(
-    "--out",
+    "--figure",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE.png",
-    help="Draw both predictions into this file.",
+    help="Draw a chart of both predictions into this file.",
 )
 def predict(
     file: Path | None,
@@ -52,7 +52,7 @@ def predict(
     costs: Path | None,
     on: str,
     as_json: bool,
-    out: Path | None,
+    figure: Path | None,
 ) -> None:
     """Predict the seconds per group update when the devices of the scenario FILE form compute
     groups (synchronization: groups).
@@ -79,16 +79,16 @@ def predict(
 
     \b
     emulate predict scenarios/groups.yaml
-    emulate predict scenarios/groups.yaml --groups 1,2,4 --out efficiency.png
+    emulate predict scenarios/groups.yaml --groups 1,2,4 --figure efficiency.png
     emulate predict --costs costs.json --json
     """
     if (file is None) == (costs is None):
         raise click.UsageError("give FILE or --costs, and not both")
     if costs is not None and overrides:
         raise click.UsageError("--set needs FILE")
-    if out is not None and out.suffix.lower() != ".png":
+    if figure is not None and figure.suffix.lower() != ".png":
         raise click.BadParameter(
-            f"'{out}' must end in .png: a chart is a PNG image", param_hint="--out"
+            f"'{figure}' must end in .png: a chart is a PNG image", param_hint="--figure"
         )
     efficiency, chosen, notes = (
         _from_costs(costs, groups) if costs else _from_scenario(file, overrides, groups, on)
@@ -100,10 +100,10 @@ def predict(
         click.echo(json.dumps(content, indent=2))
     else:
         _print(efficiency, rows, saturation, notes)
-    if out is not None:
+    if figure is not None:
         with runs_readable():
-            analysis("predicted_rates").png([asdict(row) for row in rows], saturation, out)
-        click.echo(f"figure: {out}", err=as_json)
+            analysis("predicted_rates").png([asdict(row) for row in rows], saturation, figure)
+        click.echo(f"figure: {figure}", err=as_json)
 
 
 def _from_costs(

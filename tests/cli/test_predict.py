@@ -130,10 +130,10 @@ def test_links_make_pulls_and_pushes_longer(emulate: Emulate, scenario: Path) ->
 
 def test_a_chart_is_a_png_image(emulate: Emulate, costs: Path, tmp_path: Path) -> None:
     figure = tmp_path / "new" / "efficiency.png"
-    result = emulate("predict", "--costs", costs, "--out", figure)
+    result = emulate("predict", "--costs", costs, "--figure", figure)
     assert result.out.splitlines()[-1] == f"figure: {figure}"
     assert figure.read_bytes().startswith(b"\x89PNG")
-    wrong = emulate("predict", "--costs", costs, "--out", tmp_path / "efficiency.pdf")
+    wrong = emulate("predict", "--costs", costs, "--figure", tmp_path / "efficiency.pdf")
     assert wrong.code == 2
     assert "must end in .png" in wrong.err
 
