@@ -27,6 +27,8 @@ _STATE = "optimizer."
 """Prefix of the members that hold the optimizer's state."""
 _MOST_JSON = 1 << 20
 """Largest number of bytes of a member that holds JSON; the zoo's largest layout takes 4 kB."""
+# zipfile raises NotImplementedError for a compression method or version that it does not know, and
+# RuntimeError for an encrypted member
 _UNZIPPABLE = (
     *(zipfile.BadZipFile, zipfile.LargeZipFile, zlib.error),
     *(EOFError, NotImplementedError, RuntimeError),

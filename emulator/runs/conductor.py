@@ -91,7 +91,10 @@ def run(scenario: Scenario, timeline: Sequence[Timed], runtime: Runtime) -> None
 
 
 def _survivors(scenario: Scenario, timeline: Sequence[Timed]) -> Survivors:
-    """Return the devices that `timeline` leaves; one that comes back after its end is not gone."""
+    """Return the devices left by `timeline`.
+
+    A device whose fault ends after the run's last moment is not gone.
+    """
     devices = len(scenario.nodes)
     survivors = Survivors(devices, ((timed.at, timed.action) for timed in timeline))
     if not survivors.doomed:

@@ -127,6 +127,24 @@ def test_a_file_that_is_no_archive_is_refused(tmp_path: Path, content: bytes) ->
         saved_model.read(path, LAYOUT)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [(8, 99, "compression method is not supported"), (6, 1, "is encrypted")],
+)
+def test_an_archive_that_cannot_be_unpacked_is_refused(
+    tmp_path: Path, field: int, value: int, message: str
+) -> None:
+    path = tmp_path / "odd.npz"
+    np.savez(path, **members())
+    content = bytearray(path.read_bytes())
+    # the local header of the first member, and its central one, which has two bytes more before
+    for begin in (content.index(b"PK\x03\x04"), content.index(b"PK\x01\x02") + 2):
+        content[begin + field] = value
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=f"is no npz file: .*{message}"):
+        saved_model.read(path, Layout(()))
+
+
 def test_a_header_that_claims_much_sets_no_memory_aside(tmp_path: Path) -> None:
     header = io.BytesIO()
     claim = {"descr": "<f4", "fortran_order": False, "shape": (1 << 50,)}
