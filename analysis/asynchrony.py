@@ -15,8 +15,12 @@ def groups(run: Run) -> int | None:
     """Return the number g of groups that take steps without waiting for each other.
 
     One under a barrier, every device under asynchronous training; None for other synchronizations.
+    Without a synchronization in the scenario, the number for which the manifest has a prediction.
     """
     chosen = _training(run).get("synchronization")
+    if chosen is None:
+        predicted = run.manifest.get("hardware_efficiency") or {}
+        return int(predicted["groups"]) if "groups" in predicted else None
     kind = chosen.get("kind") if isinstance(chosen, dict) else chosen
     if kind == "groups" and isinstance(chosen, dict):
         count = chosen.get("groups")

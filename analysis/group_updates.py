@@ -1,10 +1,15 @@
-"""Seconds per group update of a run with compute groups: predicted beside measured."""
+"""Group updates of a run with compute groups, and the seconds per group update.
+
+A group update is one step of the server, of k = N/g updates of devices where none is missing.
+"""
 
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
+from .asynchrony import groups
 from .facts import fact
 from .quantities import figures, percent
 from .runs import Run
@@ -17,24 +22,29 @@ _FEWEST = 20
 
 @fact
 def measured(run: Run) -> float:
-    """Return the mean seconds between two group updates of `run`; NaN if there are too few.
+    """Return the mean seconds between two group updates of `run`; NaN if there are too few."""
+    made = steps(run, run.records("update")).sort_values("at", kind="stable")
+    times = made["at"].to_numpy(float)
+    first = int(_SETTLING * len(times))
+    if len(times) - first <= _FEWEST:
+        return float("nan")
+    if groups(run) != 1:
+        named = "group" if made["group"].notna().any() else "node"
+        first = _whole_cycles(made[named].to_numpy(), first)
+    return float(times[-1] - times[first]) / (len(times) - 1 - first)
+
+
+def steps(run: Run, updates: pd.DataFrame) -> pd.DataFrame:
+    """Return the first of the `updates` of `run` in each group update.
 
     The devices of a group make a step together: their updates have the same time and `group`. With
     a single group, or one for each device, records name none.
     """
-    updates = run.records("update")
-    groups, devices = _groups(run), int(run.summary.get("devices") or 0)
-    named = "group" if updates["group"].notna().any() else "node"
-    if groups is not None and groups != devices:
-        updates = updates.drop_duplicates(["at", "group"] if named == "group" else ["at"])
-    updates = updates.sort_values("at", kind="stable")
-    times = updates["at"].to_numpy(float)
-    first = int(_SETTLING * len(times))
-    if len(times) - first <= _FEWEST:
-        return float("nan")
-    if groups != 1:
-        first = _whole_cycles(updates[named].to_numpy(), first)
-    return float(times[-1] - times[first]) / (len(times) - 1 - first)
+    if groups(run) == 1:
+        return updates.drop_duplicates("at")
+    if updates["group"].notna().any():
+        return updates.drop_duplicates(["at", "group"])
+    return updates
 
 
 def _whole_cycles(names: NDArray[Any], first: int) -> int:
@@ -70,9 +80,3 @@ def group_updates(run: Run) -> list[tuple[str, ...]]:
 def _above(found: float, predicted: float) -> str:
     share = found / predicted - 1
     return f"{'+' if share >= 0 else ''}{percent(share)}"
-
-
-def _groups(run: Run) -> int | None:
-    """Return the number of compute groups of `run`, or None without a prediction."""
-    predicted = run.manifest.get("hardware_efficiency") or {}
-    return int(predicted["groups"]) if "groups" in predicted else None

@@ -7,13 +7,10 @@ from functools import cache
 from statistics import median
 
 from ..asynchrony import groups
+from ..group_updates import measured
 from ..momentum import MomentumFit, fit, read_trajectory
 from ..runs import Run
-from ..statistical_efficiency import (
-    seconds_per_group_update,
-    seconds_to,
-    statistical_efficiency,
-)
+from ..statistical_efficiency import seconds_to, statistical_efficiency
 from .dynacomm_data import Plan, read_plans
 from .folder import Row, Study
 
@@ -63,7 +60,7 @@ def _strategy(row: Row, hardware: Mapping[int, Plan]) -> Strategy:
         count,
         tuple(statistical_efficiency(run, TARGET) for run in runs),
         tuple(seconds_to(run, TARGET) for run in runs),
-        tuple(seconds_per_group_update(run) for run in runs),
+        tuple(measured(run) for run in runs),
         {key: float(hardware[count][key]) for key in ("formula", "queue")},
     )
 
