@@ -14,7 +14,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "world": ("world", "faults", "log", "machine"),
     "plugin families": (
         *("models", "datasets", "learners", "codecs", "modulation", "optimizers", "pulls"),
-        *("schedules", "synchronization"),
+        *("schedules", "synchronization", "aggregation"),
     ),
     "protocol": ("core",),
     "a run's means": ("scenario", "shaping", "transport"),

@@ -9,6 +9,7 @@ import pytest
 
 import analysis
 from emulator import (
+    aggregation,
     codecs,
     faults,
     models,
@@ -20,6 +21,7 @@ from emulator import (
 )
 from emulator.codecs import indices, values
 from emulator.datasets import DATASETS
+from tests.aggregation.test_aggregation import TABLE as AGGREGATIONS
 from tests.codecs.test_value_codings import EXACT
 from tests.datasets.test_datasets import FIRST
 from tests.fakes.codec_table import ROWS
@@ -69,6 +71,12 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
         get_args(synchronization.AnySynchronization),
         _plugins(SYNCHRONIZATIONS),
         "TABLE in tests/synchronization/test_synchronization.py",
+    ),
+    "aggregation": (
+        aggregation,
+        get_args(aggregation.AnyAggregation),
+        _plugins(AGGREGATIONS),
+        "TABLE in tests/aggregation/test_aggregation.py",
     ),
     "faults": (
         faults,

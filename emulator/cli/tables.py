@@ -29,7 +29,7 @@ WIDE = 160
 
 _CHOSEN = (
     *("codec", "modulation", "synchronization", "optimizer", "error_feedback", "pull"),
-    *("cutting", "split"),
+    *("aggregation", "cutting", "split"),
 )
 """Parts of `training` that are plugins; most plugins have parameters."""
 _KEYS = {"cutting": "schedule"}

@@ -5,7 +5,17 @@ Random streams have the names that `emulator/chance.py` gives them.
 
 from typing import Any
 
-from .. import chance, codecs, models, modulation, optimizers, pulls, schedules, synchronization
+from .. import (
+    aggregation,
+    chance,
+    codecs,
+    models,
+    modulation,
+    optimizers,
+    pulls,
+    schedules,
+    synchronization,
+)
 from ..codecs.base import Codec, Encoder, EncoderContext
 from ..codecs.segment_encoder import SegmentEncoder
 from ..datasets.examples import Examples, Subset
@@ -34,21 +44,26 @@ def parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
     """
     layout = models.find(plan.model).layout
     segment = plan.worker.cut.devices if plan.worker.cut else (1, len(layout.layers))
-    return _part(plan, segment, modulation.make(plan.modulation), saved)
+    combined = aggregation.make(plan.aggregation)
+    return _part(plan, segment, modulation.make(plan.modulation), combined, saved)
 
 
 def server_parameters(plan: Plan, saved: SavedModel | None = None) -> Parameters:
     """Make the server's part of the plan's cut model, as `parameters` makes the devices' part.
 
-    Its gradients are not modulated: none is stale.
+    Its gradients are not modulated, as none is stale, and its steps go along their mean.
     """
     assert plan.worker.cut is not None
     segment = plan.worker.cut.server(models.find(plan.model).layout)
-    return _part(plan, segment, modulation.Constant(), saved)
+    return _part(plan, segment, modulation.Constant(), aggregation.Mean(), saved)
 
 
 def _part(
-    plan: Plan, segment: Segment, modulator: modulation.Modulation, saved: SavedModel | None
+    plan: Plan,
+    segment: Segment,
+    modulator: modulation.Modulation,
+    combined: aggregation.Aggregation,
+    saved: SavedModel | None,
 ) -> Parameters:
     """Make the layers of `segment` of the plan's model, from their slices of the whole model."""
     model = models.find(plan.model)
@@ -63,6 +78,7 @@ def _part(
         modulator.start(layout),
         optimizer=optimizer,
         state=state,
+        aggregation=combined,
     )
 
 

@@ -5,12 +5,14 @@ from typing import Protocol
 
 import numpy as np
 
+from ..aggregation import Aggregation, Mean
 from ..modulation.base import Modulator
 from ..optimizers.base import Modulated, Optimizer, OptimizerState
 from ..optimizers.sgd import SGD
 from ..vectors import Gradient, Vector
 
 _SGD = SGD()
+_MEAN = Mean()
 
 
 class Saved(Protocol):
@@ -54,15 +56,18 @@ class Parameters:
         version: int = 0,
         optimizer: Optimizer = _SGD,
         state: OptimizerState | None = None,
+        aggregation: Aggregation = _MEAN,
     ) -> None:
         """`state`, if it is of the kind of `optimizer`, is the state that the first step finds.
+
+        `aggregation` makes one step of several gradients.
 
         Raises ValueError if `state` is of this kind and does not fit.
         """
         self.theta: Vector = initial.astype(np.float32)
         """θ, f32[N]. `apply` changes the array in place unless a snapshot of it was handed out."""
         self.version = version
-        self._modulator = modulator
+        self._modulator, self._aggregation = modulator, aggregation
         self._descent, self._kind = optimizer.start(initial.size, learning_rate), optimizer.kind
         if state is not None and state.kind == optimizer.kind:
             self._descent.restore(state.arrays)
@@ -81,7 +86,8 @@ class Parameters:
     def apply(
         self, arrivals: Sequence[tuple[Gradient, int]], weights: Sequence[float] | None = None
     ) -> list[float]:
-        """Take one step along the mean of gradient / divisor; return the mean divisor of each.
+        """Take one step along the mean of gradient / divisor, or along what the aggregation makes
+        of them; return the mean divisor of each.
 
         `arrivals` holds pairs of a gradient and the version of the model on which it was computed,
         `weights` their weights in the mean; None weighs all alike. Each arrival is an update and
@@ -95,7 +101,7 @@ class Parameters:
         step = [Modulated(*parts) for parts in zip(gradients, shares, divisors, strict=True)]
         # a model that overflows shows in its loss; the server goes on
         with np.errstate(over="ignore", invalid="ignore"):
-            self._descent.step(self.theta, step)
+            self._descent.step(self.theta, self._aggregation.combine(step))
         self._modulator.applied(gradients)
         self.version += len(arrivals)
         return [float(np.mean(divisor)) if np.size(divisor) else 1.0 for divisor in divisors]

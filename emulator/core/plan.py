@@ -85,6 +85,7 @@ class Plan(msgspec.Struct, frozen=True):
     modulation: Plain = msgspec.field(default_factory=lambda: {"kind": "constant"})
     synchronization: Plain = msgspec.field(default_factory=lambda: {"kind": "asynchronous"})
     optimizer: Plain = msgspec.field(default_factory=lambda: {"kind": "sgd"})
+    aggregation: Plain = msgspec.field(default_factory=lambda: {"kind": "mean"})
     groups: tuple[tuple[str, ...], ...] = ()
     """Compute groups, each with the names of its workers; empty: the workers form none."""
     evaluator: str | None = None

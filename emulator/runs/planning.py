@@ -41,6 +41,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         modulation=plugins.plain(training.modulation),
         synchronization=plugins.plain(training.synchronization),
         optimizer=plugins.plain(training.optimizer),
+        aggregation=plugins.plain(training.aggregation),
         groups=compute_groups(scenario),
         evaluator=None if examples is None else EVALUATOR,
         every=scenario.evaluate.every,

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ..aggregation import AnyAggregation, Mean
 from ..codecs import AnyCodec
 from ..core.plan import Cut
 from ..datasets import DATASETS, Description
@@ -73,6 +74,9 @@ class TrainingSection(Section):
     """Modulation of stale gradients: the number by which the server divides their step."""
     synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
     """Synchronization of the devices: the rule by which a device waits for the others."""
+    aggregation: Annotated[AnyAggregation, Kinds()] = Field(default_factory=Mean)
+    """Aggregation of the gradients of a step: their mean, or a rule that withstands devices which
+    lie. It concerns steps of several gradients, as under `barrier`."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
     schedule: Annotated[AnySchedule, Kinds()] | None = None
@@ -132,6 +136,8 @@ class TrainingSection(Section):
         implied = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
         if not implied and self.optimizer != SGD():
             words.append(self.optimizer.kind)
+        if self.aggregation != Mean():
+            words.append(self.aggregation.kind)
         if self.cutting != Sequential():
             words.append(self.cutting.kind)
         if self.cut:

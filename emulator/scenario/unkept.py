@@ -99,6 +99,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "TrainingSection.batch_size": KEPT,
     "TrainingSection.learning_rate": (_TRAFFIC,),
     "TrainingSection.optimizer": (_TRAFFIC,),
+    "TrainingSection.aggregation": (_TRAFFIC,),
     "TrainingSection.codec": KEPT,
     "TrainingSection.modulation": (_TRAFFIC,),
     "TrainingSection.synchronization": KEPT,

@@ -34,6 +34,11 @@ class Barrier:
             raise ValueError(f"quorum is {self.quorum}: write a share above 0% and up to 100%")
         check_patience(self.patience)
 
+    def needed(self, live: int) -> int:
+        """Return the number of gradients that make a step of `live` workers."""
+        # decimal arithmetic: in binary 0.07 · 100 exceeds 7, and ceil gives 8
+        return ceil(Decimal(repr(float(self.quorum))) * live)
+
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> "Lockstep[Any]":
@@ -99,8 +104,7 @@ class Lockstep(Generic[A]):
     def _complete(self) -> bool:
         """Whether enough gradients have arrived for a step."""
         live = len(self._members) - len(self._given_up)
-        # decimal arithmetic: in binary 0.07 · 100 exceeds 7, and ceil gives 8
-        return len(self._arrivals) >= ceil(Decimal(repr(float(self._barrier.quorum))) * live)
+        return len(self._arrivals) >= self._barrier.needed(live)
 
     def _step(self) -> list[A]:
         """Return the arrived gradients as the next step, and release the workers."""

@@ -152,6 +152,7 @@ def _log(tmp_path: Path, *overrides: str) -> bytes:
         ("training.learning_rate=1",),
         ("training.modulation.kind=staleness",),
         ("training.optimizer=adam",),
+        ("training.aggregation={kind: norm-clip, norm: 1}",),
         ("evaluate.every=5",),
         ("server.checkpoint={every: 1s}",),
         ("virtual.tcp=false", "devices[0].link.up.loss=5%"),

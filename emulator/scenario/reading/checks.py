@@ -20,6 +20,7 @@ from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalS
 from ..devices import MOST_DEVICES, RESERVED, device_names
 from ..fields import Kinds
 from ..model import TrainingSection
+from .aggregation_fit import check_aggregation
 from .cut_fit import check_cut
 from .document import Document
 from .measure_checks import check_measure
@@ -47,6 +48,8 @@ def check(document: Document) -> None:
     check_measure(document)
     _shares_fit(document)
     groups = list(_groups(document))
+    known = not _devices_unknown(document)
+    check_aggregation(document, sum(len(names) for *_, names in groups) if known else None)
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
     _compute_groups_fit(document, groups)

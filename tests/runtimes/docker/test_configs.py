@@ -100,6 +100,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "model": "digits-mlp",
             "learning_rate": 0.1,
             "optimizer": {"kind": "sgd"},
+            "aggregation": {"kind": "mean"},
             "examples": {"near": 700, "far": 300},
             "modulation": {"kind": "per-parameter"},
             "synchronization": {"kind": "asynchronous"},

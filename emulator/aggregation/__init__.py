@@ -1,0 +1,39 @@
+"""Aggregations: how the gradients of a step become one, also where some devices lie.
+
+To add an aggregation: write a file, name the class here, and add a row to the tests' table.
+"""
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+from .. import plugins
+from ..plugins import plain
+from .base import Aggregation
+from .krum import Krum
+from .mean import Mean
+from .median import Median
+from .multi_krum import MultiKrum
+from .norm_clip import NormClip
+from .trimmed_mean import TrimmedMean
+
+AnyAggregation: TypeAlias = Mean | Median | TrimmedMean | Krum | MultiKrum | NormClip
+
+
+def make(description: Mapping[str, Any]) -> AnyAggregation:
+    """Build the aggregation described by `plain`."""
+    aggregation: AnyAggregation = plugins.make(AnyAggregation, description)
+    return aggregation
+
+
+__all__ = [
+    "Aggregation",
+    "AnyAggregation",
+    "Krum",
+    "Mean",
+    "Median",
+    "MultiKrum",
+    "NormClip",
+    "TrimmedMean",
+    "make",
+    "plain",
+]

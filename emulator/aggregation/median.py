@@ -1,0 +1,34 @@
+"""Aggregation `median`: a step goes along the coordinate-wise median of its gradients."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..optimizers.base import Modulated
+from .base import entrywise
+
+
+@dataclass(frozen=True)
+class Median:
+    """Median of each entry over the gradients; all weigh alike.
+
+    Yin et al. (2018), Definition 1. Withstands lies of fewer than half of the devices.
+    """
+
+    kind: Literal["median"] = "median"
+
+    @property
+    def single(self) -> bool:
+        return False
+
+    def combine(self, gradients: Sequence[Modulated]) -> Sequence[Modulated]:
+        return entrywise(gradients, _median) if len(gradients) > 1 else gradients
+
+
+def _median(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the median of each column; of an even number of rows, the mean of the middle two."""
+    middle: NDArray[np.float32] = np.median(rows, axis=0)
+    return middle
