@@ -62,6 +62,16 @@ def faults(seed: int, device: str, profile: str, index: int) -> str:
     return f"{seed}/{device}/{profile}/{index}"
 
 
+def common_faults(seed: int, profile: str, index: int) -> str:
+    """Name the stream of the intervals of fault number `index` that strikes devices together."""
+    return f"{seed}//{profile}/{index}"
+
+
+def target(seed: int, device: str, profile: str, index: int) -> str:
+    """Name the draw by which fault number `index` chooses `device` among its targets."""
+    return f"{seed}/{device}/{profile}/{index}/target"
+
+
 # -- links -----------------------------------------------------------------------------------------
 
 

@@ -12,6 +12,8 @@ NAMES = {
     "7/adsl-3/codec/1": chance.codec(7, "adsl-3", 1),
     "7/adsl-3/hazard/1": chance.hazard(7, "adsl-3", 1),
     "7/adsl-3/flaky-home/0": chance.faults(7, "adsl-3", "flaky-home", 0),
+    "7//flaky-home/0": chance.common_faults(7, "flaky-home", 0),
+    "7/adsl-3/flaky-home/0/target": chance.target(7, "adsl-3", "flaky-home", 0),
     "7/adsl-3/hold/1": chance.received_delay(7, "adsl-3", 1),
     "7/server/hold/adsl-3": chance.server_received_delay(7, "adsl-3"),
     "7/adsl-3/jitter/up": chance.jitter(7, "adsl-3", "up"),

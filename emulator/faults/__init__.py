@@ -7,7 +7,8 @@ from typing import Any
 
 from .base import Fault
 from .hazard import Hazard, Strike
-from .schedule import Aimed, Interval, Recurring, Scheduled, scheduled
+from .occurrences import Interval
+from .schedule import Aimed, Recurring, Scheduled, scheduled
 
 
 def _kinds() -> Iterator[type[Fault]]:

@@ -1,36 +1,78 @@
-"""Schedules of faults: `Aimed` at a time that the scenario names, or `Recurring` by a law.
+"""Schedules of faults: when a fault strikes, and which of the devices that are named.
 
 A schedule knows no kind of fault, and a kind knows no schedule. `scheduled` joins the two into the
-flat class of a scenario's entry, as `{kind: crash, nodes: [a], at: 60s, lasts: 20s}`.
+flat class of an entry, as `{kind: crash, nodes: [a], at: 60s, lasts: 20s}`: an entry of a scenario
+is `Aimed` at devices, and an entry of a failure profile is `Recurring`.
 """
 
-import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, make_dataclass
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, Literal
 
 from ..units import Fraction, Seconds
 from ..world import laws
-from ..world.laws import Law
+from ..world.laws import Fixed, Law
 from ..world.verbs import Action
+from .occurrences import Interval, Once, Repeated
 
-MOST_FAILURES = 10_000
-"""Limit of the failures that one entry of a profile causes on a device: more is a typing error."""
+ALL = "all"
+"""Stands under `nodes` for every device of the scenario."""
 
-
-class Interval(NamedTuple):
-    """The seconds from `begin` to `end` for which a fault lasts; `end` is infinite for good."""
-
-    begin: float
-    end: float
+_TIMES = ("at", "every", "per_iteration")
 
 
+class MisplacedKeysError(ValueError):
+    """Keys of an entry that do not fit together, each with its message."""
+
+    def __init__(self, conflicts: Collection[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{key}: {message}".lstrip(": ") for key, message in conflicts))
+        self.conflicts = tuple(conflicts)
+        """Key and message; the key is empty for a mistake of the whole entry."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Scheduled(ABC):
     """A schedule. `scheduled` joins a schedule with a fault, which defines the abstract methods."""
 
     kind: str
+    always: ClassVar[bool] = False
+    """Whether the fault, with none of `at`, `every` and `per_iteration`, lasts for the whole run.
+
+    For kinds that come and go by themselves, in their `episodes`.
+    """
+
+    at: Law | None = None
+    """Time of the strike, counted from the moment at which every node has said hello: a time as
+    `60s`, or a law from which each device draws its own."""
+    every: Law | None = None
+    """Up time of a device, a law: from the end of this fault to its next beginning."""
+    per_iteration: Fraction | None = None
+    """Chance, in place of `at` and `every`, that an iteration ends in the fault; the device draws
+    it."""
+    between: tuple[Seconds, Seconds] | None = None
+    """Window `[10min, 20min]` or `[10min, end]` in which a fault with `every` begins; the first up
+    time counts from the window's begin."""
+    lasts: Law | None = None
+    """Duration of the fault each time, a time or a law; without `lasts` the first time is for
+    good."""
+    count: int | None = None
+    """Number of devices to strike, drawn by the seed among the targets."""
+    share: Fraction | None = None
+    """Share of the devices to strike, drawn by the seed among the targets, for example `20%`: to
+    the nearest number of devices, at least one."""
+    together: bool = False
+    """Whether all targets are struck at the same times, as a street that loses power; otherwise
+    each device draws times of its own."""
+    spread: Law | None = None
+    """Delay of each device, a law, by which a fault with `together` begins and ends later on the
+    device; drawn anew each time."""
+
+    def __post_init__(self) -> None:
+        given = [name for name, value in vars(self).items() if is_given(value)]
+        if found := conflicts(given, aimed=isinstance(self, Aimed), always=self.always):
+            raise MisplacedKeysError(found)
 
     @abstractmethod
     def begin(self, node: str) -> Action: ...
@@ -45,55 +87,28 @@ class Scheduled(ABC):
         """
         yield interval
 
+    @property
+    def occurrences(self) -> Once | Repeated | None:
+        """The times at which the fault strikes; None if the device draws it in each iteration."""
+        if self.per_iteration is not None:
+            return None
+        if self.every is not None:
+            return Repeated(self.every, self.lasts, self.between or Repeated.window)
+        return Once(self.at or Fixed(Seconds(0)), self.lasts)
 
-@dataclass(frozen=True, kw_only=True)
-class Aimed(Scheduled):
-    """A fault with named nodes, which strikes once."""
-
-    nodes: tuple[str, ...]
-    """Devices to strike, by name; a group's name stands for all of its devices."""
-    at: Seconds
-    """Time of the strike, counted from the moment at which every node has said hello."""
-    lasts: Seconds | None = None
-    """Duration of the fault; without `lasts` the fault is for good."""
-
-    def interval(self) -> Interval:
-        """Return when the fault lasts."""
-        return Interval(self.at, math.inf if self.lasts is None else self.at + self.lasts)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recurring(Scheduled):
-    """A fault of a failure profile, which strikes each device of the profile again and again."""
-
-    every: Law | None = None
-    """Up time of a device, a law: from the end of this fault to its next beginning."""
-    per_iteration: Fraction | None = None
-    """Chance, in place of `every`, that an iteration ends in the fault; the device draws it."""
-    lasts: Law | None = None
-    """Duration of the fault each time, a law; without `lasts` the first time is for good."""
-
-    def __post_init__(self) -> None:
-        if (self.every is None) == (self.per_iteration is None):
-            found = "neither" if self.every is None else "both"
-            raise ValueError(f"say how often: `every` or `per_iteration` ({found} found)")
+    @property
+    def selective(self) -> bool:
+        """Whether the fault strikes a part of its targets only, drawn by the seed."""
+        return self.count is not None or self.share is not None
 
     def intervals(self, rng: Random, horizon: float) -> Iterator[Interval]:
         """Yield the failures that begin before `horizon` seconds, drawn from `rng`.
 
-        A longer horizon adds failures and moves no earlier failure. Yields nothing with
-        `per_iteration`. Raises ValueError at more than `MOST_FAILURES` failures.
+        Yields nothing with `per_iteration`. Raises ValueError at more failures than a timeline may
+        hold.
         """
-        if self.every is None:
-            return
-        now = 0.0
-        for _ in range(MOST_FAILURES):
-            begin = now + self.every.draw(rng)
-            if begin >= horizon:
-                return
-            now = math.inf if self.lasts is None else begin + self.lasts.draw(rng)
-            yield Interval(begin, now)
-        raise ValueError(f"more than {MOST_FAILURES:,} failures before {Seconds(horizon)}")
+        if (occurrences := self.occurrences) is not None:
+            yield from occurrences.intervals(rng, horizon)
 
     def hazard(self) -> dict[str, Any] | None:
         """Return the configuration for `Hazard`, as JSON; None without `per_iteration`."""
@@ -108,6 +123,54 @@ class Recurring(Scheduled):
             "per_iteration": float(self.per_iteration),
             "lasts": None if self.lasts is None else laws.plain(self.lasts),
         }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Aimed(Scheduled):
+    """A fault of a scenario, which names the devices to strike."""
+
+    nodes: tuple[str, ...] | Literal["all"] | None = None
+    """Devices to strike, by name; a group's name stands for all of its devices, and `all` for all
+    devices. With `count` or `share`, the devices among which to draw: without `nodes`, all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recurring(Scheduled):
+    """A fault of a failure profile, which strikes the devices that name the profile."""
+
+
+def is_given(value: object) -> bool:
+    """Return whether a key with `value` says more than an entry without the key."""
+    return value is not None and value is not False
+
+
+def conflicts(
+    given: Collection[str], *, aimed: bool, always: bool = False
+) -> list[tuple[str, str]]:
+    """Return the keys that do not fit the other keys of an entry, with messages.
+
+    `given` has the keys that the entry sets, an `aimed` one or one of a failure profile; with
+    `always` it needs no time. An empty key stands for the whole entry.
+    """
+    found: list[tuple[str, str]] = []
+    times = [key for key in _TIMES if key in given]
+    if len(times) > 1 or not (times or always):
+        listed = " and ".join(times) or "none"
+        found.append(("", f"say when: `at`, `every` or `per_iteration` ({listed} found)"))
+    if "between" in given and "every" not in given:
+        found.append(("between", "is the window of `every`: give `every`, or leave it out"))
+    if "together" in given and "per_iteration" in given:
+        message = "`per_iteration` is drawn by each device alone: give `at` or `every` in its place"
+        found.append(("together", message))
+    if "spread" in given and "together" not in given:
+        message = "delays the devices of a common fault: add `together: true`, or leave it out"
+        found.append(("spread", message))
+    if "count" in given and "share" in given:
+        found.append(("share", "stands beside `count`: give one of the two"))
+    if aimed and not {"nodes", "count", "share"} & set(given):
+        message = "is missing: name devices or groups, write all, or give `count` or `share`"
+        found.append(("nodes", message))
+    return found
 
 
 def scheduled(

@@ -10,7 +10,8 @@ from ..faults import FAULTS, Recurring, scheduled
 from ..units import Bytes, Share
 from ..world.link import Link
 from ..world.roles import EVALUATOR, SERVER
-from .fields import AnyLaw, Kinds, NotEmpty, Profiled
+from .fault_fields import TIMES
+from .fields import Kinds, NotEmpty, Profiled
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -68,9 +69,9 @@ class DeviceProfile(Section):
         return self
 
 
-_LAWS = {"every": AnyLaw | None, "lasts": AnyLaw | None}
 AnyRecurring = Annotated[
-    Recurring, Kinds([scheduled(Recurring, fault, _LAWS) for fault in FAULTS.values()], bare=False)
+    Recurring,
+    Kinds([scheduled(Recurring, fault, TIMES) for fault in FAULTS.values()], bare=False),
 ]
 
 

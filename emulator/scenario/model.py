@@ -5,6 +5,7 @@ the JSON schema. Read a file with `load`: it also makes the checks that need mor
 """
 
 import re
+from dataclasses import replace
 from functools import cached_property
 from typing import Annotated, Literal, Self
 
@@ -32,6 +33,8 @@ from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
 from .dealt_steps import BatchTime, DealtStep
 from .devices import Device, Group, Section, expand
+from .fault_fields import NODES, TIMES
+from .fault_targets import FaultTargets
 from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
@@ -275,7 +278,8 @@ class Virtual(Section):
 
 
 AnyAimed = Annotated[
-    Aimed, Kinds([scheduled(Aimed, fault) for fault in FAULTS.values()], bare=False)
+    Aimed,
+    Kinds([scheduled(Aimed, fault, TIMES | NODES) for fault in FAULTS.values()], bare=False),
 ]
 
 
@@ -323,10 +327,20 @@ class Scenario(Section):
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
     """Devices that train: one entry for each device or group of equal devices."""
     faults: tuple[AnyAimed, ...] = ()
-    """Faults aimed at named devices at given times, in addition to the devices' own failure
-    profiles."""
+    """Faults aimed at named devices, in addition to the devices' own failure profiles: at given
+    times, again and again, or drawn in each iteration."""
 
     @cached_property
     def nodes(self) -> tuple[Device, ...]:
         """Devices of all groups, in the file's order."""
-        return tuple(device for group in self.devices for device in expand(group))
+        hazards = self.targets_of_faults.hazards()
+        devices = (device for group in self.devices for device in expand(group))
+        return tuple(
+            replace(device, hazards=hazards[device.name]) if device.name in hazards else device
+            for device in devices
+        )
+
+    @cached_property
+    def targets_of_faults(self) -> FaultTargets:
+        """Targets of each fault."""
+        return FaultTargets(self.seed, self.devices, self.faults)

@@ -1,10 +1,10 @@
 """The timeline: the schedule of a run's faults, compiled before the run begins.
 
-It holds the aimed faults, and the recurring faults drawn from the seed. Faults of one verb that
-overlap on a node are one fault, of the kind that began first: a device killed twice is down until
-the later end. If their settings differ, the first holds the node until its end, and then the next
-one takes over for the rest of its time. Faults of different verbs stay apart: a device that boots
-while a partition lasts is still cut off, and the runtime takes care of that.
+It holds the faults of the scenario and of its failure profiles, drawn from the seed. Faults of one
+verb that overlap on a node are one fault, of the kind that began first: a device killed twice is
+down until the later end. If their settings differ, the first holds the node until its end, and then
+the next one takes over for the rest of its time. Faults of different verbs stay apart: a device
+that boots while a partition lasts is still cut off, and the runtime takes care of that.
 """
 
 import math
@@ -12,16 +12,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from random import Random
 from typing import NamedTuple
 
-from .. import chance
 from ..errors import ScenarioError
-from ..faults import Interval, Scheduled
+from ..faults import Scheduled
 from ..log.records import TimelineRecord
 from ..world import verbs
 from ..world.verbs import Action
-from .devices import Device
+from .episodes import EpisodeDraws
 from .model import Scenario
 
 HORIZON = 24 * 3600.0
@@ -88,9 +86,10 @@ def ends_beyond(scenario: Scenario) -> list[Timed]:
 def outages(scenario: Scenario) -> list[Outage]:
     """Return the dated faults of `scenario`, ordered by their begin, overlaps merged."""
     by_verb: dict[tuple[str, str], list[Outage]] = defaultdict(list)
-    for outage in chain(_aimed(scenario), _recurring(scenario)):
-        by_verb[outage.node, outage.begins.verb].append(outage)
     end, order = horizon(scenario), _positions(scenario)
+    draws = EpisodeDraws(scenario.seed, end)
+    for outage in chain(_aimed(scenario, draws), _of_profiles(scenario, draws)):
+        by_verb[outage.node, outage.begins.verb].append(outage)
     merged = chain.from_iterable(map(_merged, by_verb.values()))
     within = [outage for outage in merged if outage.begin < end]
     return sorted(within, key=lambda outage: (outage.begin, order[outage.node], outage.fault.kind))
@@ -111,44 +110,40 @@ def _positions(scenario: Scenario) -> dict[str, int]:
     return {device.name: position for position, device in enumerate(scenario.nodes)}
 
 
-def _aimed(scenario: Scenario) -> Iterator[Outage]:
-    members = {group.name: group.names for group in scenario.devices}
+def _aimed(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
     for index, fault in enumerate(scenario.faults):
-        for name in fault.nodes:
-            for node in members.get(name, (name,)):
-                rng = Random(chance.faults(scenario.seed, node, "", index))
-                yield from _episodes(scenario, node, fault, fault.interval(), rng)
-
-
-def _recurring(scenario: Scenario) -> Iterator[Outage]:
-    for device in scenario.nodes:
-        yield from _drawn(scenario, device)
-
-
-def _drawn(scenario: Scenario, device: Device) -> Iterator[Outage]:
-    for profile in device.failures:
-        for index, fault in enumerate(profile.faults):
-            # the stream bears the names of the device and the profile, so that adding another
-            # device or profile does not shift its draws
-            rng = Random(chance.faults(scenario.seed, device.name, profile.name, index))
+        for node in scenario.targets_of_faults.aimed(index):
             try:
-                for interval in fault.intervals(rng, horizon(scenario)):
-                    yield from _episodes(scenario, device.name, fault, interval, rng)
+                yield from _drawn(draws, fault, node, "", index)
             except ValueError as error:
-                raise ScenarioError(
-                    f"{device.name}: failures: {profile.name}: faults[{index}]: {error}"
-                ) from error
+                raise ScenarioError(f"faults[{index}]: {node}: {error}") from error
 
 
-def _episodes(
-    scenario: Scenario, node: str, fault: Scheduled, interval: Interval, rng: Random
+def _of_profiles(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
+    for group in scenario.devices:
+        entries = [
+            (profile, index, fault)
+            for profile in group.failures
+            for index, fault in enumerate(profile.faults)
+        ]
+        for node in group.names:
+            for profile, index, fault in entries:
+                if not scenario.targets_of_faults.strikes(node, profile, index):
+                    continue
+                try:
+                    yield from _drawn(draws, fault, node, profile.name, index)
+                except ValueError as error:
+                    raise ScenarioError(
+                        f"{node}: failures: {profile.name}: faults[{index}]: {error}"
+                    ) from error
+
+
+def _drawn(
+    draws: EpisodeDraws, fault: Scheduled, node: str, profile: str, index: int
 ) -> Iterator[Outage]:
-    """Yield the outages of `fault` within `interval`, up to the plan's end."""
-    for episode in fault.episodes(interval, rng):
-        if episode.begin >= horizon(scenario):
-            return
+    for begin, end in draws.of(fault, node, profile, index):
         # to the microsecond: people read the schedule, and tests compare its bytes
-        yield Outage(node, fault, round(episode.begin, 6), round(episode.end, 6))
+        yield Outage(node, fault, round(begin, 6), round(end, 6))
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:

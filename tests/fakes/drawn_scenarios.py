@@ -29,9 +29,18 @@ LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
     {}, optional={"up": SIDES, "down": SIDES}
 )
 KIND = st.sampled_from(sorted(FAULTS))
-RECURRING = st.fixed_dictionaries(
-    {"kind": KIND, "every": LAWS}, optional={"lasts": LAWS}
-) | st.fixed_dictionaries({"kind": KIND, "per_iteration": SHARES}, optional={"lasts": LAWS})
+WINDOWS = st.sampled_from([["1s", "2min"], ["0s", "end"]])
+DRAWN = st.fixed_dictionaries({"kind": KIND, "per_iteration": SHARES}, optional={"lasts": LAWS})
+RECURRING = (
+    st.fixed_dictionaries({"kind": KIND, "every": LAWS}, optional={"lasts": LAWS})
+    | st.fixed_dictionaries({"kind": KIND, "every": LAWS, "between": WINDOWS})
+    | st.fixed_dictionaries(
+        {"kind": KIND, "at": LAWS, "together": st.just(True)},
+        optional={"lasts": LAWS, "spread": LAWS},
+    )
+    | DRAWN
+)
+TARGETS = st.fixed_dictionaries({"share": SHARES}) | st.just({"nodes": "all"})
 WORDS = st.sampled_from(["no", "null", "1e3", "0x10", "12", "on", "a-b", "007", "y"])
 GROUPS = st.lists(
     st.fixed_dictionaries(
@@ -77,7 +86,7 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     aimed = st.fixed_dictionaries(
         {"kind": KIND, "nodes": st.lists(st.sampled_from(names), min_size=1), "at": TIMES},
         optional={"lasts": TIMES},
-    )
+    ) | st.builds(lambda fault, targets: {**fault, **targets}, RECURRING, TARGETS)
     return {
         "name": draw(WORDS),
         "seed": draw(st.integers(-(10**9), 10**9)),

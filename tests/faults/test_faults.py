@@ -10,7 +10,7 @@ import pytest
 
 from emulator import chance
 from emulator.faults import FAULTS, Aimed, Hazard, Recurring, scheduled
-from emulator.faults.schedule import MOST_FAILURES, Interval
+from emulator.faults.occurrences import MOST_FAILURES, Interval
 from emulator.units import Fraction, Seconds
 from emulator.world import laws
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
@@ -134,15 +134,15 @@ def test_failing_without_end_is_refused_rather_than_compiled() -> None:
     "fields", [{}, {"every": Fixed(Seconds(1)), "per_iteration": Fraction(0.1)}]
 )
 def test_a_recurring_fault_says_in_one_way_how_often(fields: dict[str, object]) -> None:
-    with pytest.raises(ValueError, match="`every` or `per_iteration`"):
+    with pytest.raises(ValueError, match="say when: `at`, `every` or `per_iteration`"):
         recurring(**fields)
 
 
 def test_an_aimed_fault_without_an_end_is_for_good() -> None:
     aimed = scheduled(Aimed, FAULTS["partition"])
-    struck = aimed(nodes=("a",), at=Seconds(60))
+    struck = aimed(nodes=("a",), at=Fixed(Seconds(60)))
     assert isinstance(struck, Aimed)
-    assert struck.interval() == Interval(60, math.inf)
+    assert list(struck.intervals(Random("x"), 100)) == [Interval(60, math.inf)]
     assert struck.begin("a").verb == "sever"
 
 

@@ -12,17 +12,17 @@ from pydantic import TypeAdapter, ValidationError
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets import DATASETS
 from ...datasets.split import Dirichlet, Mixture, Shards
-from ...errors import suggestion
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
-from ..devices import MOST_DEVICES, RESERVED, device_names
+from ..devices import MOST_DEVICES, device_names
 from ..fields import Kinds
 from ..model import TrainingSection
 from .aggregation_fit import check_aggregation
 from .cut_fit import check_cut
 from .document import Document
+from .fault_checks import check_faults
 from .measure_checks import check_measure
 from .wording import counted
 
@@ -53,7 +53,7 @@ def check(document: Document) -> None:
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
     _compute_groups_fit(document, groups)
-    _faults_hit(document, groups)
+    check_faults(document, groups)
 
 
 def _model_fits(document: Document) -> None:
@@ -249,23 +249,3 @@ def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[s
 def _devices_unknown(document: Document) -> bool:
     """Return whether a mistake in the devices leaves their number unknown."""
     return any(mistake.mark.address[:1] == ("devices",) for mistake in document.mistakes)
-
-
-def _faults_hit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
-    known = list(dict.fromkeys(node for _, name, devices in groups for node in (name, *devices)))
-    faults = document.at(("faults",))
-    for number in range(len(faults) if isinstance(faults, list) else 0):
-        address = ("faults", number, "nodes")
-        nodes = document.at(address)
-        if nodes == []:
-            document.complain(address, "is empty: name the devices that the fault strikes")
-        for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
-            if isinstance(node, str) and node not in known:
-                document.complain((*address, index), _unknown(node, known))
-
-
-def _unknown(node: str, known: list[str]) -> str:
-    if node in RESERVED:
-        return f"{node!r} is no device: faults strike devices only"
-    some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-    return f"{node!r} is no device{suggestion(node, known) or ': there are ' + some}"

@@ -8,7 +8,7 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from ...faults import Aimed, Recurring
+from ...faults import FAULTS, Aimed, Recurring, Scheduled
 from ..algorithms import ALGORITHMS
 from ..model import Scenario
 
@@ -80,7 +80,18 @@ def _tidy(part: dict[str, Any]) -> None:
         key.pop("title", None)
     for schedule in (Aimed, Recurring):
         if part["title"].startswith(schedule.__name__):
-            _describe(part, schedule)
+            for cls in (Scheduled, schedule):
+                _describe(part, cls)
+            _require(part, schedule)
+
+
+def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
+    """Add to the schema of a fault the keys of which it needs one: a time, and targets."""
+    kind = part["properties"]["kind"]["const"]
+    if not getattr(FAULTS[kind], "always", False):
+        part["oneOf"] = [{"required": [key]} for key in ("at", "every", "per_iteration")]
+    if schedule is Aimed:
+        part["anyOf"] = [{"required": [key]} for key in ("nodes", "count", "share")]
 
 
 def _describe(part: dict[str, Any], cls: type) -> None:
@@ -94,4 +105,5 @@ def _describe(part: dict[str, Any], cls: type) -> None:
     for field, text in pairwise(body.body):
         if isinstance(field, ast.AnnAssign) and isinstance(text, ast.Expr):
             assert isinstance(field.target, ast.Name)
-            part["properties"][field.target.id]["description"] = ast.literal_eval(text.value)
+            if field.target.id in part["properties"]:  # a class variable is no key
+                part["properties"][field.target.id]["description"] = ast.literal_eval(text.value)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...errors import suggestion
+from ...faults.schedule import MisplacedKeysError
 from .document import Address, Document
 
 _LONGEST = 60
@@ -41,7 +42,13 @@ def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -
     """Add pydantic's `errors` to `document`, except at addresses with a mistake already."""
     for error in errors:
         address = _address(document.data, error["loc"], error["type"])
-        if not document.has_mistake(address):
+        if document.has_mistake(address):
+            continue
+        cause = error.get("ctx", {}).get("error")
+        if isinstance(cause, MisplacedKeysError):
+            for key, message in cause.conflicts:
+                document.complain((*address, key) if key else address, message)
+        else:
             document.complain(address, _message(error, address, schema))
 
 

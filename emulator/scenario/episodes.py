@@ -1,0 +1,57 @@
+"""Episodes: the spans of time in which each fault strikes each device, drawn from the seed."""
+
+from collections.abc import Iterator
+from random import Random
+
+from .. import chance
+from ..faults import Interval, Scheduled
+
+
+class EpisodeDraws:
+    """Draws the episodes of the faults of a scenario, up to the plan's end.
+
+    Each entry has a random stream for each device. An entry with `together` has one stream for all
+    of its devices, and the streams of the devices give the delays of its `spread`.
+    """
+
+    def __init__(self, seed: int, horizon: float) -> None:
+        """`horizon` is the plan's end in emulated seconds."""
+        self._seed, self._horizon = seed, horizon
+        self._common: dict[tuple[str, int, int], list[list[Interval]]] = {}
+
+    def of(self, fault: Scheduled, node: str, profile: str, index: int) -> Iterator[Interval]:
+        """Yield the episodes of `fault` on `node`, in order.
+
+        The fault is entry number `index` of `profile`, or of the scenario if `profile` is empty.
+        Raises ValueError if the fault strikes more often than a timeline may hold.
+        """
+        # the stream bears the names of the device and the profile, so that adding another device or
+        # profile does not shift its draws
+        own = Random(chance.faults(self._seed, node, profile, index))
+        if not fault.together:
+            for episodes in self._spells(fault, own):
+                yield from episodes
+            return
+        key = profile, index, id(fault)
+        if key not in self._common:
+            stream = Random(chance.common_faults(self._seed, profile, index))
+            self._common[key] = list(map(list, self._spells(fault, stream)))
+        for spell in self._common[key]:
+            delay = 0.0 if fault.spread is None else fault.spread.draw(own)
+            for episode in spell:
+                yield Interval(episode.begin + delay, episode.end + delay)
+
+    def _spells(self, fault: Scheduled, rng: Random) -> Iterator[Iterator[Interval]]:
+        """Yield the episodes of each occurrence of `fault`.
+
+        A consumer takes all episodes of an occurrence before the next one: both draw from `rng`.
+        """
+        for interval in fault.intervals(rng, self._horizon):
+            yield self._within(fault.episodes(interval, rng))
+
+    def _within(self, episodes: Iterator[Interval]) -> Iterator[Interval]:
+        """Yield `episodes`, of which there may be no end, until one begins after the plan's end."""
+        for episode in episodes:
+            if episode.begin >= self._horizon:
+                return
+            yield episode

@@ -1,0 +1,127 @@
+"""Targets of faults: the devices that each entry strikes, with `count` and `share` drawn."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import ROUND_HALF_UP, Decimal
+from functools import cached_property
+from hashlib import sha256
+from heapq import nsmallest
+from typing import Any
+
+from .. import chance
+from ..faults import Aimed, Scheduled
+from ..faults.schedule import ALL
+from .devices import FailureProfile, Group
+
+
+class FaultTargets:
+    """The devices that the faults of a scenario strike.
+
+    A draw of `count` or `share` depends on the seed, the entry's place and the names of the devices
+    only: another device displaces one of those drawn at most, and another fault none.
+    """
+
+    def __init__(self, seed: int, groups: Sequence[Group], faults: Sequence[Aimed]) -> None:
+        """`groups` and `faults` are those of the scenario with `seed`."""
+        self._seed, self._groups, self._faults = seed, groups, faults
+        self._drawn: dict[tuple[str, int, int | None, float | None], frozenset[str]] = {}
+
+    def aimed(self, index: int) -> tuple[str, ...]:
+        """Return the devices that `faults[index]` of the scenario strikes, in the order named."""
+        fault = self._faults[index]
+        named = dict.fromkeys(self._named(ALL if fault.nodes is None else fault.nodes))
+        if not fault.selective:
+            return tuple(named)
+        drawn = _drawn(fault, named, self._seed, "", index)
+        return tuple(name for name in named if name in drawn)
+
+    def strikes(self, device: str, profile: FailureProfile, index: int) -> bool:
+        """Return whether fault number `index` of `profile` strikes `device`, which names it."""
+        fault = profile.faults[index]
+        if not fault.selective:
+            return True
+        # equal entries of one name are one draw, also if each group has its own copy of the profile
+        key = profile.name, index, fault.count, fault.share
+        if key not in self._drawn:
+            bearers = self._bearers[profile.name]
+            self._drawn[key] = _drawn(fault, bearers, self._seed, profile.name, index)
+        return device in self._drawn[key]
+
+    def hazards(self) -> dict[str, tuple[dict[str, Any], ...]]:
+        """Return the faults that devices draw in each iteration, as `Hazard` takes them.
+
+        The result has only devices that differ from their group: those that an aimed fault strikes,
+        and the groups with a profile that strikes a part of its devices.
+        """
+        aimed: Mapping[str, list[dict[str, Any]]] = defaultdict(list)
+        for index, fault in enumerate(self._faults):
+            if (hazard := fault.hazard()) is not None:
+                for name in self.aimed(index):
+                    aimed[name].append(hazard)
+        shared: dict[tuple[int, ...], tuple[dict[str, Any], ...]] = {}
+        found = {}
+        for group in self._groups:
+            selective = any(
+                fault.selective and fault.per_iteration is not None
+                for profile in group.failures
+                for fault in profile.faults
+            )
+            if not (selective or aimed):
+                continue
+            own = [
+                (profile, index, hazard)
+                for profile in group.failures
+                for index, fault in enumerate(profile.faults)
+                if (hazard := fault.hazard()) is not None
+            ]
+            for name in group.names:
+                if not selective and name not in aimed:
+                    continue
+                struck = [
+                    hazard for profile, index, hazard in own if self.strikes(name, profile, index)
+                ]
+                struck += aimed.get(name, ())
+                # devices with the same faults share a tuple, a million of them too
+                found[name] = shared.setdefault(tuple(map(id, struck)), tuple(struck))
+        return found
+
+    def _named(self, nodes: Iterable[str] | str) -> Iterator[str]:
+        members = self._members
+        if nodes == ALL:
+            for group in self._groups:
+                yield from members[group.name]
+            return
+        for name in nodes:
+            yield from members.get(name, (name,))
+
+    @cached_property
+    def _members(self) -> dict[str, tuple[str, ...]]:
+        return {group.name: group.names for group in self._groups}
+
+    @cached_property
+    def _bearers(self) -> dict[str, list[str]]:
+        """Names of the devices that name each failure profile."""
+        bearers: dict[str, list[str]] = defaultdict(list)
+        for group in self._groups:
+            for profile in group.failures:
+                bearers[profile.name] += self._members[group.name]
+        return bearers
+
+
+def _drawn(
+    fault: Scheduled, names: Iterable[str], seed: int, profile: str, index: int
+) -> frozenset[str]:
+    """Return the devices among `names` that `fault` strikes."""
+    pool = list(names)
+    wanted = fault.count if fault.count is not None else _part(fault.share or 0.0, len(pool))
+
+    def rank(name: str) -> bytes:
+        return sha256(chance.target(seed, name, profile, index).encode()).digest()
+
+    return frozenset(nsmallest(wanted, pool, key=rank))
+
+
+def _part(share: float, whole: int) -> int:
+    """Return `share` of `whole` devices, rounded in decimal: 15 % of 10 devices are 2."""
+    exact = Decimal(repr(float(share))) * whole
+    return max(1, int(exact.to_integral_value(ROUND_HALF_UP)))

@@ -1,0 +1,90 @@
+"""Checks of faults across several keys: keys that do not fit together, and targets."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ...errors import suggestion
+from ...faults import FAULTS
+from ...faults.schedule import ALL, conflicts, is_given
+from ..devices import RESERVED
+from .document import Address, Document
+from .wording import counted
+
+
+def check_faults(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
+    """Add to `document` the mistakes of all checks in this module.
+
+    `groups` has index, name and device names of each group.
+    """
+    known = list(dict.fromkeys(node for _, name, devices in groups for node in (name, *devices)))
+    for address, fault in _entries(document, ("faults",)):
+        _keys_fit(document, address, fault, aimed=True)
+        _targets_exist(document, address, fault.get("nodes"), known)
+        if "count" in fault:
+            _enough_targets(document, address, fault, len(_named(fault.get("nodes"), groups)))
+    bearers: dict[str, int] = {}
+    for index, _, devices in groups:
+        for _, profile in _entries(document, ("devices", index, "failures")):
+            name = str(profile.get("name"))
+            bearers[name] = bearers.get(name, 0) + len(devices)
+    for index, _, _ in groups:
+        for address, profile in _entries(document, ("devices", index, "failures")):
+            for at, fault in _entries(document, (*address, "faults")):
+                _keys_fit(document, at, fault, aimed=False)
+                _enough_targets(document, at, fault, bearers[str(profile.get("name"))])
+
+
+def _entries(document: Document, address: Address) -> Iterator[tuple[Address, dict[str, Any]]]:
+    """Yield the mappings in the list at `address`, with their addresses."""
+    entries = document.at(address)
+    for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+        if isinstance(entry, dict):
+            yield (*address, number), entry
+
+
+def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, aimed: bool) -> None:
+    kind = fault.get("kind")
+    if not isinstance(kind, str) or kind not in FAULTS:
+        return
+    given = [key for key, value in fault.items() if is_given(value)]
+    always = getattr(FAULTS[kind], "always", False)
+    for key, message in conflicts(given, aimed=aimed, always=always):
+        document.complain((*address, key) if key else address, message)
+
+
+def _targets_exist(document: Document, address: Address, nodes: Any, known: list[str]) -> None:
+    address = (*address, "nodes")
+    if nodes == []:
+        document.complain(address, "is empty: name the devices that the fault strikes")
+    for index, node in enumerate(nodes if isinstance(nodes, list) else ()):
+        if isinstance(node, str) and node not in known:
+            document.complain((*address, index), _unknown(node, known))
+
+
+def _unknown(node: str, known: list[str]) -> str:
+    if node in RESERVED:
+        return f"{node!r} is no device: faults strike devices only"
+    some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
+    return f"{node!r} is no device{suggestion(node, known) or ': there are ' + some}"
+
+
+def _named(nodes: Any, groups: Iterable[tuple[int, str, tuple[str, ...]]]) -> set[str]:
+    """Return the devices that `nodes` names: every device for `all`, or without `nodes`."""
+    names = nodes if isinstance(nodes, list) else ()
+    return {
+        device
+        for _, name, devices in groups
+        for device in devices
+        if nodes in (None, ALL) or name in names or device in names
+    }
+
+
+def _enough_targets(
+    document: Document, address: Address, fault: dict[str, Any], targets: int
+) -> None:
+    count = fault.get("count")
+    if isinstance(count, int) and not isinstance(count, bool) and count > targets > 0:
+        document.complain(
+            (*address, "count"),
+            f"{counted(count, 'device')} of {targets}: write {targets} or less",
+        )
