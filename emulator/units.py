@@ -5,6 +5,7 @@ in the type and in the YAML text, never in a name. A bare number is refused, as 
 """
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Any, ClassVar, Self
@@ -202,10 +203,13 @@ class AtLeast:
 
     least: int
 
-    def check(self, value: int) -> int:
-        """Return `value`. Raises ValueError if `value` is too small."""
+    def check(self, value: int, name: str = "") -> int:
+        """Return `value`, of the field `name`. Raises ValueError if `value` is too small."""
         if value < self.least:
-            raise ValueError(f"{value} is too small: write a whole number from {self.least} up")
+            place = f"{name}: " if name else ""
+            raise ValueError(
+                f"{place}{value} is too small: write a whole number from {self.least} up"
+            )
         return value
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
@@ -215,3 +219,22 @@ class AtLeast:
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {**handler(schema), "minimum": self.least}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Annotation of a field whose value `check` refuses with a ValueError, if it does not fit.
+
+    A class calls the same function for the field. The annotation serves as that of `AtLeast` does.
+    """
+
+    check: Callable[[Any], None]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        from pydantic_core import core_schema  # absent from a device's image, where nobody asks
+
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def _checked(self, value: Any) -> Any:
+        self.check(value)
+        return value

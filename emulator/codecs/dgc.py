@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from ..layout import Layout
-from ..units import Fraction
+from ..units import AtLeast, Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext, Memory
@@ -23,6 +23,8 @@ _FIRST = 4
 """Ratio of one warm-up epoch's share to the next one's: 1/4 is sent in the first epoch, then
 1/16."""
 
+_WARM_UP = AtLeast(0)
+
 
 @dataclass(frozen=True)
 class DGC:
@@ -33,14 +35,14 @@ class DGC:
     the paper samples to save time.
     """
 
-    keep: Fraction = Fraction(0.001)
+    keep: entry_counts.Keep = Fraction(0.001)
     """Share of each variable's entries that is sent after the warm-up."""
     momentum: float = 0.9
     """Momentum m, from 0 to below 1."""
     clip: float | None = None
     """Largest norm of the mean gradient: each worker clips its own gradient to clip / √workers.
     Without `clip` nothing is clipped."""
-    warm_up: int = 4
+    warm_up: Annotated[int, _WARM_UP] = 4
     """Epochs of warm-up: 25% is sent in the first, then 6.25%, 1.5625%, 0.39%; never less than
     `keep`."""
     indices: IndexCoding = "gap"
@@ -61,8 +63,7 @@ class DGC:
             raise ValueError(f"momentum is {self.momentum:g}: write a number from 0 to below 1")
         if self.clip is not None and not 0 < self.clip < float("inf"):
             raise ValueError(f"clip is {self.clip:g}: write a norm above zero, or nothing")
-        if self.warm_up < 0:
-            raise ValueError(f"warm_up is {self.warm_up}: write a number of epochs from 0 up")
+        _WARM_UP.check(self.warm_up, "warm_up")
         _ = self.sparse
 
     def start(self, context: EncoderContext) -> Encoder:

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
-from ..units import Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks, signs
 from .base import ByteCount, Encoder, EncoderContext
@@ -30,7 +29,7 @@ class Dryden:
     of the negative and of the positive entries, zero for a side without entries.
     """
 
-    keep: Fraction
+    keep: entry_counts.Keep
     """Share of the positive and of the negative entries of each variable that is sent."""
     indices: IndexCoding = "gap"
     """Coding of the sent entries' indices."""

@@ -2,14 +2,20 @@
 
 import fractions
 from collections.abc import Iterable
+from typing import Annotated, TypeAlias
 
 from ..layout import Layout
+from ..units import Checked, Fraction
 
 
 def check_keep(keep: float) -> None:
     """Raise ValueError unless `keep` is above 0 and at most 1."""
     if not 0 < keep <= 1:
         raise ValueError(f"keep is {keep}: write a share above 0% and up to 100%")
+
+
+Keep: TypeAlias = Annotated[Fraction, Checked(check_keep)]
+"""Share of the entries that a codec keeps."""
 
 
 def per_variable(keep: float, layout: Layout) -> list[int]:

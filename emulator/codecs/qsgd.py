@@ -1,13 +1,14 @@
 """Codec `qsgd`: random rounding of entries to a few levels (Alistarh et al., 2017)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Layout
+from ..units import AtLeast
 from ..vectors import Frames, Gradient, Vector
 from . import bins, frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
@@ -18,6 +19,8 @@ _MAX_LEVELS = 127
 """Most levels on either side of zero that fit, with the sign, into a byte."""
 _LARGEST = np.finfo(np.float32).max
 """Largest finite float32."""
+
+_BUCKET = AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -32,15 +35,14 @@ class QSGD:
 
     levels: int = 1
     """Levels on either side of zero, 1 to 127: the paper's s. 1 is its sparse regime."""
-    bucket: int = 512
+    bucket: Annotated[int, _BUCKET] = 512
     """Entries in a bucket, which share a norm."""
     kind: Literal["qsgd"] = "qsgd"
 
     def __post_init__(self) -> None:
         if not 1 <= self.levels <= _MAX_LEVELS:
             raise ValueError(f"levels is {self.levels}: write a number from 1 to {_MAX_LEVELS}")
-        if self.bucket < 1:
-            raise ValueError(f"bucket is {self.bucket}: write a number of entries from 1 up")
+        _BUCKET.check(self.bucket, "bucket")
 
     def start(self, context: EncoderContext) -> Encoder:
         return RandomEncoder(self, context.layout, context.rng)

@@ -8,7 +8,6 @@ import numpy as np
 from .. import chance
 from ..errors import WireError
 from ..layout import Layout
-from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, NotFinite, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
@@ -27,7 +26,7 @@ class RandomK:
     Konečný et al., 2016).
     """
 
-    keep: Fraction
+    keep: entry_counts.Keep
     """Share of each variable's entries that is sent."""
     unbiased: bool = True
     """Whether entries are multiplied by size / entries sent. Scaled, the update is right on average

@@ -15,7 +15,7 @@ from .feedback import BUILT_IN, ErrorFeedback, StatelessEncoder
 from .indices import IndexCoding
 from .selection import reaching
 from .sparse import Sparse
-from .threshold import check_threshold
+from .threshold import Magnitude, check_threshold
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Strom:
     residual shrinks by the step. An entry moves by τ in one update, however large its residual is.
     """
 
-    threshold: float
+    threshold: Magnitude
     """Step size τ in the unit of the gradient. Entries far below τ never add up to a step in
     time."""
     indices: IndexCoding = "gap"

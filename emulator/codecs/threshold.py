@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 
 from ..layout import Layout
+from ..units import Checked
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks
 from .base import ByteCount, Encoder, EncoderContext
@@ -19,6 +20,16 @@ from .values import ValueCoding
 _FLOAT = np.finfo(np.float32)
 
 
+def check_threshold(threshold: float) -> None:
+    """Raise ValueError unless `threshold` is a normal, positive float32."""
+    if not float(_FLOAT.tiny) <= threshold <= float(_FLOAT.max):
+        raise ValueError(f"threshold is {threshold:g}: write a number above zero")
+
+
+Magnitude: TypeAlias = Annotated[float, Checked(check_threshold)]
+"""Magnitude from which on a codec sends an entry."""
+
+
 @dataclass(frozen=True)
 class Threshold:
     """Fixed threshold: every entry with at least this magnitude is sent, and no other entry.
@@ -26,7 +37,7 @@ class Threshold:
     Dutta et al. (2020). The number of entries follows the gradient: many at first, few in the end.
     """
 
-    threshold: float
+    threshold: Magnitude
     """Smallest magnitude that is sent, above zero, in the unit of the gradient."""
     indices: IndexCoding = "gap"
     """Coding of the sent entries' indices."""
@@ -60,9 +71,3 @@ class Threshold:
     def _sparse(self) -> Sparse:
         """Coding of the entries that are sent."""
         return Sparse(self.indices, self.values)
-
-
-def check_threshold(threshold: float) -> None:
-    """Raise ValueError unless `threshold` is a normal, positive float32."""
-    if not float(_FLOAT.tiny) <= threshold <= float(_FLOAT.max):
-        raise ValueError(f"threshold is {threshold:g}: write a number above zero")

@@ -7,7 +7,6 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ..layout import Layout
-from ..units import Fraction
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext
@@ -29,7 +28,7 @@ class TopK:
     feedback carries them over.
     """
 
-    keep: Fraction
+    keep: entry_counts.Keep
     """Share of the entries that is sent."""
     indices: IndexCoding = "gap"
     """Coding of the sent entries' indices."""

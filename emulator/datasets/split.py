@@ -7,12 +7,13 @@ changes every part.
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import chance
+from ..units import AtLeast, Checked
 
 Labels: TypeAlias = NDArray[np.uint8]
 Indices: TypeAlias = NDArray[np.int64]
@@ -32,6 +33,18 @@ class Iid:
         return dict(zip(devices, _equal(order, len(devices)), strict=True))
 
 
+_PER_DEVICE = AtLeast(1)
+
+
+def _check_alpha(alpha: float) -> None:
+    """Raise ValueError unless 0 < `alpha` <= 1e9."""
+    if not 0 < alpha <= 1e9:
+        raise ValueError(f"alpha is {alpha:g}: write a number above 0 and up to 1e9")
+
+
+_Alpha: TypeAlias = Annotated[float, Checked(_check_alpha)]
+
+
 @dataclass(frozen=True)
 class Shards:
     """Split by class: examples sorted by class are cut into shards, which are shuffled.
@@ -41,12 +54,11 @@ class Shards:
     """
 
     kind: Literal["shards"] = "shards"
-    per_device: int = 2
+    per_device: Annotated[int, _PER_DEVICE] = 2
     """Number of shards for each device, about its number of classes."""
 
     def __post_init__(self) -> None:
-        if self.per_device < 1:
-            raise ValueError(f"per_device is {self.per_device}: write a whole number from 1 up")
+        _PER_DEVICE.check(self.per_device, "per_device")
 
     def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
         """Return equal parts; a remainder smaller than the number of shards is left out."""
@@ -71,7 +83,7 @@ class Dirichlet:
     """
 
     kind: Literal["dirichlet"] = "dirichlet"
-    alpha: float = 0.5
+    alpha: _Alpha = 0.5
     """Parameter of the Dirichlet distribution. Small: few devices share a class. Large: even
     split."""
 
@@ -100,7 +112,7 @@ class Mixture:
     """
 
     kind: Literal["mixture"] = "mixture"
-    alpha: float = 0.5
+    alpha: _Alpha = 0.5
     """Concentration of the mixtures. Small: a device sees few classes. Large: near the data set."""
 
     def __post_init__(self) -> None:
@@ -155,12 +167,6 @@ class Mixture:
         shares = np.zeros(len(remaining))
         shares[present] = rng.dirichlet(law)
         return shares
-
-
-def _check_alpha(alpha: float) -> None:
-    """Raise ValueError unless 0 < `alpha` <= 1e9."""
-    if not 0 < alpha <= 1e9:
-        raise ValueError(f"alpha is {alpha:g}: write a number above 0 and up to 1e9")
 
 
 _ALIKE: Mapping[str, int] = {}

@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any, Generic, Literal
 
 from ..units import Fraction, Seconds
-from .base import A, check_patience
+from .base import A, Patience, check_patience
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Barrier:
 
     quorum: Fraction = Fraction(1)
     """Share of the live workers that makes a step, rounded up to whole workers."""
-    patience: Seconds = Seconds(60)
+    patience: Patience = Seconds(60)
     """Time after the first gradient of a step until the missing workers are given up."""
     kind: Literal["barrier"] = "barrier"
 

@@ -1,7 +1,9 @@
 """Protocols of synchronization, which decides the gradients of a step and the workers that wait."""
 
 from collections.abc import Collection, Mapping
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Annotated, Any, Protocol, TypeAlias, TypeVar, runtime_checkable
+
+from ..units import Checked, Seconds
 
 A = TypeVar("A")
 """Record of one push, kept by the caller; a synchronizer only passes it on."""
@@ -100,3 +102,7 @@ def check_patience(patience: float) -> None:
         raise ValueError(
             f"patience is {1e6 * patience:g}us: write 1ms or more, no update comes as fast as that"
         )
+
+
+Patience: TypeAlias = Annotated[Seconds, Checked(check_patience)]
+"""Time that a server waits for updates that are missing."""

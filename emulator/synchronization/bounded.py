@@ -8,10 +8,12 @@ each gradient is applied as it comes; an infinite bound would be asynchronous.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal
+from typing import Annotated, Any, Generic, Literal
 
-from ..units import Seconds
-from .base import A, check_patience
+from ..units import AtLeast, Seconds
+from .base import A, Patience, check_patience
+
+_BOUND = AtLeast(0)
 
 
 @dataclass(frozen=True)
@@ -22,15 +24,14 @@ class Bounded:
     given up until it sends a gradient; then its count continues from the slowest worker's.
     """
 
-    bound: int = 3
+    bound: Annotated[int, _BOUND] = 3
     """Gradients that a worker may be ahead of the slowest: the paper's s."""
-    patience: Seconds = Seconds(60)
+    patience: Patience = Seconds(60)
     """Time that a held worker waits until silent workers are given up."""
     kind: Literal["bounded"] = "bounded"
 
     def __post_init__(self) -> None:
-        if self.bound < 0:
-            raise ValueError(f"bound is {self.bound}: write a whole number from 0 up")
+        _BOUND.check(self.bound, "bound")
         check_patience(self.patience)
 
     def start(

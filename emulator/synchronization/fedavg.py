@@ -8,12 +8,14 @@ devices' models, weighted by their numbers of examples. One epoch in one batch i
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ..learners.local_training import LocalTraining
-from ..units import Fraction, Seconds
-from .base import check_patience
+from ..units import AtLeast, Fraction, Seconds
+from .base import Patience, check_patience
 from .rounds import Rounds, clients_per_round
+
+_EPOCHS = AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -26,18 +28,17 @@ class FedAvg:
 
     clients: Fraction = Fraction(0.1)
     """Share of the devices drawn for a round, at least one device: the paper's C."""
-    epochs: int = 1
+    epochs: Annotated[int, _EPOCHS] = 1
     """Passes over a device's own examples in a round: the paper's E."""
     local_rate: float | None = None
     """Learning rate on the devices; without it, `training.learning_rate`."""
-    patience: Seconds = Seconds(300)
+    patience: Patience = Seconds(300)
     """Longest duration of a round."""
     kind: Literal["fedavg"] = "fedavg"
 
     def __post_init__(self) -> None:
         check_clients(self.clients, self.local_rate)
-        if self.epochs < 1:
-            raise ValueError(f"epochs is {self.epochs}: write a whole number from 1 up")
+        _EPOCHS.check(self.epochs, "epochs")
         check_patience(self.patience)
 
     def start(

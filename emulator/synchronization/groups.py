@@ -8,12 +8,14 @@ averages over as many examples for every g.
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal
+from typing import Annotated, Any, Generic, Literal
 
-from ..units import Seconds
+from ..units import AtLeast, Seconds
 from .barrier import Barrier, Lockstep
-from .base import A, Synchronizer, check_patience
+from .base import A, Patience, Synchronizer, check_patience
 from .softsync import Collecting
+
+_GROUPS = AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -24,19 +26,18 @@ class ComputeGroups:
     a gradient `patience` after the first gradient of a step is given up, as at a barrier.
     """
 
-    groups: int
+    groups: Annotated[int, _GROUPS]
     """Number of groups, from 1 (a barrier) to the number of devices (asynchronous): the paper's g.
     If it does not divide the number of devices, the first groups have a device more."""
     assign: Literal["order", "speed"] = "order"
     """Rule by which consecutive devices form a group: in the order of the file, or sorted by the
     expected time of an iteration, so that a device's neighbours are about as fast."""
-    patience: Seconds = Seconds(60)
+    patience: Patience = Seconds(60)
     """Time after the first gradient of a group's step until missing members are given up."""
     kind: Literal["groups"] = "groups"
 
     def __post_init__(self) -> None:
-        if self.groups < 1:
-            raise ValueError(f"groups is {self.groups}: write a whole number from 1 up")
+        _GROUPS.check(self.groups, "groups")
         check_patience(self.patience)
 
     def start(

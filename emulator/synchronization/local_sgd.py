@@ -6,13 +6,15 @@ all devices this is a barrier.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from ..learners.local_training import LocalTraining
-from ..units import Fraction, Seconds
-from .base import check_patience
+from ..units import AtLeast, Fraction, Seconds
+from .base import Patience, check_patience
 from .fedavg import check_clients
 from .rounds import Rounds, clients_per_round
+
+_STEPS = AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -22,20 +24,19 @@ class LocalSGD:
     Stich (2019). A step is a mini-batch of SGD.
     """
 
-    steps: int = 10
+    steps: Annotated[int, _STEPS] = 10
     """Mini-batches on a device between two rounds: the paper's H."""
     clients: Fraction = Fraction(1)
     """Share of the devices drawn for a round, at least one device."""
     local_rate: float | None = None
     """Learning rate on the devices; without it, `training.learning_rate`."""
-    patience: Seconds = Seconds(60)
+    patience: Patience = Seconds(60)
     """Longest duration of a round."""
     kind: Literal["local-sgd"] = "local-sgd"
 
     def __post_init__(self) -> None:
         check_clients(self.clients, self.local_rate)
-        if self.steps < 1:
-            raise ValueError(f"steps is {self.steps}: write a whole number from 1 up")
+        _STEPS.check(self.steps, "steps")
         check_patience(self.patience)
 
     def start(

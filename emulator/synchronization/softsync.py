@@ -7,9 +7,12 @@ Once ⌊λ/n⌋ gradients of the λ workers are in, θ moves by their mean, whic
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Literal
+from typing import Annotated, Any, Generic, Literal
 
+from ..units import AtLeast
 from .base import A
+
+_SPLITS = AtLeast(1)
 
 
 @dataclass(frozen=True)
@@ -19,13 +22,12 @@ class Softsync:
     Zhang et al. (2016). No worker waits.
     """
 
-    splits: int = 1
+    splits: Annotated[int, _SPLITS] = 1
     """Steps in the time in which every worker sends one gradient: the paper's n."""
     kind: Literal["softsync"] = "softsync"
 
     def __post_init__(self) -> None:
-        if self.splits < 1:
-            raise ValueError(f"splits is {self.splits}: write a whole number from 1 up")
+        _SPLITS.check(self.splits, "splits")
 
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None

@@ -186,7 +186,7 @@ def test_texts_have_no_class_to_go_by(split: AnySplit) -> None:
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: Shards(per_device=0), "per_device is 0"),
+        (lambda: Shards(per_device=0), "per_device: 0 is too small"),
         (lambda: Dirichlet(alpha=0), "alpha is 0"),
         (lambda: Dirichlet(alpha=-1), "alpha is -1"),
         (lambda: Dirichlet(alpha=float("nan")), "alpha is nan"),

@@ -15,7 +15,7 @@ DENSE = ("algorithm: asgd", "codec: dense\n  synchronization: {kind: groups, gro
             "scenario:6: training.synchronization.groups: 4 groups need a device each, and there "
             "are 3 devices: write 3 or less",
         ),
-        ("{kind: groups, groups: 0}", "groups is 0: write a whole number from 1 up"),
+        ("{kind: groups, groups: 0}", "groups: 0 is too small: write a whole number from 1 up"),
         ("{kind: groups}", "training.synchronization.groups: is missing: number of groups, from 1"),
         (
             "{kind: groups, groups: 2, assign: sped}",
@@ -25,7 +25,7 @@ DENSE = ("algorithm: asgd", "codec: dense\n  synchronization: {kind: groups, gro
         ("{kind: groups, groups: 2, more: 1}", "synchronization.more: no such key: there are gr"),
         (
             "{kind: groups, groups: 2, patience: 0s}",
-            "synchronization: patience is 0s: write a time",
+            "synchronization.patience: patience is 0s: write a time",
         ),
     ],
 )

@@ -215,7 +215,7 @@ from tests.fakes.small_scenario import SMALL, mistakes, small
             "split.per: no such key: there are kind, per_device",
         ),
         ("asgd", "asgd\n  split: {}", "training.split: a mapping without a `kind`"),
-        ("asgd", "asgd\n  split: {kind: dirichlet, alpha: 0}", "training.split: alpha is 0"),
+        ("asgd", "asgd\n  split: {kind: dirichlet, alpha: 0}", "training.split.alpha: alpha is 0"),
         (
             "algorithm: asgd",
             "codec: topk",
@@ -227,7 +227,7 @@ from tests.fakes.small_scenario import SMALL, mistakes, small
             "codec: {kind: topk, keep: 1}",
             "codec.keep: 1 has no unit: write it in %",
         ),
-        ("algorithm: asgd", "codec: {kind: topk, keep: 0%}", "training.codec: keep is 0%"),
+        ("algorithm: asgd", "codec: {kind: topk, keep: 0%}", "training.codec.keep: keep is 0%"),
         ("stop: {updates: 10}", "", "stop: is missing: stop conditions:"),
         ("{updates: 10}", "{}", "scenario:6: stop: is empty: give updates, accuracy or time"),
         ("{updates: 10}", "{updates: 0}", "stop.updates: 0 is not at least 1"),

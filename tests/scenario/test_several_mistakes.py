@@ -1,5 +1,7 @@
 """Several mistakes in one scenario: all of them are told, in the order of the file."""
 
+import pytest
+
 from tests.fakes.small_scenario import mistakes
 
 
@@ -46,3 +48,66 @@ def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
         "scenario:6: training.schedule.replan: 0 is too small: write a whole number from 1 up",
         "scenario:6: training.schedule.method: 'slow' is not fast or paper",
     ]
+
+
+@pytest.mark.parametrize(
+    ("change", "messages"),
+    [
+        (
+            "split: {kind: shards, per_device: 0, more: 1}",
+            ["split.per_device: 0 is too small", "split.more: no such key"],
+        ),
+        (
+            "split: {kind: dirichlet, alpha: -1, beta: 1}",
+            ["split.alpha: alpha is -1", "split.beta: no such key"],
+        ),
+        (
+            "synchronization: {kind: groups, groups: 0, patience: 0s, assign: fast}",
+            [
+                "synchronization.groups: 0 is too small",
+                "synchronization.assign: 'fast' is not",
+                "synchronization.patience: patience is 0s",
+            ],
+        ),
+        (
+            "synchronization: {kind: bounded, bound: -1, patience: 7}",
+            ["synchronization.bound: -1 is too small", "synchronization.patience: 7 has no unit"],
+        ),
+        (
+            "synchronization: {kind: fedavg, epochs: 0, clients: 5}",
+            ["synchronization.clients: 5 has no unit", "synchronization.epochs: 0 is too small"],
+        ),
+        (
+            "synchronization: {kind: local-sgd, steps: 0, clients: 5}",
+            ["synchronization.steps: 0 is too small", "synchronization.clients: 5 has no unit"],
+        ),
+        (
+            "synchronization: {kind: softsync, splits: 0, more: 1}",
+            ["synchronization.splits: 0 is too small", "synchronization.more: no such key"],
+        ),
+        (
+            "codec: {kind: topk, keep: 0%, scope: all}",
+            ["codec.keep: keep is 0%: write", "codec.scope: 'all' is not"],
+        ),
+        (
+            "codec: {kind: dgc, warm_up: -1, clip: high}",
+            ["codec.clip: 'high' is not", "codec.warm_up: -1 is too small"],
+        ),
+        (
+            "codec: {kind: strom, threshold: 0, indices: bits}",
+            ["codec.threshold: threshold is 0: write", "codec.indices: 'bits' is not"],
+        ),
+        (
+            "codec: {kind: qsgd, bucket: 0, levels: many}",
+            ["codec.levels: 'many' is not", "codec.bucket: 0 is too small"],
+        ),
+    ],
+)
+def test_a_number_out_of_range_does_not_hide_behind_another_mistake(
+    change: str, messages: list[str]
+) -> None:
+    algorithm = "codec: dense\n  " if not change.startswith("codec") else ""
+    found = mistakes(("algorithm: asgd", algorithm + change))
+    assert len(found) == len(messages)
+    for line, message in zip(found, messages, strict=True):
+        assert f"training.{message}" in line

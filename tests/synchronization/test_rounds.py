@@ -191,17 +191,26 @@ def test_how_far_a_device_goes_alone() -> None:
 @pytest.mark.parametrize(
     "fields, complaint",
     [
-        ({"kind": "bounded", "bound": -1}, "bound is -1: write a whole number from 0 up"),
+        (
+            {"kind": "bounded", "bound": -1},
+            "bound: -1 is too small: write a whole number from 0 up",
+        ),
         ({"kind": "bounded", "patience": 0.0}, "write a time above 0s"),
         (
             {"kind": "fedavg", "clients": 0.5, "patience": 1e-6},
             "patience is 1us: write 1ms or more",
         ),
-        ({"kind": "softsync", "splits": 0}, "splits is 0: write a whole number from 1 up"),
+        (
+            {"kind": "softsync", "splits": 0},
+            "splits: 0 is too small: write a whole number from 1 up",
+        ),
         ({"kind": "fedavg", "clients": 0.0}, "write a share above 0% and up to 100%"),
-        ({"kind": "fedavg", "epochs": 0}, "epochs is 0: write a whole number from 1 up"),
+        ({"kind": "fedavg", "epochs": 0}, "epochs: 0 is too small: write a whole number"),
         ({"kind": "fedavg", "local_rate": 0.0}, "local_rate is 0.0: write a number above 0"),
-        ({"kind": "local-sgd", "steps": 0}, "steps is 0: write a whole number from 1 up"),
+        (
+            {"kind": "local-sgd", "steps": 0},
+            "steps: 0 is too small: write a whole number from 1 up",
+        ),
         ({"kind": "local-sgd", "patience": float("inf")}, "write a time above 0s"),
     ],
 )
