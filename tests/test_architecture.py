@@ -60,7 +60,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "socket": {"runtimes", "transport/connection.py"},
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
-        "transport/watch.py",
+        *{"transport/farewell.py", "transport/watch.py"},
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {

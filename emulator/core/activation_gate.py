@@ -22,6 +22,7 @@ class ActivationGate(Generic[SentT]):
         """Wait `patience` seconds for the rest of a group; then the missing are given up."""
         self._patience = patience
         self._group: dict[str, _Group[SentT]] = {}  # by member
+        self._away: set[str] = set()  # devices that have said goodbye
         for names in groups:
             self._group |= dict.fromkeys(names, _Group(frozenset(names)))
         # Groups with a deadline, the earliest first: a new deadline is later than all others.
@@ -42,11 +43,27 @@ class ActivationGate(Generic[SentT]):
         if group := self._group.get(node):
             group.arrived.pop(node, None)
 
+    def departed(self, node: str) -> list[SentT] | None:
+        """Wait no more for `node`, whose activations are withdrawn; return as `arrive`."""
+        group = self._group.get(node)
+        if group is None:
+            return None
+        self._away.add(node)
+        group.absent.add(node)
+        return self._opened(group)
+
+    def returned(self, node: str) -> None:
+        """Wait for `node` again."""
+        self._away.discard(node)
+        if group := self._group.get(node):
+            group.absent.discard(node)
+
     def expect(self, nodes: Collection[str]) -> None:
         """Wait for the `nodes` of a group, and not for the other members until they send again."""
         group = self._group.get(next(iter(nodes)))
         if group is not None:
             group.absent = set(group.members.difference(nodes, group.arrived))
+            group.absent |= self._away & group.members
 
     def deadline(self) -> float | None:
         """Return the time at which to call `tick`; None if nothing is waited for."""

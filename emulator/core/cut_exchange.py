@@ -119,6 +119,16 @@ class CutExchange:
             self._gate.withdraw(node)
             self._rounds.withdraw(node, now)
 
+    def departed(self, node: str, now: float) -> CutStep:
+        """Wait no more for `node`, which has said goodbye; return replies as `take`."""
+        self.forget(node, now)
+        group = self._gate.departed(node)
+        return self._pass(group, now) if group else _NOTHING
+
+    def returned(self, node: str) -> None:
+        """Wait for `node` again, which has said hello after a goodbye."""
+        self._gate.returned(node)
+
     def allow_push(self, node: str) -> None:
         """Raise a WireError unless `node` has its activation gradient."""
         phase = self._phases.get(node)

@@ -11,6 +11,7 @@ from ..log.cut_records import ActivationsRecord
 from ..log.records import (
     DivergedRecord,
     EvaluationRecord,
+    GoodbyeRecord,
     HelloRecord,
     PullRecord,
     RefusedRecord,
@@ -73,6 +74,9 @@ class Ledger:
 
     def hello(self, node: str, incarnation: int, now: float) -> None:
         self._log.write(HelloRecord(self._at(now), node, incarnation))
+
+    def goodbye(self, node: str, now: float) -> None:
+        self._log.write(GoodbyeRecord(self._at(now), node))
 
     def start(self, devices: int, now: float) -> None:
         self._log.write(StartRecord(self._at(now), devices, zero=now))

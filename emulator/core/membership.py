@@ -13,6 +13,8 @@ class Membership:
         self.evaluator = evaluator
         self._missing = {*self.workers, *filter(None, [evaluator])}
         self._hellos: dict[str, tuple[float, int]] = {}
+        self.away: set[str] = set()
+        """Workers that have said goodbye, and no hello since."""
 
     @property
     def names(self) -> list[str]:

@@ -16,6 +16,13 @@ class Hello:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Leave:
+    """A device says goodbye: nobody waits for it from then on, until its next hello."""
+
+    node: str
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Begin:
     """The server's answer once every member has said hello: the run's time runs from `zero`."""
 
@@ -208,7 +215,7 @@ class Bye:
 CutRequest: TypeAlias = Activations | LogitGradient
 """Requests of a device whose model is cut; only the server's part can answer them."""
 CutReply: TypeAlias = ActivationGradient | Logits
-Request: TypeAlias = Hello | Pull | Update | UpdateSegment | Diverged | Score | CutRequest
+Request: TypeAlias = Hello | Leave | Pull | Update | UpdateSegment | Diverged | Score | CutRequest
 PullReply: TypeAlias = ModelReply | ModelSegment | Patch | PatchSegment
 Reply: TypeAlias = Begin | PullReply | CutReply | Bye
 Message: TypeAlias = Request | Reply

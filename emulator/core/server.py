@@ -30,6 +30,7 @@ from .messages import (
     CutRequest,
     Diverged,
     Hello,
+    Leave,
     LogitGradient,
     Message,
     Pull,
@@ -164,6 +165,10 @@ class ParameterServer:
                 return self._greet(message, now)
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
+            case _ if message.node in self._members.away:
+                raise WireError(f"{message.node} has said goodbye, and no hello since")
+            case Leave(node):
+                return [*self._depart(node, now), *self._advanced(now)]
             case Pull():
                 self._queue.add(message, now)
                 return self._release([message], now)
@@ -244,6 +249,9 @@ class ParameterServer:
         self._queue.forget(hello.node)
         if self.zero is not None:
             self._ledger.hello(hello.node, hello.incarnation, now)
+            if hello.node in self._members.away:
+                self._members.away.discard(hello.node)
+                self._exchanges.returned(hello.node, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
         if not self._members.greet(hello, now):
             return []
@@ -255,6 +263,20 @@ class ParameterServer:
         self._snapshots.reach(now)
         begin = Begin(now)
         return [(node, begin) for node in self._members.names]
+
+    def _depart(self, node: str, now: float) -> Replies:
+        """Wait for the device `node` no more; return the replies to devices that waited for it."""
+        if node not in self._members.workers:
+            raise WireError(f"{node} is no device, and cannot leave")
+        self._members.away.add(node)
+        self._ledger.goodbye(node, now)
+        self._queue.forget(node)
+        self._diverged.discard(node)
+        replies, arrivals = self._exchanges.departed(node, now)
+        if self.ended:
+            return []
+        self._step(arrivals, now)
+        return replies
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:
         if self.ended is None:

@@ -27,6 +27,7 @@ from .messages import (
     Bye,
     Diverged,
     Hello,
+    Leave,
     LogitGradient,
     Logits,
     Message,
@@ -47,6 +48,7 @@ dense variables."""
 
 _PLAIN: dict[type[heads.Head], type[Any]] = {
     heads.HelloHead: Hello,
+    heads.LeaveHead: Leave,
     heads.BeginHead: Begin,
     heads.PullHead: Pull,
     heads.DivergedHead: Diverged,

@@ -131,6 +131,10 @@ class LogitGradientHead(Head, tag=16):
     loss: float
 
 
+class LeaveHead(Head, tag=17):
+    node: Name
+
+
 AnyHead: TypeAlias = (
     HelloHead
     | BeginHead
@@ -149,6 +153,7 @@ AnyHead: TypeAlias = (
     | ActivationGradientHead
     | LogitsHead
     | LogitGradientHead
+    | LeaveHead
 )
 
 encode = msgspec.msgpack.Encoder().encode

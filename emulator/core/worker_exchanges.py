@@ -72,6 +72,19 @@ class WorkerExchanges:
         if self._cut:
             self._cut.forget(node, now)
 
+    def departed(self, node: str, now: float) -> tuple[Replies, list[Arrival] | None]:
+        """Wait no more for `node`, which has said goodbye; return as `cross`."""
+        self.lost(node, now)
+        # before the activations: a group that passes is told below which pushes to expect
+        arrivals = self._synchronizer.departed(node, now)
+        return self._passed(self._cut.departed(node, now), now) if self._cut else [], arrivals
+
+    def returned(self, node: str, now: float) -> None:
+        """Wait for `node` again, which has said hello after a goodbye."""
+        self._synchronizer.returned(node, now)
+        if self._cut:
+            self._cut.returned(node)
+
     def close(self) -> None:
         """Forget all pieces and activations: the run takes no more pushes."""
         self._staging.clear()

@@ -28,6 +28,13 @@ class HelloRecord(LogRecord, tag="hello"):
     """Boots of the node before this one."""
 
 
+class GoodbyeRecord(LogRecord, tag="goodbye"):
+    """A device said goodbye to the server, which waits for it no more until its next `hello`."""
+
+    node: str
+    """Name of the device."""
+
+
 class StartRecord(LogRecord, tag="start"):
     """Every node has said hello: the run's zero."""
 
@@ -228,6 +235,7 @@ class StopRecord(LogRecord, tag="stop"):
 
 Record: TypeAlias = (
     HelloRecord
+    | GoodbyeRecord
     | StartRecord
     | PullRecord
     | UpdateRecord

@@ -30,6 +30,9 @@ PORT = 5555
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
 """Signal that ends the server, by the reason that its log then gives for the run's end."""
 
+GOODBYE = signal.SIGUSR2
+"""Signal that asks a worker to say goodbye to the server and end."""
+
 
 class Network(msgspec.Struct, frozen=True):
     """The commands with which the supervisor changes the node's network."""

@@ -11,9 +11,10 @@ from ..shaping.hold import Hold, hold_for
 
 # before TensorFlow's library is opened, see learners/capi.py
 from ..transport import node_driver
+from ..transport.farewell import Farewell
 from ..transport.peer import Peer
 from . import config
-from .config import EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from .config import GOODBYE, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .supervisor import CONTROL
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             cut=parts.cut,
             held_model=assembly.held_model(),
             before_gradient=_fault_draws(node, part, incarnation),
+            computing=Farewell(node.name, peer, GOODBYE).computing,
         )
 
 

@@ -22,7 +22,7 @@ from ..shaping.apply import apply
 from ..world import verbs
 from ..world.verbs import Setting
 from . import config, memory
-from .config import ENDINGS, NodeConfig
+from .config import ENDINGS, GOODBYE, NodeConfig
 from .line_reader import LineReader
 from .part_orders import PartSettings
 
@@ -37,6 +37,9 @@ SAMPLING = 1.0
 CONTROL = "EMULATE_CONTROL"
 """Environment variable with the file descriptor to which a part writes the faults that it draws,
 and the records of its scheduler."""
+
+PARTING = 5.0
+"""Seconds that a part has to say goodbye when its device leaves."""
 
 OBSERVED = ("plan", "iteration")
 """Kinds of records that a part makes itself, and the supervisor passes on."""
@@ -84,6 +87,8 @@ class Supervisor:
     faults: verbs.FaultCounts = field(default_factory=verbs.FaultCounts)
     closing: bool = False
     """Whether the part has been asked to end."""
+    parting: float | None = None
+    """Clock time at which a part that says goodbye is killed; None: no part does."""
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
     """Ends of faults that the device drew itself: clock time when due, and the order."""
     settings: PartSettings = field(default_factory=PartSettings)
@@ -117,6 +122,8 @@ class Supervisor:
                 self._sample()
                 due = now + SAMPLING
             self._end_due(now)
+            if self.parting is not None and now >= self.parting:
+                self._end_part()
 
     def _end_due(self, now: float) -> None:
         """End the drawn faults whose ends are due by `now`, unless the part was asked to end."""
@@ -128,7 +135,8 @@ class Supervisor:
 
     def _until(self, sample: float) -> float:
         """Return the seconds until something is due; `sample` is when the next sample is."""
-        due = min([sample, *(at for at, _ in self.later)])
+        parting = [] if self.parting is None else [self.parting]
+        due = min([sample, *parting, *(at for at, _ in self.later)])
         return min(0.2, max(0.0, due - time.monotonic()))  # no event tells of the child's end
 
     def _finished(self) -> bool:
@@ -139,6 +147,9 @@ class Supervisor:
         if self.child is None or self.child.poll() is None:
             return self.closing and self.child is None
         code, self.child = self.child.returncode, None
+        if self.parting is not None:
+            self.parting = None
+            return self.closing
         if code and not self.closing:
             say("exit", code=code, cause=memory.cause(self.counts, memory.Counts.read()))
         return code == 0 or self.closing or not self._device
@@ -166,19 +177,38 @@ class Supervisor:
     def kill(self) -> None:
         """Cut the link, then kill the part: data that the kernel holds must not leave."""
         self._cut()
-        if self.child is not None:
-            self.child.kill()
-            self.child.wait()
-            self.child = None
+        self._end_part()
 
     def start(self) -> None:
-        """Boot the part as the next incarnation, behind a cut link if a fault severs the device."""
+        """Boot the part as the next incarnation, behind a cut link if a fault severs the device.
+
+        A device that has left boots in `join`.
+        """
         if self.child is not None:
             return
-        self.incarnation += 1
         if not self.faults.holds("sever"):
             apply(self.node.network.mend)
-        self._boot()
+        if not self.faults.holds("leave"):
+            self._boot_anew()
+
+    def leave(self) -> None:
+        """Ask the part to say goodbye and end; a part that is paused can do neither, and is killed.
+
+        The link stays, so that the goodbye can leave.
+        """
+        if self.child is None:
+            return
+        self.parting = time.monotonic() + PARTING
+        if self.faults.holds("pause"):
+            self._end_part()
+        else:
+            self._signal(GOODBYE)
+
+    def join(self) -> None:
+        """Boot the part as the next incarnation; a device that is killed boots in `start`."""
+        if not self.faults.holds("kill"):
+            self._end_part()  # which may still be saying goodbye
+            self._boot_anew()
 
     def sever(self) -> None:
         """Cut the link."""
@@ -198,6 +228,14 @@ class Supervisor:
     def resume(self) -> None:
         """Let the part go on."""
         self._signal(signal.SIGCONT)
+
+    def _end_part(self) -> None:
+        """Kill the part, if there is one."""
+        if self.child is not None:
+            self.child.kill()
+            self.child.wait()
+            self.child = None
+        self.parting = None
 
     def _cut(self) -> None:
         """Cut the link while the part, which shares the CPU quota of the container, stands still.
@@ -221,6 +259,11 @@ class Supervisor:
         self.later.clear()
         self._signal(how)
         self._signal(signal.SIGCONT)  # a paused part receives `how` only when it goes on
+
+    def _boot_anew(self) -> None:
+        """Start the part as the next incarnation."""
+        self.incarnation += 1
+        self._boot()
 
     def _boot(self) -> None:
         """Start the part as the present incarnation, paused if a fault pauses the device."""

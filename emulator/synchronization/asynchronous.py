@@ -16,4 +16,4 @@ class Asynchronous:
     def start(
         self, members: frozenset[str], seed: int = 0, examples: Mapping[str, int] | None = None
     ) -> Collecting[Any]:
-        return Collecting(1)
+        return Collecting(len(members), len(members))

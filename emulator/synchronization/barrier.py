@@ -54,6 +54,7 @@ class Lockstep(Generic[A]):
         self._barrier = barrier
         self._members = members
         self._given_up: set[str] = set()
+        self._departed: set[str] = set()  # gone, but with a gradient in `_arrivals`
         self._arrivals: dict[str, A] = {}
         self._deadline: float | None = None
         self.releases = 0
@@ -74,6 +75,15 @@ class Lockstep(Generic[A]):
 
     def failed(self, node: str, now: float) -> list[A] | None:
         return None
+
+    def departed(self, node: str, now: float) -> list[A] | None:
+        if node in self._arrivals:
+            self._departed.add(node)  # counts in this step, and is given up behind it
+        return self.leave(node)
+
+    def returned(self, node: str, now: float) -> None:
+        self._given_up.discard(node)
+        self._departed.discard(node)
 
     def holds(self, node: str) -> bool:
         return node in self._arrivals
@@ -110,6 +120,8 @@ class Lockstep(Generic[A]):
         """Return the arrived gradients as the next step, and release the workers."""
         arrivals = list(self._arrivals.values())
         self._arrivals.clear()
+        self._given_up |= self._departed
+        self._departed.clear()
         self._deadline = None
         self.releases += 1
         return arrivals

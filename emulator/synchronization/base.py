@@ -42,6 +42,15 @@ class Synchronizer(Protocol[A]):
         """Record that `node` sends nothing, as its gradient is not finite; return as `arrive`
         does."""
 
+    def departed(self, node: str, now: float) -> list[A] | None:
+        """Wait for `node` no more, as it has said goodbye; return as `arrive` does.
+
+        A gradient of `node` that has arrived stays.
+        """
+
+    def returned(self, node: str, now: float) -> None:
+        """Wait for `node` again, which has said hello after a goodbye."""
+
     def holds(self, node: str) -> bool:
         """Return whether `node` gets no model before `releases` rises."""
 

@@ -72,6 +72,27 @@ class Clocks(Generic[A]):
     def failed(self, node: str, now: float) -> list[A] | None:
         return None
 
+    def departed(self, node: str, now: float) -> list[A] | None:
+        if node not in self._live:
+            return None
+        self._live.discard(node)
+        self._heard.discard(node)
+        self._workers_at[self._clocks[node]] -= 1
+        if self._live and not self._workers_at[self._slowest]:
+            self._catch_up()
+        elif not any(
+            number and clock > self._slowest + self._bounded.bound
+            for clock, number in self._workers_at.items()
+        ):
+            self._deadline = None  # no worker is held any more
+            self._heard.clear()
+        return None
+
+    def returned(self, node: str, now: float) -> None:
+        """Count `node` again, from the slowest worker's clock if its own is behind."""
+        if node not in self._live:
+            self._revive(node, self._clocks[node])
+
     def holds(self, node: str) -> bool:
         return self._clocks.get(node, 0) > self._slowest + self._bounded.bound
 
@@ -92,14 +113,22 @@ class Clocks(Generic[A]):
     def _advance(self, node: str) -> None:
         """Move the clock of `node` on by one; a given-up worker continues at the slowest clock."""
         clock = self._clocks.get(node, 0) + 1
-        if node in self._live:
-            self._workers_at[clock - 1] -= 1
-        else:
-            self._live.add(node)
-            clock = max(clock, self._slowest)
+        if node not in self._live:
+            self._revive(node, clock)
+            return
+        self._workers_at[clock - 1] -= 1
+        self._count(node, clock)
+
+    def _revive(self, node: str, clock: int) -> None:
+        """Count `node` among the live workers, at `clock` but not behind the slowest worker."""
+        self._live.add(node)
+        self._count(node, max(clock, self._slowest))
+
+    def _count(self, node: str, clock: int) -> None:
+        """Set the clock of `node`, a live worker; find the slowest clock if it has moved."""
         self._clocks[node] = clock
         self._workers_at[clock] = self._workers_at.get(clock, 0) + 1
-        if not self._workers_at[self._slowest]:
+        if not self._workers_at.get(self._slowest):
             self._catch_up()
 
     def _catch_up(self) -> None:

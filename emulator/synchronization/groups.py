@@ -55,7 +55,7 @@ class ComputeGroups:
         """
         named = [tuple(group) for group in groups] or blocks(sorted(members), self.groups)
         if len(named) == len(members):
-            return Collecting(1)
+            return Collecting(len(members), len(members))
         barrier = Barrier(patience=self.patience)
         return GroupSteps(named, barrier, _weights(named, batches or {}))
 
@@ -95,6 +95,13 @@ class GroupSteps(Generic[A]):
 
     def failed(self, node: str, now: float) -> list[A] | None:
         return None
+
+    def departed(self, node: str, now: float) -> list[A] | None:
+        lockstep = self._lockstep[node]
+        return self._stepped(lockstep, lockstep.departed(node, now))
+
+    def returned(self, node: str, now: float) -> None:
+        self._lockstep[node].returned(node, now)
 
     def holds(self, node: str) -> bool:
         return self._lockstep[node].holds(node)

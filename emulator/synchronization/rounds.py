@@ -26,7 +26,7 @@ class Rounds(Generic[A]):
     After `patience` the round ends without the missing devices. A device given up is still drawn,
     but in addition to the wanted number and without being waited for, until it sends an update in
     time. If too few other devices are left, the round waits for all devices that train on the
-    current model.
+    current model. A device that has said goodbye is not drawn before it returns.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class Rounds(Generic[A]):
         self.weights = weights
         self.releases = 0
         self._given_up: set[str] = set()
+        self._away: set[str] = set()  # devices that have said goodbye
         self._deadline: float | None = None
         self._arrivals: dict[str, A] = {}
         self._training: set[str] = set()  # they train on the current model
@@ -72,6 +73,21 @@ class Rounds(Generic[A]):
             nodes.discard(node)
         return None if self._awaited else self._next(now)
 
+    def departed(self, node: str, now: float) -> list[A] | None:
+        """Draw `node` no more; end the round if it waited for `node` alone."""
+        awaited = node in self._awaited
+        self._away.add(node)
+        for nodes in (self._training, self._drawn, self._awaited):
+            nodes.discard(node)
+        return self._next(now) if awaited and not self._awaited else None
+
+    def returned(self, node: str, now: float) -> None:
+        """Draw `node` again; begin a new round if the present round waits for no device."""
+        self._away.discard(node)
+        self._given_up.discard(node)
+        if not self._awaited:  # then no update has arrived either, as the first ends the round
+            self._next(now)
+
     def holds(self, node: str) -> bool:
         return node not in self._drawn or node in self._arrivals
 
@@ -92,7 +108,8 @@ class Rounds(Generic[A]):
             self._training.clear()
         self.releases += 1
         self._draw()
-        self._deadline = now + self._patience
+        # with no device left there is nothing to wait for before one returns
+        self._deadline = now + self._patience if self._drawn else None
         return arrivals
 
     def _draw(self) -> None:
@@ -109,6 +126,8 @@ class Rounds(Generic[A]):
             if len(self._awaited) == self._clients:
                 return
             node = self._members[index]
+            if node in self._away:
+                continue
             self._drawn.add(node)
             if node not in self._given_up:
                 self._awaited.add(node)

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -50,13 +51,14 @@ def run(
     held_model: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
     before_gradient: Callable[[], None] = lambda: None,
+    computing: Callable[[], AbstractContextManager[None]] = nullcontext,
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
 
     `hold` delays messages from the server. `work` computes layer by layer, `cut` the layers
     before a cut. `held_model` keeps the model if pulls are patches or carry coded values. `begun`
     is called with the run's zero. `before_gradient` is called before each gradient, and need not
-    return.
+    return. A context of `computing` holds while the node computes and does not use `peer`.
     """
     exchange = _Exchange(peer, Inbox(peer, hold), held_model, work)
     result: Any = None
@@ -74,21 +76,26 @@ def run(
                     if work:
                         work.started(zero)
                 case Compute(reply) if learner:
-                    before_gradient()
-                    result = _compute(learner, reply.theta)
-                case Forward(reply) if work:
-                    if reply.segment[0] == 1:
+                    with computing():
                         before_gradient()
-                    work.forward(reply)
+                        result = _compute(learner, reply.theta)
+                case Forward(reply) if work:
+                    with computing():
+                        if reply.segment[0] == 1:
+                            before_gradient()
+                        work.forward(reply)
                 case Backward(segment) if work:
-                    result = work.backward(segment)
+                    with computing():
+                        result = work.backward(segment)
                 case Activate(reply) if cut:
-                    before_gradient()
-                    result = cut.activate(reply.theta)
+                    with computing():
+                        before_gradient()
+                        result = cut.activate(reply.theta)
                 case LossAt(answer) if cut:
                     result = cut.loss_at(answer)
                 case ActivationsBack(answer) if cut:
-                    result = cut.back(answer)
+                    with computing():
+                        result = cut.back(answer)
                 case Evaluate(theta) if evaluator:
                     result = evaluator.evaluate(theta)
                 case _:

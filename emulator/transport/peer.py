@@ -7,6 +7,7 @@ due on the last connection never comes on the next one.
 import math
 import time
 from collections import deque
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -48,7 +49,13 @@ class Peer:
         self._poller = zmq.Poller()
         self._poller.register(self._socket, zmq.POLLIN)
         self._poller.register(self._events, zmq.POLLIN)
+        self._interrupt: tuple[int, Callable[[], None]] | None = None
         self._socket.connect(address)
+
+    def interrupt(self, descriptor: int, call: Callable[[], None]) -> None:
+        """Let `receive` call `call` as soon as `descriptor` can be read."""
+        self._interrupt = descriptor, call
+        self._poller.register(descriptor, zmq.POLLIN)
 
     def send(self, message: Message) -> None:
         """Queue `message`. The message is lost if the queue is full, after a long disconnection."""
@@ -79,6 +86,8 @@ class Peer:
             ready = dict(
                 self._poller.poll(None if left == math.inf else max(0, round(left * 1000)))
             )
+            if self._interrupt and self._interrupt[0] in ready:
+                self._interrupt[1]()
             if self._socket in ready:  # messages first: they arrived before the connection broke
                 return self._socket.recv_multipart(copy=False)
             self._look()

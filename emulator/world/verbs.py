@@ -55,6 +55,13 @@ VERBS = (
         ends_process=True,
     ),
     Verb(
+        "leave",
+        undone_by="join",
+        done="A device was asked to leave: it says goodbye to the server, and ends.",
+        undone="A device that had left was started again.",
+        ends_process=True,
+    ),
+    Verb(
         "sever",
         undone_by="mend",
         done="A device was cut off from the network.",
@@ -94,6 +101,12 @@ class Powers(Protocol):
 
     def start(self) -> None:
         """Boot the node from nothing; a severed or paused node stays severed or paused."""
+
+    def leave(self) -> None:
+        """Let the node say goodbye to the server and end; it loses its memory."""
+
+    def join(self) -> None:
+        """Boot the node from nothing, unless a fault keeps it killed."""
 
     def sever(self) -> None:
         """Drop all packets to and from the node; processes and connections live on."""

@@ -1,6 +1,7 @@
 """Faults on real containers: power cuts, partitions, and those that devices draw themselves."""
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -94,6 +95,22 @@ def test_a_pause_may_overlap_a_cut_and_a_crash(play):
         assert not gap(run, node, 3.5, 8.0) and gap(run, node, 8.0, 16.0)
         assert {r["incarnation"] for r in run.said("hello", node=node)} == incarnations
     assert not run.said("exit")
+
+
+def test_a_device_leaves_in_order_and_nobody_waits_for_it(play):
+    """The barrier would wait a minute for a device that is gone without a goodbye."""
+    text = world(
+        rest="faults:\n  - {kind: leave, nodes: [right], at: 4s, lasts: 4s}\n",
+    ).replace("algorithm: adacomp", "codec: dense, synchronization: {kind: barrier, patience: 60s}")
+    run = play(text)
+    (left,), (goodbye,), (back,) = (run.said(what) for what in ("leave", "goodbye", "join"))
+    assert 4.0 <= left["at"] < 4.3 and left["at"] - 0.05 < goodbye["at"] < 4.3
+    assert 8.0 <= back["at"] < 8.3
+    assert not gap(run, "right", 4.3, 8.0) and gap(run, "right", 8.0, 16.0)
+    alone = [r["at"] for r in gap(run, "left", 3.8, 8.0)]
+    assert max(b - a for a, b in pairwise(alone)) < 0.5
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
+    assert not run.said("exit") and run.summary["outcome"] == "success"
 
 
 def test_faults_by_iteration_are_drawn_realised_and_logged(play, tmp_path):

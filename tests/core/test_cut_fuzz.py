@@ -22,6 +22,7 @@ from emulator.core.messages import (
     ActivationGradient,
     Activations,
     Hello,
+    Leave,
     LogitGradient,
     Logits,
     Pull,
@@ -100,6 +101,7 @@ class Member:
     version: int | None = None
     ticket: int | None = None
     phase: str = "none"
+    away: bool = False
 
 
 class Model:
@@ -115,9 +117,11 @@ class Model:
         member = self.members.get(getattr(message, "node", ""))
         if member is None:
             return False
+        if member.away and not isinstance(message, Hello):
+            return False
         match message:
-            case Hello():
-                self.members[message.node] = Member()
+            case Hello() | Leave():
+                self.members[message.node] = Member(away=isinstance(message, Leave))
             case Pull():
                 if message.segments not in ((), ((1, 1),)):
                     return False
@@ -179,8 +183,12 @@ class Liar:
     def message(self) -> Any:
         dice, node = self.dice, self.dice.choice(WORKERS)
         member = self.model.members[node]
+        if member.away and dice.random() < 0.3:
+            return Hello(node, 1)
         if dice.random() < 0.03:
-            return dice.choice([Hello(node, 1), Pull(node, 5), *self.downwards(member)])
+            return dice.choice(
+                [Hello(node, 1), Leave(node), Pull(node, 5), *self.downwards(member)]
+            )
         if member.phase == "none":
             self.tickets += 1
             return Pull(node, self.tickets)

@@ -15,6 +15,7 @@ from emulator.core import wire
 from emulator.core.messages import (
     Diverged,
     Hello,
+    Leave,
     ModelSegment,
     PatchSegment,
     Pull,
@@ -41,6 +42,7 @@ class Member:
     begun: int = L + 1
     """First layer of the last piece; all layers from it on have arrived."""
     parts: list = field(default_factory=list)
+    away: bool = False
 
 
 class Model:
@@ -55,9 +57,11 @@ class Model:
         member = self.members.get(getattr(message, "node", None))
         if member is None:
             return False
+        if member.away and not isinstance(message, Hello):
+            return False
         match message:
-            case Hello():
-                self.members[message.node] = Member()
+            case Hello() | Leave():
+                self.members[message.node] = Member(away=isinstance(message, Leave))
                 return True
             case Pull():
                 return self._pull(member, message)
@@ -122,6 +126,8 @@ class Liar:
         dice, node = self.dice, self.dice.choice(WORKERS)
         member = self.model.members[node]
         kind = dice.random()
+        if member.away and kind < 0.3:
+            return Hello(node, 1)
         if member.version is None or kind < 0.02:
             self.tickets += 1
             ends = sorted({L, *(layer for layer in range(1, L) if dice.random() < 0.5)})
@@ -129,7 +135,8 @@ class Liar:
             pull = Pull(node, self.tickets, 0, None, tuple(zip(firsts, ends, strict=False)))
             return self._lie(pull) if dice.random() < 0.2 else pull
         if kind < 0.03:
-            return dice.choice([Hello(node, 1), Diverged(node, member.version), Pull(node, 5)])
+            others = Diverged(node, member.version), Pull(node, 5), Leave(node)
+            return dice.choice([Hello(node, 1), *others])
         last = member.begun - 1
         segment = (dice.randint(max(1, last - 2), last), last)
         piece = self.piece(node, member, segment)

@@ -18,6 +18,7 @@ from emulator.core.messages import (
     Bye,
     Diverged,
     Hello,
+    Leave,
     LogitGradient,
     Logits,
     ModelReply,
@@ -55,6 +56,7 @@ MESSAGES = [
     Logits(7, b"abcdefgh"),
     LogitGradient("adsl-0", 7, float("nan"), b"abcd"),
     ActivationGradient(7, 0.25, b""),
+    Leave("adsl-0"),
 ]
 
 OLD_HEADS = [

@@ -30,6 +30,7 @@ CRASH: dict[str, object] = {"kind": "crash", "begin": "kill", "end": "start"}
 
 VERBS_OF_KINDS = [  # kind, the verb that begins the fault, the verb that ends it
     ("crash", "kill", "start"),
+    ("leave", "leave", "join"),
     ("partition", "sever", "mend"),
     ("pause", "pause", "resume"),
 ]

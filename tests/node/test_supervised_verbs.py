@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from emulator.node.config import NodeConfig
-from emulator.node.supervisor import Supervisor
+from emulator.node.supervisor import PARTING, Supervisor
 from tests.fakes.supervised import (
     BORN,
     NETWORK,
@@ -232,3 +232,84 @@ tell("iteration", {"node": "far", "iteration": 7})
     assert "failed" not in reports
     assert (reports["plan"]["at"], reports["plan"]["times"]) == (1.5, [0.25] * 30_000)
     assert reports["iteration"]["iteration"] == 7
+
+
+# A part that says goodbye when it is asked, after a while, and leaves word of it.
+PARTS = """
+import signal, sys, time
+from pathlib import Path
+def part(number, frame):
+    time.sleep(0.2)
+    Path(__file__).with_name("said").touch()
+    sys.exit(0)
+signal.signal(signal.SIGUSR2, part)
+"""
+
+
+def test_a_device_leaves_in_order_and_comes_back_as_another(make: Make) -> None:
+    container = make(part=PARTS + BORN)
+    container.hear("ready")
+    first = born(container, 0)
+    container.tell("leave", fault="leave", planned=15.0)
+    report = container.hear_all("leave")[-1]
+    assert (report["fault"], report["begins"], report["planned"]) == ("leave", True, 15.0)
+    time.sleep(0.6)
+    assert (container.folder / "said").exists() and not alive(first)
+    container.tell("join", fault="leave", planned=25.0)
+    assert done(container.hear_all("join")) == ["join"]  # no exit, and the link was never cut
+    assert born(container, 1) != first
+
+
+def test_a_part_that_does_not_say_goodbye_in_time_is_killed(make: Make) -> None:
+    deaf = f"import signal\nsignal.signal(signal.SIGUSR2, signal.SIG_IGN)\n{BORN}"
+    container = make(part=deaf)
+    container.hear("ready")
+    pid = born(container, 0)
+    container.tell("leave", fault="leave")
+    container.hear("leave")
+    time.sleep(0.5)
+    assert alive(pid)
+    container.tell("join", fault="leave")  # a boot does not wait for a goodbye
+    container.hear("join")
+    assert not alive(pid)
+    second = born(container, 1)
+    container.tell("leave", fault="leave")
+    until = time.monotonic() + PARTING + 2
+    while alive(second):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    container.tell("join", fault="leave")
+    assert done(container.hear_all("join")) == ["leave", "join"]
+
+
+def test_a_device_that_is_paused_says_no_goodbye(make: Make) -> None:
+    container = make(part=PARTS + BORN)
+    container.hear("ready")
+    pid = born(container, 0)
+    for verb in ("pause", "leave"):
+        container.tell(verb)
+    container.hear("leave")
+    assert not alive(pid) and not (container.folder / "said").exists()
+
+
+@pytest.mark.parametrize(
+    ("verbs", "heard"),
+    [
+        (("leave", "kill", "join"), ["leave", "tc sever", "kill", "join"]),
+        (("kill", "leave", "start"), ["tc sever", "kill", "leave", "tc mend", "boot"]),
+    ],
+)
+def test_a_device_that_is_killed_and_has_left_boots_when_both_are_over(
+    make: Make, verbs: tuple[str, ...], heard: list[str]
+) -> None:
+    container = make(part=PARTS + BORN)
+    container.hear("ready")
+    born(container, 0)
+    for verb in verbs:
+        container.tell(verb)
+    last = {"join": "join", "start": "boot"}[verbs[-1]]
+    assert done(container.hear_all(last)) == heard
+    container.hear("traffic")
+    assert not (container.folder / "born-1").exists()
+    container.tell("start" if verbs[-1] == "join" else "join")
+    born(container, 1)

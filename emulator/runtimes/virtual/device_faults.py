@@ -23,14 +23,28 @@ class DevicePowers:
 
     def kill(self) -> None:
         """End the device's worker and drop the connection."""
-        self._device.die()
+        if not self.faults.holds("leave"):
+            self._device.die()
         self._channel.close(self._device)
 
     def start(self) -> None:
-        """Boot the device, cut off if a fault severs it."""
+        """Boot the device, cut off if a fault severs it; one that has left boots in `join`."""
         if self.faults.holds("sever"):
             self._channel.sever(self._device)
-        self._boot(self._device)
+        if not self.faults.holds("leave"):
+            self._boot(self._device)
+
+    def leave(self) -> None:
+        """Let the device say goodbye over its link, and end its worker."""
+        if not self.faults.holds("kill"):
+            self._device.say_goodbye()
+            self._device.die()
+
+    def join(self) -> None:
+        """Boot the device with a new connection; a device that is killed boots in `start`."""
+        if not self.faults.holds("kill"):
+            self._channel.close(self._device)
+            self.start()
 
     def sever(self) -> None:
         """Cut the device off; a device that is down is cut off by `start`."""

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.fault_draws import FaultDraws
-from ....core.messages import ModelReply, Reply
+from ....core.messages import Leave, ModelReply, Reply
 from ....core.worker import (
     Await,
     Backward,
@@ -102,6 +102,12 @@ class VirtualDevice:
             self.standstill.forget()
         self.coroutine = self.learner = self.layered = self.cut = None
         self.inbox = self.until = self.held = None
+
+    def say_goodbye(self) -> None:
+        """Tell the server that the node leaves; a node that boots or is paused says nothing."""
+        if self.coroutine is None or (self.standstill and self.standstill.paused):
+            return
+        self.surroundings.request(self, Leave(self.name))
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
         """Take `message` of `size` bytes, meant for `incarnation` of the node."""
