@@ -39,8 +39,12 @@ def logs(run: str, device: str | None, follow: bool, runs: Path) -> None:
     """
     path = find(run, runs)
     look = _printed(path, device) if device else _happened(path)
+    empty = True
     for line in _followed(path, look) if follow else look():
         click.echo(line)
+        empty = False
+    if empty:
+        click.echo(f"{path.name}: {device or 'the log'} has no lines", err=True)
 
 
 Look = Callable[[], Iterable[str]]

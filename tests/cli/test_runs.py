@@ -53,6 +53,18 @@ def test_what_happened(emulate: Emulate, runs: Path) -> None:
     assert emulate("logs", "abc121", "--follow").out.splitlines() == lines
 
 
+def test_a_log_without_lines_is_said_to_be_empty(emulate: Emulate, runs: Path) -> None:
+    folder = runs / "synthetic" / "20250102T120000Z-abc122"
+    (folder / "run.jsonl").write_text("")
+    (folder / "devices" / "fiber-0.log").write_text("")
+    for words in (["abc122"], ["abc122", "--follow"]):
+        result = emulate("logs", *words)
+        assert (result.code, result.out) == (0, "")
+        assert result.err == f"{folder.name}: the log has no lines\n"
+    assert emulate("logs", "abc122", "fiber-0").err == f"{folder.name}: fiber-0 has no lines\n"
+    assert emulate("logs", "abc121").err == ""
+
+
 def test_what_a_device_printed(emulate: Emulate, runs: Path) -> None:
     assert emulate("logs", "synthetic", "fiber-0").out == "hello\nworld\n"
     result = emulate("logs", "synthetic", "fibre-0")

@@ -10,6 +10,7 @@ from emulator.cli.watching.run_views import LiveRunView, Pace, PlainRunView, des
 from emulator.log.records import Record
 from emulator.scenario import Timed
 from emulator.world.verbs import Action
+from tests.fakes import handmade_run
 from tests.fakes.plain_records import PlainRecord, full, plain
 
 PUSH = {"values": 800, "indices": 100, "headers": 70, "framing": 30}
@@ -179,6 +180,18 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
             {"at": -0.5, "what": "hello", "node": "a", "incarnation": 0},
             "-0.50 s  hello a incarnation=0",
         ),
+        (
+            {"at": -0.004, "what": "hello", "node": "a", "incarnation": 0},
+            "0.00 s  hello a incarnation=0",
+        ),
+        (
+            {"at": 9, "what": "diverged", "node": "a", "version": 4},
+            "9.00 s  diverged a version=4",
+        ),
+        (
+            {"at": 1, "what": "traffic", "node": "a", "rx": 12_345_678_901, "tx": 0},
+            "1.00 s  traffic a rx=12345678901 tx=0",
+        ),
         ({"at": 9, "what": "checkpoint", "version": 4}, "9.00 s  checkpoint version=4"),
         (
             {"at": 4, "what": "plan", "node": "a", "iteration": 51, "kind": "dynacomm", **CUTS}
@@ -197,6 +210,12 @@ CUTS = {"pull": [(1, 2), (3, 3)], "push": [(3, 3), (2, 2), (1, 1)]}
 )
 def test_a_record_as_a_line(record: PlainRecord, line: str) -> None:
     assert describe_record(full(record)).lstrip() == line
+
+
+def test_a_measured_time_is_shown_without_noise() -> None:
+    record = full(handmade_run.update(1.0, compute=0.1 + 0.2, loss=2.302585124969482))
+    assert " compute=0.3 " in describe_record(record) + " "
+    assert " loss=2.30259 " in describe_record(record)
 
 
 def test_the_first_of_many_segments_are_named() -> None:

@@ -53,7 +53,7 @@ Clock = Callable[[], float]
 
 def describe_record(record: Record) -> str:
     """Return `record` as a line of text."""
-    return f"{record.at:8.2f} s  {_words(record)}"
+    return f"{record.at:z8.2f} s  {_words(record)}"  # z: no "-0.00"
 
 
 def _words(record: Record) -> str:
@@ -88,8 +88,13 @@ def _words(record: Record) -> str:
             return describe_iterations(record)
     facts = record.facts()
     node = facts.pop("node", "")
-    others = (f"{key}={value}" for key, value in facts.items())
+    others = (f"{key}={_digits(value)}" for key, value in facts.items())
     return " ".join(filter(None, (record.what, node, *others)))
+
+
+def _digits(value: object) -> str:
+    """Return `value` as text; a float with six digits, which leave out rounding noise."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def _listed(versions: Sequence[int]) -> str:
