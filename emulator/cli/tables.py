@@ -76,8 +76,8 @@ def print_overview(
     chosen: Findings,
     other: Findings,
 ) -> None:
-    """Print the `plan` of `scenario`, the tables `made`, and the findings for the `chosen` and the
-    `other` runtime.
+    """Print the `plan` of `scenario`, the tables `made`, the findings for the `chosen` runtime, and
+    the refusals of the `other` runtime.
     """
     out = console()
     out.print(Text(plan.name, "bold"), *_training(scenario), sep="\n")
@@ -90,9 +90,8 @@ def print_overview(
         out.print(_hazards(plan.hazards), _more(plan.hazards))
     for each in made:
         out.print(each, "")
-    for findings in (chosen, other):
-        for line in findings.unkept:
-            out.print(Text("note", "yellow"), f"not kept in {findings.on}: {line}", soft_wrap=True)
+    for line in chosen.unkept:
+        out.print(Text("note", "yellow"), f"not kept in {chosen.on}: {line}", soft_wrap=True)
     for line in other.refused:
         out.print(Text("note", "yellow"), f"refused in {other.on}: {line}", soft_wrap=True)
     for line in chosen.refused:

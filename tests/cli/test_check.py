@@ -281,6 +281,16 @@ def test_what_a_runtime_does_not_keep_is_said(emulate: Emulate, tmp_path: Path, 
     assert started.out.startswith("not kept in containers: virtual.tcp: the kernel's TCP")
 
 
+def test_only_the_keys_that_the_chosen_runtime_ignores_are_notes(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    words = ("--set", "virtual.tcp=false", "--set", "devices[0].profile={memory: 512MiB}")
+    for on, ignored in (("docker", "containers: virtual.tcp:"), ("virtual", "virtual time: dev")):
+        out = emulate("check", scenario(tmp_path), *words, "--on", on).out
+        assert out.count("note not kept in") == 1
+        assert f"note not kept in {ignored}" in out
+
+
 def test_a_set_up_time_is_kept_by_both(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
     assert "1mbit 20ms set-up" in emulate("check", file).out
