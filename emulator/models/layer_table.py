@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Annotated, Literal
 
 from ..layout import Layout, Variable
-from ..units import AtLeast
+from ..units import AtLeast, Checked
 
 NO_TIME = "no layer has multiply_adds, so no layer would take time"
 """Message for a table without any computing."""
@@ -35,12 +35,18 @@ def repeated_names(names: Sequence[object]) -> list[tuple[int, str]]:
     ]
 
 
+def _check_name(name: str) -> None:
+    """Raise ValueError if `name` shows nothing."""
+    if not name.strip():
+        raise ValueError(f"the name {name!r} is empty: write for example conv1_1")
+
+
 @dataclass(frozen=True)
 class TableLayer:
     """A layer with parameters. Pooling, activation functions and batch norm belong to the layer
     before them."""
 
-    name: str
+    name: Annotated[str, Checked(_check_name)]
     """Name of the layer, for example `conv1_1`."""
     kind: Literal["conv", "dense", "recurrent"]
     """Kind of layer, which codecs may treat differently."""
@@ -53,6 +59,7 @@ class TableLayer:
     of the computing time is its share of this number."""
 
     def __post_init__(self) -> None:
+        _check_name(self.name)
         _SOME.check(self.parameters)
         _SOME.check(self.activations)
         _ANY.check(self.multiply_adds)

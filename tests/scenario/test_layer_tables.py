@@ -91,6 +91,16 @@ def test_a_wrong_model_is_named_with_its_place(model: str, message: str) -> None
             ],
         ),
         (
+            "layers:\n"
+            "  - {name: '', kind: conv, parameters: 0, activations: 1, multiply_adds: 3}\n"
+            "  - {name: ' ', kind: conv, parameters: 1, activations: 1, multiply_adds: 3}\n",
+            [
+                "2: layers[0].name: the name '' is empty: write for example conv1_1",
+                "2: layers[0].parameters: 0 is too small: write a whole number from 1 up",
+                "3: layers[1].name: the name ' ' is empty: write for example conv1_1",
+            ],
+        ),
+        (
             f"layers: [{ROW}, {ROW}]",
             ["1: layers[1]: 'a' is the name of layers[0] too: choose another name"],
         ),
