@@ -3,6 +3,7 @@
 from rich.table import Table
 
 from ..runs.cut_traffic import CutTraffic
+from ..scenario.reading.wording import counted
 from .tables import table
 
 
@@ -20,6 +21,10 @@ def cut_table(traffic: CutTraffic) -> Table:
     push, pull = (_product(device.parameters, size) for size in (device.push, device.pull))
     made.add_row("push, and pull", push, pull)
     made.add_row("together", f"{traffic.up:,}", f"{traffic.down:,}")
+    for update in traffic.smaller:
+        made.add_row(
+            f"with {counted(update.rows, 'example')}", f"{update.up:,}", f"{update.down:,}"
+        )
     whole = traffic.whole
     made.add_row("without the cut", f"{whole.push:,}", f"{whole.pull:,}")
     made.add_row("share", _share(traffic.up, whole.push), _share(traffic.down, whole.pull))

@@ -3,11 +3,14 @@
 With `assign: speed` devices are sorted by the expected time of an iteration, the fastest first;
 equal devices keep the file's order. The time has two parts: computing a device's share of a
 mini-batch within its CPU quota, and carrying a model down and an update up through its link and the
-server's, without other traffic. The section `virtual` and calibrations do not count, so that both
-runtimes, on every host, form the same groups.
+server's, without other traffic. Of a cut model the device's part counts, and the bytes that cross
+the cut are carried too. The section `virtual` and calibrations do not count, so that both runtimes,
+on every host, form the same groups.
 """
 
+from ..core.crossing_bytes import crossing_bytes
 from ..core.prior_costs import through
+from ..models import MODELS
 from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.devices import Group
@@ -57,26 +60,29 @@ def _iteration_times(scenario: Scenario, share: float) -> dict[str, float]:
     `share` is a device's mean share of a mini-batch.
     """
     training = scenario.training
-    parameters = training.layout.size
-    compute = OPERATIONS * parameters * training.batch_size * share / SPEED
-    model = float(floats.width(training.pull.values)) * parameters
-    update = sum(update_sizes(training.codec, training.layout))
+    layout, examples = training.device_layout, training.batch_size * share
+    compute = OPERATIONS * layout.size * examples / SPEED
+    down = float(floats.width(training.pull.values)) * layout.size
+    up = sum(update_sizes(training.codec, layout))
+    if training.cut is not None:
+        crossing = crossing_bytes(MODELS[training.trainable], training.cut, 1)
+        down, up = down + examples * crossing.down, up + examples * crossing.up
     return {
         name: seconds
         for group in scenario.devices
-        for seconds in [_iteration_time(scenario, group, compute, model, update)]
+        for seconds in [_iteration_time(scenario, group, compute, down, up)]
         for name in group.names
     }
 
 
 def _iteration_time(
-    scenario: Scenario, group: Group, compute: float, model: float, update: float
+    scenario: Scenario, group: Group, compute: float, received: float, sent: float
 ) -> float:
-    """Return the seconds of `compute` seconds of a core and of both transfers, in bytes."""
+    """Return the seconds of `compute` seconds of a core, and of the bytes `received` and `sent`."""
     cpu = group.profile.cpu if group.profile else None
     down = through(group.link.down, scenario.server.link.up)
     up = through(group.link.up, scenario.server.link.down)
-    carried = model * down.pace + update * up.pace
+    carried = received * down.pace + sent * up.pace
     return (
         compute / min(1.0, float(cpu or 1))
         + carried

@@ -31,6 +31,16 @@ class PartTraffic:
 
 
 @dataclass(frozen=True)
+class SmallerUpdate:
+    """Bytes of an update of a device whose mini-batch is not the largest."""
+
+    rows: int
+    """Examples in the mini-batch."""
+    up: int
+    down: int
+
+
+@dataclass(frozen=True)
 class CutTraffic:
     """The cut of a scenario's model, and the bytes of an update of one device."""
 
@@ -51,6 +61,8 @@ class CutTraffic:
     device: PartTraffic
     whole: PartTraffic
     """The model without a cut."""
+    smaller: tuple[SmallerUpdate, ...] = ()
+    """Updates with the smaller mini-batches, where mini-batches differ; the largest first."""
 
     @property
     def up(self) -> int:
@@ -64,7 +76,10 @@ class CutTraffic:
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types, with the sums `up` and `down`."""
-        return {**asdict(self), "up": self.up, "down": self.down}
+        plain = {**asdict(self), "up": self.up, "down": self.down}
+        if not self.smaller:
+            del plain["smaller"]
+        return plain
 
 
 def cut_traffic(scenario: Scenario) -> CutTraffic | None:
@@ -73,7 +88,7 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
     cut = training.cut
     if cut is None:
         return None
-    model, rows = MODELS[training.trainable], dealt_sizes(scenario)[0]
+    model, (rows, *fewer) = MODELS[training.trainable], dealt_sizes(scenario)
     width = floats.width(training.pull.values)
     device, whole = (
         PartTraffic(part.size, _push(training.codec, part), width * part.size)
@@ -90,6 +105,11 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
         sizes=crossing_bytes(model, cut, rows),
         device=device,
         whole=whole,
+        smaller=tuple(
+            SmallerUpdate(size, crossed.up + device.push, crossed.down + device.pull)
+            for size in fewer
+            for crossed in [crossing_bytes(model, cut, size)]
+        ),
     )
 
 

@@ -43,6 +43,21 @@ def test_scripts_get_it_as_numbers(emulate: Emulate, tmp_path: Path) -> None:
     assert (cut["up"], cut["down"]) == (125_440 + 400 + 75_264, 125_440 + 400 + 75_264)
 
 
+def test_smaller_mini_batches_have_their_own_bytes(emulate: Emulate, tmp_path: Path) -> None:
+    file = tmp_path / "merged.yaml"
+    groups = "codec: dense, synchronization: {kind: groups, groups: 3}, batch_size: 7"
+    file.write_text(FILE.replace("algorithm: bsp", groups))
+    shown = [" ".join(line.split()) for line in emulate("check", file).out.splitlines()]
+    # mini-batches of 7 in groups of one device, and of 4 and 3 in the group of two
+    place = shown.index("together 163,100 163,072")
+    assert shown[place + 1 : place + 3] == [
+        "with 4 examples 125,456 125,440",
+        "with 3 examples 112,908 112,896",
+    ]
+    smaller = emulate("check", "--json", file).json["cut"]["smaller"]
+    assert smaller[1] == {"rows": 3, "up": 112_908, "down": 112_896}
+
+
 def test_times_of_groups_are_those_of_both_parts(emulate: Emulate, tmp_path: Path) -> None:
     file = tmp_path / "merged.yaml"
     file.write_text(

@@ -59,6 +59,17 @@ def test_devices_as_fast_as_each_other_form_groups() -> None:
     assert heavy[-1] == ("slow-0", "slow-1")
 
 
+def test_of_a_cut_model_the_devices_part_counts() -> None:
+    """The whole model is all computing; the device's part computes little and sends activations."""
+    cnn = ("dataset: digits\n  model: digits-mlp", "dataset: mnist\n  model: mnist-cnn")
+    link = ("rate: 1mbit", "rate: 10mbit")
+    settings = "groups: 7, assign: speed"
+    whole = grouped(settings, cnn, link, batch=1000)
+    assert compute_groups(whole)[-1] == ("slow-1",)
+    merged = ("stop:", "  fully_connected: {place: server}\nstop:")
+    assert compute_groups(grouped(settings, cnn, link, merged, batch=1000))[-1] == ("far",)
+
+
 def test_the_first_members_get_the_rest_of_a_mini_batch() -> None:
     scenario = grouped("groups: 3")
     assert dealt_batches(scenario) == {
