@@ -24,7 +24,7 @@ DEVICES = (
 )
 """Colours of 12 devices, after Tol's muted palette, darkened where thin lines need it."""
 
-FAULTS = {"crash": "#D55E00", "partition": "#9A5BA5", "exit": "#4D4D4D"}
+FAULTS = {"crash": "#D55E00", "partition": "#9A5BA5", "flap": "#CC79A7", "exit": "#4D4D4D"}
 _OTHER_FAULT = "#009E73"
 _HATCHES = {"partition": "////", "exit": "...."}
 _LETTERS = 105

@@ -81,7 +81,7 @@ FAMILIES = {  # name: package, its plugin classes, the plugins in its tests' tab
     "faults": (
         faults,
         tuple(faults.FAULTS.values()),
-        [faults.FAULTS[kind]() for kind, *_ in VERBS_OF_KINDS],
+        [fault for fault, *_ in VERBS_OF_KINDS],
         "VERBS_OF_KINDS in tests/faults/test_faults.py",
     ),
 }

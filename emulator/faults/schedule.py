@@ -7,7 +7,7 @@ is `Aimed` at devices, and an entry of a failure profile is `Recurring`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from random import Random
 from typing import Any, ClassVar, Literal
 
@@ -71,7 +71,8 @@ class Scheduled(ABC):
 
     def __post_init__(self) -> None:
         given = [name for name, value in vars(self).items() if is_given(value)]
-        if found := conflicts(given, aimed=isinstance(self, Aimed), always=self.always):
+        aimed, kind = isinstance(self, Aimed), type(self)
+        if found := conflicts(given, aimed=aimed, always=self.always, episodic=is_episodic(kind)):
             raise MisplacedKeysError(found)
 
     @abstractmethod
@@ -144,19 +145,28 @@ def is_given(value: object) -> bool:
     return value is not None and value is not False
 
 
+def is_episodic(kind: type) -> bool:
+    """Return whether faults of the class `kind` come and go by themselves."""
+    return getattr(kind, "episodes", Scheduled.episodes) is not Scheduled.episodes
+
+
 def conflicts(
-    given: Collection[str], *, aimed: bool, always: bool = False
+    given: Collection[str], *, aimed: bool, always: bool = False, episodic: bool = False
 ) -> list[tuple[str, str]]:
     """Return the keys that do not fit the other keys of an entry, with messages.
 
     `given` has the keys that the entry sets, an `aimed` one or one of a failure profile; with
-    `always` it needs no time. An empty key stands for the whole entry.
+    `always` it needs no time, and an `episodic` one is never drawn by iteration. An empty key
+    stands for the whole entry.
     """
     found: list[tuple[str, str]] = []
     times = [key for key in _TIMES if key in given]
     if len(times) > 1 or not (times or always):
         listed = " and ".join(times) or "none"
         found.append(("", f"say when: `at`, `every` or `per_iteration` ({listed} found)"))
+    if "per_iteration" in given and episodic:
+        message = "draws one strike, and the kind comes and goes: give `at` or `every` in its place"
+        found.append(("per_iteration", message))
     if "between" in given and "every" not in given:
         found.append(("between", "is the window of `every`: give `every`, or leave it out"))
     if "together" in given and "per_iteration" in given:
@@ -178,11 +188,15 @@ def scheduled(
 ) -> type[Scheduled]:
     """Return a class with the fields of `fault` and `schedule`.
 
-    `types` maps names of optional fields to types that replace those of `schedule`.
+    `types` maps names of fields to types that replace those of `fault` and `schedule`.
     """
+    defaults = {each.name: each.default for cls in (schedule, fault) for each in fields(cls)}
     joined = make_dataclass(
         f"{schedule.__name__}{fault.__name__}",
-        [(name, kind, field(default=None)) for name, kind in (types or {}).items()],
+        [
+            (name, kind, field() if defaults[name] is MISSING else field(default=defaults[name]))
+            for name, kind in (types or {}).items()
+        ],
         bases=(fault, schedule),
         frozen=True,
         kw_only=True,

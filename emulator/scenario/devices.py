@@ -11,7 +11,7 @@ from ..units import Bytes, Share
 from ..world.link import Link
 from ..world.roles import EVALUATOR, SERVER
 from .fault_fields import TIMES
-from .fields import Kinds, NotEmpty, Profiled
+from .fields import Kinds, NotEmpty, Profiled, law_types
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -71,7 +71,10 @@ class DeviceProfile(Section):
 
 AnyRecurring = Annotated[
     Recurring,
-    Kinds([scheduled(Recurring, fault, TIMES) for fault in FAULTS.values()], bare=False),
+    Kinds(
+        [scheduled(Recurring, fault, TIMES | law_types(fault)) for fault in FAULTS.values()],
+        bare=False,
+    ),
 ]
 
 

@@ -1,10 +1,13 @@
 """Episodes: the spans of time in which each fault strikes each device, drawn from the seed."""
 
 from collections.abc import Iterator
+from itertools import count
 from random import Random
 
 from .. import chance
 from ..faults import Interval, Scheduled
+from ..faults.occurrences import MOST_FAILURES
+from ..units import Seconds
 
 
 class EpisodeDraws:
@@ -42,16 +45,23 @@ class EpisodeDraws:
                 yield Interval(episode.begin + delay, episode.end + delay)
 
     def _spells(self, fault: Scheduled, rng: Random) -> Iterator[Iterator[Interval]]:
-        """Yield the episodes of each occurrence of `fault`.
+        """Yield the episodes of each occurrence of `fault`, `MOST_FAILURES` in all at most.
 
         A consumer takes all episodes of an occurrence before the next one: both draw from `rng`.
         """
+        numbers = count(1)
         for interval in fault.intervals(rng, self._horizon):
-            yield self._within(fault.episodes(interval, rng))
+            yield self._within(fault.episodes(interval, rng), numbers)
 
-    def _within(self, episodes: Iterator[Interval]) -> Iterator[Interval]:
-        """Yield `episodes`, of which there may be no end, until one begins after the plan's end."""
+    def _within(self, episodes: Iterator[Interval], numbers: Iterator[int]) -> Iterator[Interval]:
+        """Yield `episodes`, of which there may be no end, until one begins after the plan's end.
+
+        Raises ValueError if the next of `numbers` exceeds `MOST_FAILURES`.
+        """
         for episode in episodes:
             if episode.begin >= self._horizon:
                 return
+            if next(numbers) > MOST_FAILURES:
+                until = Seconds(self._horizon)
+                raise ValueError(f"more than {MOST_FAILURES:,} failures before {until}")
             yield episode

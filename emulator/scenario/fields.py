@@ -188,3 +188,9 @@ Duration = Annotated[Seconds, AfterValidator(_positive)]
 """A time above zero."""
 
 AnyLaw = Annotated[Law, Laws()]
+
+
+def law_types(cls: type) -> dict[str, Any]:
+    """Return the types with which to read the fields of the dataclass `cls` that are laws."""
+    read = {Law: AnyLaw, Law | None: AnyLaw | None}
+    return {field.name: read[field.type] for field in fields(cls) if field.type in read}

@@ -35,7 +35,16 @@ from .dealt_steps import BatchTime, DealtStep
 from .devices import Device, Group, Section, expand
 from .fault_fields import NODES, TIMES
 from .fault_targets import FaultTargets
-from .fields import AnyLaw, Duration, Kinds, Name, NamedOr, NotEmpty, Profiled
+from .fields import (
+    AnyLaw,
+    Duration,
+    Kinds,
+    Name,
+    NamedOr,
+    NotEmpty,
+    Profiled,
+    law_types,
+)
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
 from .measure import MeasureSection
@@ -279,7 +288,10 @@ class Virtual(Section):
 
 AnyAimed = Annotated[
     Aimed,
-    Kinds([scheduled(Aimed, fault, TIMES | NODES) for fault in FAULTS.values()], bare=False),
+    Kinds(
+        [scheduled(Aimed, fault, TIMES | NODES | law_types(fault)) for fault in FAULTS.values()],
+        bare=False,
+    ),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import json
 from itertools import pairwise
+from statistics import median
 
 import pytest
 
@@ -59,6 +60,26 @@ def test_a_partition_silences_and_the_process_lives_on(play):
     run = play(world(rest=faults))
     assert not gap(run, "right", 4.5, 7.0)
     assert gap(run, "right", 7.0, 16.0)
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
+
+
+def test_a_flap_cuts_again_and_again(play):
+    faults = (
+        "faults:\n  - {kind: flap, nodes: [right], at: 4s, lasts: 8s, outage: 2s, uptime: 1500ms}\n"
+    )
+    run = play(world(rest=faults))
+    struck = [(r["what"], r["planned"]) for r in run.said("sever") + run.said("mend")]
+    cuts = [(4.0, 6.0), (7.5, 9.5), (11.0, 12.0)]
+    assert sorted(struck, key=lambda what: what[1]) == [
+        pair for cut in cuts for pair in zip(("sever", "mend"), cut, strict=True)
+    ]
+    done = run.said("sever", fault="flap") + run.said("mend", fault="flap")
+    assert len(done) == len(struck)
+    assert median(abs(record["at"] - record["planned"]) for record in done) < 0.3
+    for begin, end in cuts:
+        assert not gap(run, "right", begin + 0.5, end)
+    assert gap(run, "right", 6.0, 7.5) and gap(run, "right", 9.5, 11.0)
+    assert gap(run, "right", 12.0, 16.0)
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
 
 

@@ -1,10 +1,12 @@
 """Scenarios as dice may write them: what hypothesis draws."""
 
+from collections.abc import Collection
 from typing import Any
 
 from hypothesis import strategies as st
 
 from emulator.faults import FAULTS
+from emulator.faults.schedule import is_episodic
 from emulator.scenario.algorithms import ALGORITHMS
 from emulator.synchronization.base import LEAST_PATIENCE
 
@@ -28,17 +30,31 @@ SIDES = st.fixed_dictionaries(
 LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
     {}, optional={"up": SIDES, "down": SIDES}
 )
-KIND = st.sampled_from(sorted(FAULTS))
-WINDOWS = st.sampled_from([["1s", "2min"], ["0s", "end"]])
-DRAWN = st.fixed_dictionaries({"kind": KIND, "per_iteration": SHARES}, optional={"lasts": LAWS})
-RECURRING = (
-    st.fixed_dictionaries({"kind": KIND, "every": LAWS}, optional={"lasts": LAWS})
-    | st.fixed_dictionaries({"kind": KIND, "every": LAWS, "between": WINDOWS})
-    | st.fixed_dictionaries(
-        {"kind": KIND, "at": LAWS, "together": st.just(True)},
-        optional={"lasts": LAWS, "spread": LAWS},
+OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "flap": {"outage": LAWS, "uptime": LAWS},
+}
+"""The keys that a kind of fault needs beside those of its schedule."""
+BY_LAW = {kind for kind, fault in FAULTS.items() if is_episodic(fault)}
+"""Kinds that no iteration draws."""
+
+
+def faults(
+    keys: dict[str, st.SearchStrategy[Any]], but: Collection[str] = (), **optional: Any
+) -> st.SearchStrategy[dict[str, Any]]:
+    """Draw a fault of any kind outside `but`, with `keys` and some of the `optional` keys."""
+    return st.sampled_from(sorted(set(FAULTS) - set(but))).flatmap(
+        lambda kind: st.fixed_dictionaries(
+            {"kind": st.just(kind), **keys, **OWN_KEYS.get(kind, {})}, optional=optional
+        )
     )
-    | DRAWN
+
+
+WINDOWS = st.sampled_from([["1s", "2min"], ["0s", "end"]])
+RECURRING = (
+    faults({"every": LAWS}, lasts=LAWS)
+    | faults({"every": LAWS, "between": WINDOWS})
+    | faults({"at": LAWS, "together": st.just(True)}, lasts=LAWS, spread=LAWS)
+    | faults({"per_iteration": SHARES}, BY_LAW, lasts=LAWS)
 )
 TARGETS = st.fixed_dictionaries({"share": SHARES}) | st.just({"nodes": "all"})
 WORDS = st.sampled_from(["no", "null", "1e3", "0x10", "12", "on", "a-b", "007", "y"])
@@ -83,10 +99,10 @@ PARTS = st.fixed_dictionaries(
 def scenarios(draw: st.DrawFn) -> dict[str, Any]:
     groups = draw(GROUPS)
     names = [group["name"] for group in groups]
-    aimed = st.fixed_dictionaries(
-        {"kind": KIND, "nodes": st.lists(st.sampled_from(names), min_size=1), "at": TIMES},
-        optional={"lasts": TIMES},
-    ) | st.builds(lambda fault, targets: {**fault, **targets}, RECURRING, TARGETS)
+    nodes = st.lists(st.sampled_from(names), min_size=1)
+    aimed = faults({"nodes": nodes, "at": TIMES}, lasts=TIMES) | st.builds(
+        lambda fault, targets: {**fault, **targets}, RECURRING, TARGETS
+    )
     return {
         "name": draw(WORDS),
         "seed": draw(st.integers(-(10**9), 10**9)),

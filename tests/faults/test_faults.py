@@ -3,18 +3,19 @@
 import math
 import subprocess
 import sys
+from itertools import islice, pairwise
 from random import Random
 from statistics import mean, median
 
 import pytest
 
 from emulator import chance
-from emulator.faults import FAULTS, Aimed, Hazard, Recurring, scheduled
+from emulator.faults import FAULTS, Aimed, Fault, Hazard, Recurring, scheduled
 from emulator.faults.occurrences import MOST_FAILURES, Interval
 from emulator.units import Fraction, Seconds
 from emulator.world import laws
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
-from emulator.world.verbs import Action
+from emulator.world.verbs import Action, row
 
 EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
     (Normal((Seconds(4), Seconds(0.5))), 4.0),
@@ -28,19 +29,24 @@ EXAMPLES: list[tuple[Law, float]] = [  # with the mean of their draws
 
 CRASH: dict[str, object] = {"kind": "crash", "begin": "kill", "end": "start"}
 
-VERBS_OF_KINDS = [  # kind, the verb that begins the fault, the verb that ends it
-    ("crash", "kill", "start"),
-    ("leave", "leave", "join"),
-    ("partition", "sever", "mend"),
-    ("pause", "pause", "resume"),
+VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
+    (FAULTS["crash"](), "kill", "start"),
+    (FAULTS["leave"](), "leave", "join"),
+    (FAULTS["partition"](), "sever", "mend"),
+    (FAULTS["pause"](), "pause", "resume"),
+    (
+        FAULTS["flap"](outage=Fixed(Seconds(2)), uptime=Uniform((Seconds(1), Seconds(5)))),  # type: ignore[call-arg]
+        *("sever", "mend"),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "begins", "ends"), VERBS_OF_KINDS)
-def test_a_fault_begins_and_ends_with_its_verbs(kind: str, begins: str, ends: str) -> None:
-    fault = FAULTS[kind]()
-    assert fault.begin("a") == Action(begins, "a", kind)  # type: ignore[arg-type]
-    assert fault.end("a") == Action(ends, "a", kind)  # type: ignore[arg-type]
+@pytest.mark.parametrize(("fault", "begins", "ends"), VERBS_OF_KINDS)
+def test_a_fault_begins_and_ends_with_its_verbs(fault: Fault, begins: str, ends: str) -> None:
+    kind, setting = fault.kind, fault.begin("a").setting
+    assert fault.begin("a") == Action(begins, "a", kind, setting)
+    assert fault.end("a") == Action(ends, "a", kind)
+    assert (setting is not None) == row(begins).tunable
 
 
 def test_every_law_has_an_example() -> None:
@@ -182,3 +188,34 @@ def test_what_strikes_says_what_it_is_and_how_long_it_lasts() -> None:
     assert Hazard([later, sure], "x").strike() == ("partition", "sever", "mend", None, None)
     assert Hazard([], "x").strike() is None
     assert Hazard([{**sure, "per_iteration": 0.0}], "x").strike() is None
+
+
+def flap(interval: Interval, outage: Law, uptime: Law) -> list[Interval]:
+    fault = FAULTS["flap"](outage=outage, uptime=uptime)  # type: ignore[call-arg]
+    return list(islice(fault.episodes(interval, Random("x")), 100))  # type: ignore[attr-defined]
+
+
+def test_a_flap_cuts_at_its_beginning_and_comes_back_at_its_end() -> None:
+    cuts = flap(Interval(10, 22), Fixed(Seconds(2)), Fixed(Seconds(3)))
+    assert cuts == [Interval(10, 12), Interval(15, 17), Interval(20, 22)]
+    assert flap(Interval(10, 21), Fixed(Seconds(2)), Fixed(Seconds(3)))[-1] == Interval(20, 21)
+
+
+def test_a_flap_draws_every_cut_and_every_time_between() -> None:
+    law = Uniform((Seconds(1), Seconds(2)))
+    cuts = flap(Interval(0, math.inf), law, Exponential(Seconds(10)))
+    assert len(cuts) == 100
+    assert all(1 <= end - begin <= 2 for begin, end in cuts)
+    assert len({round(end - begin, 6) for begin, end in cuts}) == 100
+    gaps = [after.begin - before.end for before, after in pairwise(cuts)]
+    assert mean(gaps) == pytest.approx(10, rel=0.3)
+    fewer = flap(Interval(0, 50), law, Exponential(Seconds(10)))
+    assert fewer[:-1] == cuts[: len(fewer) - 1]
+
+
+def test_a_fault_that_comes_and_goes_is_not_drawn_by_iteration() -> None:
+    laws_of = {"outage": Fixed(Seconds(1)), "uptime": Fixed(Seconds(1))}
+    with pytest.raises(
+        ValueError, match="per_iteration: draws one strike, and the kind comes and goes"
+    ):
+        scheduled(Recurring, FAULTS["flap"])(per_iteration=Fraction(0.1), **laws_of)

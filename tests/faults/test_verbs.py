@@ -8,12 +8,13 @@ from typing import get_args
 
 import pytest
 
-from emulator.faults import FAULTS
+from emulator.faults import Fault
 from emulator.log.records import KINDS, FaultRecord, Record, kind
 from emulator.node.supervisor import Supervisor
 from emulator.runtimes.virtual.device_faults import DevicePowers
 from emulator.world import verbs
 from emulator.world.verbs import VERBS, Action, FaultCounts, Powers, row
+from tests.faults.test_faults import VERBS_OF_KINDS
 
 ROOT = Path(__file__).parents[2]
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
@@ -43,9 +44,9 @@ def test_each_runtime_has_every_verb(runtime: type, name: str) -> None:
     assert list(inspect.signature(method).parameters) == ["self", "setting"][: 1 + tuned]
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-def test_each_fault_ends_with_the_verb_that_undoes_its_beginning(kind: str) -> None:
-    begin, end = FAULTS[kind]().begin("a"), FAULTS[kind]().end("a")
+@pytest.mark.parametrize("fault", [fault for fault, *_ in VERBS_OF_KINDS])
+def test_each_fault_ends_with_the_verb_that_undoes_its_beginning(fault: Fault) -> None:
+    begin, end, kind = fault.begin("a"), fault.end("a"), fault.kind
     assert (begin.node, end.node, begin.fault, end.fault) == ("a", "a", kind, kind)
     assert begin.begins and not end.begins
     assert row(begin.verb).undone_by == end.verb

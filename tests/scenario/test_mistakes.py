@@ -311,6 +311,10 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
         ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: name the devices"),
         ("{kind: crash, nodes: one, at: 1s}", "faults[0].nodes: 'one' is not a list"),
         (
+            "{kind: flap, nodes: [one], per_iteration: 1%, outage: 1s, uptime: 1s}",
+            "faults[0].per_iteration: draws one strike, and the kind comes and goes",
+        ),
+        (
             "{kind: crahs, nodes: [one], at: 1s}",
             "'crahs' is not crash or ",
         ),

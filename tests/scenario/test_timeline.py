@@ -10,7 +10,7 @@ from emulator.errors import ScenarioError
 from emulator.faults import FAULTS
 from emulator.scenario import Scenario, load, loads, timeline
 from emulator.scenario.timeline import Timed, to_jsonl
-from emulator.world.verbs import Action
+from emulator.world.verbs import Action, row
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
 
@@ -118,6 +118,51 @@ def test_a_timeline_is_these_very_bytes() -> None:
     )
 
 
+FLAPPING = "{kind: flap, nodes: [one], at: 2s, lasts: %s, outage: %s, uptime: %s}"
+
+
+def test_a_flaps_timeline_is_these_very_bytes() -> None:
+    """Golden: cuts by law, the last one as long as the fault."""
+    flap = FLAPPING % ("9s", "{uniform: [1s, 2s]}", "{exponential: 2s}")
+    scenario = small(("stop:", f"faults: [{flap}]\nstop:"))
+    assert to_jsonl(timeline(scenario)) == "".join(
+        f'{{"at": {at}, "verb": "{verb}", "node": "one", "fault": "flap", "begins": {begins}}}\n'
+        for cut, mended in [
+            (2.0, 3.153668),
+            (3.169053, 4.335584),
+            (6.210481, 7.795482),
+            (8.892718, 10.531016),
+        ]
+        for at, verb, begins in ((cut, "sever", "true"), (mended, "mend", "false"))
+    )
+
+
+def test_a_flap_of_a_profile_strikes_within_each_of_its_intervals() -> None:
+    flap = "{kind: flap, every: 10s, lasts: 5s, outage: 1s, uptime: 2s}"
+    failures = f"failures: [{{name: wifi, faults: [{flap}]}}]"
+    scenario = small(("{updates: 10}", "{time: 30s}"), ("count: 2", failures))
+    cuts = [timed.at for timed in timeline(scenario) if timed.action.verb == "sever"]
+    assert cuts == [10, 13, 25, 28]
+    assert [timed.at for timed in timeline(scenario) if not timed.action.begins] == [11, 14, 26, 29]
+
+
+def test_a_flap_and_a_partition_that_overlap_are_one_cut_of_the_kind_that_began() -> None:
+    flap = FLAPPING % ("3s", "1s", "1s")  # cuts at 2 to 3 s, and at 4 to 5 s
+    partition = "{kind: partition, nodes: [one], at: 2500ms, lasts: 2s}"
+    scenario = small(("stop:", f"faults: [{flap}, {partition}]\nstop:"))
+    assert [(t.at, t.action.verb, t.action.fault) for t in timeline(scenario)] == [
+        (2, "sever", "flap"),
+        (5, "mend", "flap"),
+    ]
+
+
+@pytest.mark.parametrize(("lasts", "laws"), [("lasts: 1h, ", ("1us", "1us")), ("", ("0s", "0s"))])
+def test_a_flap_beyond_all_measure_is_refused(lasts: str, laws: tuple[str, str]) -> None:
+    flap = f"{{kind: flap, nodes: [one], at: 2s, {lasts}outage: {laws[0]}, uptime: {laws[1]}}}"
+    with pytest.raises(ScenarioError, match=r"faults\[0\]: one: more than 10,000 failures"):
+        timeline(small(("stop:", f"faults: [{flap}]\nstop:")))
+
+
 @settings(max_examples=30, deadline=None)
 @given(written=scenarios())
 def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[str, Any]) -> None:
@@ -129,9 +174,9 @@ def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[st
     assert [item.at for item in timed] == sorted(item.at for item in timed)
     held: set[tuple[str, str]] = set()
     for item in timed:
-        node, kind = key = (item.action.node, item.action.fault)
-        fault = FAULTS[kind]()
-        assert item.action == (fault.end(node) if key in held else fault.begin(node))
+        key = (item.action.node, row(item.action.verb).name)
+        assert item.action.begins == (key not in held)
+        assert item.action.fault in FAULTS
         held ^= {key}
 
 

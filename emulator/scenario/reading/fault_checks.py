@@ -5,7 +5,7 @@ from typing import Any
 
 from ...errors import suggestion
 from ...faults import FAULTS
-from ...faults.schedule import ALL, conflicts, is_given
+from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ..devices import RESERVED
 from .document import Address, Document
 from .wording import counted
@@ -48,7 +48,8 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
         return
     given = [key for key, value in fault.items() if is_given(value)]
     always = getattr(FAULTS[kind], "always", False)
-    for key, message in conflicts(given, aimed=aimed, always=always):
+    episodic = is_episodic(FAULTS[kind])
+    for key, message in conflicts(given, aimed=aimed, always=always, episodic=episodic):
         document.complain((*address, key) if key else address, message)
 
 

@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...faults import FAULTS, Aimed, Recurring, Scheduled
+from ...faults.schedule import is_episodic
 from ..algorithms import ALGORITHMS
 from ..model import Scenario
 
@@ -80,16 +81,19 @@ def _tidy(part: dict[str, Any]) -> None:
         key.pop("title", None)
     for schedule in (Aimed, Recurring):
         if part["title"].startswith(schedule.__name__):
-            for cls in (Scheduled, schedule):
+            for cls in (Scheduled, schedule, FAULTS[part["properties"]["kind"]["const"]]):
                 _describe(part, cls)
             _require(part, schedule)
 
 
 def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
     """Add to the schema of a fault the keys of which it needs one: a time, and targets."""
-    kind = part["properties"]["kind"]["const"]
-    if not getattr(FAULTS[kind], "always", False):
-        part["oneOf"] = [{"required": [key]} for key in ("at", "every", "per_iteration")]
+    kind = FAULTS[part["properties"]["kind"]["const"]]
+    if is_episodic(kind):
+        del part["properties"]["per_iteration"]
+    if not getattr(kind, "always", False):
+        times = [key for key in ("at", "every", "per_iteration") if key in part["properties"]]
+        part["oneOf"] = [{"required": [key]} for key in times]
     if schedule is Aimed:
         part["anyOf"] = [{"required": [key]} for key in ("nodes", "count", "share")]
 

@@ -17,10 +17,10 @@ NFTABLES = replace(BARE, nftables=True)
 
 
 @dataclass(frozen=True)
-class Flap:
+class Unplug:
     """A fault of another kind than `partition` that cuts a link."""
 
-    kind: Literal["flap"] = "flap"
+    kind: Literal["unplug"] = "unplug"
 
     def begin(self, node: str) -> Action:
         return Action("sever", node, self.kind)
@@ -55,5 +55,5 @@ def test_a_partition_needs_a_cut_and_a_crash_takes_it_where_it_can(kind: str, ba
 
 def test_any_kind_that_severs_needs_a_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without nftables, too: else a drawn fault would be logged, and would cut nothing."""
-    monkeypatch.setitem(faults.FAULTS, "flap", Flap)
-    assert cuts_needed([], drawing("flap"), BARE)
+    monkeypatch.setitem(faults.FAULTS, "unplug", Unplug)
+    assert cuts_needed([], drawing("unplug"), BARE)
