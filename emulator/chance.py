@@ -57,6 +57,11 @@ def hazard(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/hazard/{incarnation}"
 
 
+def lag(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream of the waits of a straggling `device` before its gradients."""
+    return f"{seed}/{device}/lag/{incarnation}"
+
+
 def faults(seed: int, device: str, profile: str, index: int) -> str:
     """Name the stream of the intervals of fault number `index` of a failure profile."""
     return f"{seed}/{device}/{profile}/{index}"

@@ -19,6 +19,7 @@ from .supervisor import CONTROL
 
 if TYPE_CHECKING:
     from ..log.plan_records import IterationRecord, PlanRecord
+    from .part_faults import PartFaults
 
 
 def main() -> None:
@@ -62,7 +63,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             work=parts.work,
             cut=parts.cut,
             held_model=assembly.held_model(),
-            before_gradient=_fault_draws(node, part, incarnation),
+            before_gradient=_part_faults(node, part, incarnation).before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
         )
 
@@ -96,6 +97,16 @@ def _hold(connection: ServerAddress, seed: int, name: str, incarnation: int) -> 
     hold = connection.hold
     stream = chance.received_delay(seed, name, incarnation)
     return hold_for(hold.delay, hold.jitter, hold.setup, hold.pace, stream)
+
+
+def _part_faults(node: NodeConfig, part: WorkerRole, incarnation: int) -> "PartFaults":
+    """Make the player of the faults that the worker plays itself."""
+    from ..faults.lag import Lag
+    from .part_faults import PartFaults
+    from .part_orders import PartOrders
+
+    lag = Lag(part.plan.seed, node.name, incarnation)
+    return PartFaults(PartOrders(), lag, _fault_draws(node, part, incarnation))
 
 
 def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:

@@ -237,6 +237,14 @@ class Supervisor:
             self.child = None
         self.parting = None
 
+    def lag(self, setting: Setting) -> None:
+        """Let the part wait before each gradient."""
+        self.settings.change("lag", setting)
+
+    def catch_up(self) -> None:
+        """Let the part wait no more."""
+        self.settings.change("lag", None)
+
     def _cut(self) -> None:
         """Cut the link while the part, which shares the CPU quota of the container, stands still.
 

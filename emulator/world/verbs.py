@@ -74,6 +74,14 @@ VERBS = (
         done="A device was frozen: its kernel answers, its processes do nothing.",
         undone="A device that was paused went on.",
     ),
+    Verb(
+        "lag",
+        undone_by="catch_up",
+        done="A device began to wait before each gradient; `setting` has the law of the wait.",
+        undone="A device that lagged computes its gradients without a wait again.",
+        silences=False,
+        tunable=True,
+    ),
 )
 """The table. A schedule orders actions on one node at one time as their verbs stand here."""
 
@@ -119,6 +127,12 @@ class Powers(Protocol):
 
     def resume(self) -> None:
         """Let the node's processes go on."""
+
+    def lag(self, setting: Setting) -> None:
+        """Wait before each gradient, for a time from the law `setting["delay"]`."""
+
+    def catch_up(self) -> None:
+        """Wait no more from the next gradient on; a wait under way comes to its end."""
 
 
 def row(name: str) -> Verb:

@@ -38,6 +38,10 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
         FAULTS["flap"](outage=Fixed(Seconds(2)), uptime=Uniform((Seconds(1), Seconds(5)))),  # type: ignore[call-arg]
         *("sever", "mend"),
     ),
+    (
+        FAULTS["straggler"](delay=Exponential(Seconds(0.5))),  # type: ignore[call-arg]
+        *("lag", "catch_up"),
+    ),
 ]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from ...log.records import made
 from ...log.writing import RunLog
 from ...world import verbs
-from ...world.verbs import Action, FaultCounts
+from ...world.verbs import Action, FaultCounts, Setting
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice
@@ -66,6 +66,14 @@ class DevicePowers:
         """Let the device go on, with a new connection if the last one has timed out."""
         self._channel.thaw(self._device)
         self._device.resume()
+
+    def lag(self, setting: Setting) -> None:
+        """Let the device wait before each gradient."""
+        self._device.change("lag", setting)
+
+    def catch_up(self) -> None:
+        """Let the device wait no more, from its next gradient on."""
+        self._device.change("lag", None)
 
 
 class DeviceFaults:

@@ -5,8 +5,9 @@ for a message holds little more than its coroutine: a fleet may have a million s
 """
 
 import math
+from collections.abc import Callable
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
@@ -22,10 +23,13 @@ from ....core.worker import (
     NodeCoroutine,
     Tell,
 )
+from ....faults.lag import VERB as LAG
+from ....faults.lag import Lag
 from ....layout import Segment
 from ....scenario.dealt_steps import BatchTime
 from ....world.cpu_quota import Quota
 from ....world.laws import Fixed, Law
+from ....world.verbs import Setting
 from ..learning.gradient_handle import (
     CutHandle,
     GradientHandle,
@@ -42,6 +46,8 @@ from .standstill import Standstill
 from .surroundings import Surroundings
 
 Coroutine: TypeAlias = NodeCoroutine[PrefetchedReply] | NodeCoroutine[PrefetchedSegment]
+T = TypeVar("T")
+
 Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
 """A worker is sent PrefetchedReplies and PrefetchedSegments in place of models and their segments;
 the evaluator is sent models."""
@@ -52,8 +58,8 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "incarnation"),
-        *("layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
-        *("standstill", "step", "surroundings", "timeout", "until"),
+        *("lag", "layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
+        *("settings", "standstill", "step", "surroundings", "timeout", "until"),
     )
 
     def __init__(
@@ -74,6 +80,9 @@ class VirtualDevice:
         self.quota: Quota | None = None  # None: the node has a whole core
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
+        # by verb, of the faults that the device plays itself; None: it never had any
+        self.settings: dict[str, Setting] | None = None
+        self.lag: Lag | None = None
         self.standstill: Standstill | None = None  # None: the node was never paused
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait
@@ -101,7 +110,16 @@ class VirtualDevice:
         if self.standstill is not None:
             self.standstill.forget()
         self.coroutine = self.learner = self.layered = self.cut = None
-        self.inbox = self.until = self.held = None
+        self.lag = self.inbox = self.until = self.held = None
+
+    def change(self, verb: str, setting: Setting | None) -> None:
+        """Put the `setting` of `verb` into force, in this and later incarnations; None ends it."""
+        if self.settings is None:
+            self.settings = {}
+        if setting is None:
+            self.settings.pop(verb, None)
+        else:
+            self.settings[verb] = setting
 
     def say_goodbye(self) -> None:
         """Tell the server that the node leaves; a node that boots or is paused says nothing."""
@@ -208,20 +226,19 @@ class VirtualDevice:
                             return
                         result = self.inbox.pop(0)
                     case Compute(reply):
-                        if not surroundings.draw_fault(self):
-                            self._compute(reply.handle)
+                        self._begin_iteration(self._compute, reply.handle)
                         return
                     case Forward(piece):
-                        # the piece with layer 1 begins an iteration
-                        if piece.segment[0] > 1 or not surroundings.draw_fault(self):
+                        if piece.segment[0] > 1:
                             self._forward(piece)
+                        else:  # the piece with layer 1 begins an iteration
+                            self._begin_iteration(self._forward, piece)
                         return
                     case Backward(segment):
                         self._backward(segment)
                         return
                     case Activate(reply):
-                        if not surroundings.draw_fault(self):
-                            self._activate(reply.handle)
+                        self._begin_iteration(self._activate, reply.handle)
                         return
                     case LossAt(answer):
                         result = self._before_cut.loss(answer)
@@ -258,6 +275,31 @@ class VirtualDevice:
         else:
             self.until = None
             self._live(None)
+
+    # -- the beginning of an iteration -----------------------------------------------------------
+
+    def _begin_iteration(self, compute: Callable[[T], None], argument: T) -> None:
+        """Begin an iteration with `compute(argument)`, after the wait of a lag if it has one."""
+        wait = self._wait_of_lag() if self.settings else 0.0
+        if wait:
+            until = self.surroundings.clock.now + wait
+            self.surroundings.clock.at(until, self._waited, self.incarnation, compute, argument)
+        elif not self.surroundings.draw_fault(self):
+            compute(argument)
+
+    def _wait_of_lag(self) -> float:
+        if self.lag is None:
+            self.lag = Lag(self.surroundings.seed, self.name, self.incarnation)
+        return self.lag.draw((self.settings or {}).get(LAG))
+
+    def _waited(self, incarnation: int, compute: Callable[[T], None], argument: T) -> None:
+        """Go on after a lag. A wait that ends in a pause ends with the pause."""
+        if incarnation != self.incarnation:
+            return
+        if self.standstill and self.standstill.delays(self._waited, incarnation, compute, argument):
+            return
+        if not self.surroundings.draw_fault(self):
+            compute(argument)
 
     # -- computations ----------------------------------------------------------------------------
 

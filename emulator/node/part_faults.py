@@ -1,0 +1,29 @@
+"""The faults that a worker's process plays itself, as its supervisor orders.
+
+Such a fault has a setting in `PartOrders`, under its verb. A module outside `node`, as
+`faults/lag.py`, has its effect, as virtual time uses it too.
+"""
+
+import time
+from collections.abc import Callable
+
+from ..faults.lag import VERB, Lag
+from .part_orders import PartOrders
+
+
+class PartFaults:
+    """Plays the faults of one incarnation of a worker, before each gradient."""
+
+    def __init__(self, orders: PartOrders, lag: Lag, draw: Callable[[], None]) -> None:
+        """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
+        self._orders, self._lag, self._draw = orders, lag, draw
+
+    def before_gradient(self) -> None:
+        """Wait as a lag asks for, then draw the faults of the iteration.
+
+        A wait goes on while the process is stopped: sleep counts by the clock.
+        """
+        wait = self._lag.draw(self._orders.settings().get(VERB))
+        if wait:
+            time.sleep(wait)
+        self._draw()
