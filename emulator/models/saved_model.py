@@ -34,6 +34,8 @@ _UNZIPPABLE = (
     *(EOFError, NotImplementedError, RuntimeError),
 )
 """Errors of the standard library at an archive that is damaged, encrypted or none."""
+_MOST_STEPS = 10**15
+"""Largest count of updates or steps: more than any run makes, and far from overflow."""
 _MOST_ARRAYS = 8
 """Largest number of arrays of a state; Adam has three."""
 
@@ -157,13 +159,15 @@ class _Members:
         return vector
 
     def count(self, name: str, shape: tuple[int, ...]) -> NDArray[np.int64]:
-        """Return the whole numbers of `shape` in the member `name`, none below zero."""
+        """Return the whole numbers of `shape` in the member `name`, from 0 to `_MOST_STEPS`."""
         dtype, found, content = self._open(name, 8 * self._size)
         if dtype != np.int64 or found != shape:
             raise ValueError(f"{name}: {dtype}{list(found)}, and int64{list(shape)} was expected")
         counts = np.frombuffer(content, np.int64).reshape(shape)
         if (counts < 0).any():
             raise ValueError(f"{name}: a number below zero")
+        if (counts > _MOST_STEPS).any():
+            raise ValueError(f"{name}: {counts.max():,}, and at most {_MOST_STEPS:,} was expected")
         return counts
 
     def state(self, name: str) -> NDArray[Any]:

@@ -91,6 +91,17 @@ def members(**changes: Any) -> dict[str, Any]:
         ({"theta": np.ones(9999, np.float32)}, "theta: more than the 0 bytes expected"),
         ({"theta": np.array([{}], dtype=object)}, "theta: "),
         ({"version": np.int64(-1)}, "version: a number below zero"),
+        (
+            {"version": np.int64(2**63 - 1)},
+            "version: 9,223,372,036,854,775,807, and at most 1,000,000,000,000,000 was expected",
+        ),
+        (
+            {
+                "optimizer": np.frombuffer(b'"adam"', np.uint8),
+                "optimizer.steps": np.array([2**63 - 1]),
+            },
+            "optimizer.steps: 9,223,372,036,854,775,807, and at most",
+        ),
         ({"version": np.ones(1)}, r"version: float64\[1\], and int64\[\] was expected"),
         ({"layout": np.frombuffer(b"{", np.uint8)}, "layout: not JSON"),
         ({"layout": np.frombuffer(b"7", np.uint8)}, "layout: a list of variables was expected"),
