@@ -72,8 +72,10 @@ def algorithm_one(
         training = Trial(f"epoch {epoch}", "epoch", last, EPOCH, state.checkpoint)
         trained: TrialResult = yield training
         if trained.loss is None:
-            yield Decision(f"epoch {epoch}", "diverged: go on from the checkpoint before it")
-            last = last._replace(rate=last.rate / 10)
+            why = f"{trained.failure}: go on from the checkpoint before it"
+            yield Decision(f"epoch {epoch}", why)
+            if not trained.short:
+                last = last._replace(rate=last.rate / 10)
         else:
             state.checkpoint = training.label
 
@@ -83,8 +85,8 @@ def _searched(
 ) -> Generator[Request, Any, Setting]:
     """Search momentum and rate; halve `groups` while the best momentum is 0.
 
-    `last` prunes the grid. A grid that diverges throughout counts as too much asynchrony, too; its
-    rate is divided by 10 then.
+    `last` prunes the grid. A grid without a loss counts as too much asynchrony, too; its rate is
+    divided by 10 then.
     """
     while True:
         chosen = yield from search(
@@ -100,7 +102,7 @@ def _searched(
             state.setting = chosen
         if groups == 1 or (chosen is not None and chosen.momentum > 0):
             return chosen or last
-        why = "diverged" if chosen is None else "the best momentum is 0"
+        why = "no probe has a loss" if chosen is None else "the best momentum is 0"
         fewer = halved(groups, devices)
         state.halvings.append(groups)
         yield Decision(phase, f"{why}: too much asynchrony: from g={groups} to g={fewer}")

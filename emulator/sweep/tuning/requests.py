@@ -56,10 +56,19 @@ class TrialResult:
     """The results of a trial that was played."""
 
     loss: float | None
-    """Mean of the last ten displayed losses; None if the training diverged."""
+    """Mean of the last ten displayed losses; None if the training diverged or was too short."""
     seconds: float
     """Emulated duration."""
     updates: int
     """Group updates."""
     update_seconds: float
     """Emulated seconds from one group update to the next, on average."""
+    short: bool = False
+    """Whether the trial ended before a loss was displayed, and did not diverge."""
+
+    @property
+    def failure(self) -> str:
+        """Reason for which the trial has no loss, in words; "" if it has."""
+        if self.loss is not None:
+            return ""
+        return "too short to display a loss" if self.short else "diverged"

@@ -22,7 +22,7 @@ def search(
     start: str | None,
     refine: bool,
 ) -> Generator[Request, Any, Setting | None]:
-    """Probe `settings` and return the best; None if every probe diverged.
+    """Probe `settings` and return the best; None if no probe has a loss.
 
     `last` prunes, if it is given. With `refine` a second pass probes finer momenta around the best
     one. Other arguments as in `Trial` and `choose`.
@@ -33,15 +33,17 @@ def search(
             yield Pruned(phase, setting, why)
         else:
             wanted.append(setting)
-    losses = yield from _probed(phase, wanted, length, start)
+    results = yield from _probed(phase, wanted, length, start)
+    losses = _losses(results)
     if not losses:
-        yield Decision(phase, "every probe diverged")
+        failures = sorted({found.failure for found in results.values()})
+        yield Decision(phase, f"every probe: {' or '.join(failures) or 'ruled out'}")
         return None
     chosen = tie_rule.choose(losses, buffer)
     if refine:
         finer = [setting for setting in second_pass(chosen) if setting not in losses]
         around = yield from _probed(f"{phase} fine", finer, length, start)
-        best = {**around, chosen: losses[chosen]}
+        best = {**_losses(around), chosen: losses[chosen]}
         fine = tie_rule.choose(best, buffer)
         phase_of = phase if fine == chosen else f"{phase} fine"
     else:
@@ -55,10 +57,14 @@ def search(
 
 def _probed(
     phase: str, settings: Sequence[Setting], length: float, start: str | None
-) -> Generator[Request, Any, dict[Setting, float]]:
-    """Return the loss of each of `settings` whose probe did not diverge."""
+) -> Generator[Request, Any, Results]:
+    """Return the results of `settings`, except those that a divergence rules out."""
     trials = tuple(Trial(phase, "probe", setting, length, start) for setting in settings)
     if not trials:
         return {}
     results: Results = yield TrialGrid(trials)
+    return results
+
+
+def _losses(results: Results) -> dict[Setting, float]:
     return {setting: found.loss for setting, found in results.items() if found.loss is not None}

@@ -70,14 +70,13 @@ class TrialLedger:
         each = row["update_seconds"] or seconds / max(1, updates)
         # a run fails if a gradient is not finite
         loss = row["loss"] if row["outcome"] == "success" else None
-        result = TrialResult(loss, seconds, updates, each)
+        short = row["outcome"] == "success" and not row["displayed"]
+        result = TrialResult(loss, seconds, updates, each, short)
         (self.training if trial.kind == "epoch" else self.probes).add(result)
         self._played[trial.label] = finished
         self._age[trial.label] = seconds + self.age(trial.start)
         self.table.trial(trial, result, row["displayed"])
-        words = f"loss {loss:.4f}" if loss is not None else "diverged"
-        if row["outcome"] == "success" and not row["displayed"]:
-            words = "too short to display a loss"
+        words = f"loss {loss:.4f}" if loss is not None else result.failure
         self.view.line(f"{trial.label}: {words} after {updates} updates, {seconds:.4g} s")
         return result
 

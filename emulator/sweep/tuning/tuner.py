@@ -165,7 +165,11 @@ class _Tuner:
         by_label = {trial.label: trial for trial in left}
 
         def why(trial: Trial) -> str:
-            diverged = (setting for setting, found in results.items() if found.loss is None)
+            diverged = (
+                setting
+                for setting, found in results.items()
+                if found.loss is None and not found.short
+            )
             return after_divergence(trial.setting, diverged)
 
         points = [self._point(trial) for trial in left]

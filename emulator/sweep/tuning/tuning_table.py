@@ -36,7 +36,7 @@ class TuningTable:
             updates=result.updates,
             update_seconds=result.update_seconds,
             begins=self._seconds,
-            text="diverged" if result.loss is None else "",
+            text=result.failure,
             displayed=displayed,
             label=trial.label,
         )

@@ -17,7 +17,7 @@ Loss = Callable[[Trial], float | None]
 
 
 def drive(
-    loss: Loss, speeds: dict[int, float], epochs: int = 0, **options: bool
+    loss: Loss, speeds: dict[int, float], epochs: int = 0, *, short: bool = False, **options: bool
 ) -> tuple[TuningState, list[Trial], list[str]]:
     """Run the algorithm on as many devices as the largest number of groups in `speeds`."""
     state = TuningState()
@@ -26,7 +26,7 @@ def drive(
 
     def result(trial: Trial) -> TrialResult:
         trials.append(trial)
-        return TrialResult(loss(trial), trial.length, 50, speeds[trial.setting.groups])
+        return TrialResult(loss(trial), trial.length, 50, speeds[trial.setting.groups], short)
 
     steps = algorithm_one(max(speeds), state, epochs=epochs, **options)
     answer: object = None
@@ -144,13 +144,34 @@ def test_a_grid_that_diverges_throughout_has_too_much_asynchrony() -> None:
 
     state, _, decisions = drive(loss, LINEAR)
     assert state.halvings == [8]
-    assert any("diverged: too much asynchrony: from g=8 to g=4" in text for text in decisions)
+    assert any(
+        "no probe has a loss: too much asynchrony: from g=8 to g=4" in text for text in decisions
+    )
 
 
 def test_nothing_is_chosen_if_every_first_rate_diverges() -> None:
-    state, trials, _ = drive(lambda trial: None, LINEAR)
+    state, trials, decisions = drive(lambda trial: None, LINEAR)
     assert state.setting is None
     assert len(trials) == 4
+    assert decisions == ["cold g=1: every probe: diverged"]
+
+
+def test_probes_that_are_too_short_did_not_diverge() -> None:
+    *_, decisions = drive(lambda trial: None, LINEAR, short=True)
+    assert decisions == ["cold g=1: every probe: too short to display a loss"]
+
+
+def test_an_epoch_that_was_too_short_keeps_its_rate() -> None:
+    best = best_at(dict.fromkeys(LINEAR, (0.1, 0.3)))
+    rates = {}
+    for short, why in ((False, "diverged"), (True, "too short to display a loss")):
+        _, trials, decisions = drive(
+            lambda trial: None if trial.kind == "epoch" else best(trial), LINEAR, 2, short=short
+        )
+        assert f"epoch 1: {why}: go on from the checkpoint before it" in decisions
+        after = [trial.setting.rate for trial in trials if trial.phase.startswith("steady 2")]
+        rates[short] = max(after)
+    assert rates[False] == pytest.approx(rates[True] / 10)
 
 
 def test_a_second_pass_probes_finer_momenta() -> None:
