@@ -24,9 +24,44 @@ DEVICES = (
 )
 """Colours of 12 devices, after Tol's muted palette, darkened where thin lines need it."""
 
-FAULTS = {"crash": "#D55E00", "partition": "#9A5BA5", "flap": "#CC79A7", "exit": "#4D4D4D"}
-_OTHER_FAULT = "#009E73"
-_HATCHES = {"partition": "////", "exit": "...."}
+FAULTS = {
+    # the device is away
+    "crash": "#D55E00",
+    "leave": "#E69F00",
+    "churn": "#B8860B",
+    "availability": "#C9B037",
+    "energy": "#7A6A00",
+    "memory": "#882255",
+    "exit": "#4D4D4D",
+    "server-crash": "#1A1A1A",
+    # its link
+    "partition": "#9A5BA5",
+    "flap": "#CC79A7",
+    "degrade": "#0072B2",
+    "corrupt": "#56B4E9",
+    # its speed
+    "pause": "#009E73",
+    "slow": "#117733",
+    "straggler": "#88CCAA",
+    # its honesty
+    "byzantine": "#CC3344",
+}
+"""Colours of the kinds of faults; kinds whose colours are alike differ in their hatches."""
+_OTHER_FAULT = "#5C5C8A"
+_HATCHES = {
+    "partition": "////",
+    "exit": "....",
+    "churn": "xxxx",
+    "availability": "....",
+    "flap": "||||",
+    "energy": "----",
+    "memory": "++++",
+    "corrupt": "\\\\\\\\",
+    "slow": "----",
+    "straggler": "||||",
+    "byzantine": "oo",
+    "server-crash": "xx",
+}
 _LETTERS = 105
 """Number of characters that fit a line of a legend."""
 _LINES, _LINE = 3, 0.17
@@ -86,6 +121,11 @@ def _assign(names: Iterable[str], palette: Sequence[str]) -> dict[str, str]:
 def fault_colour(kind: str) -> str:
     """Return the colour of a kind of fault."""
     return FAULTS.get(kind, _OTHER_FAULT)
+
+
+def fault_hatch(kind: str) -> str | None:
+    """Return the hatch of a kind of fault; None for a plain colour."""
+    return _HATCHES.get(kind)
 
 
 def shade(ax: Axes, outages: pd.DataFrame) -> None:

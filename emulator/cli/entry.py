@@ -22,6 +22,7 @@ from .report import report
 from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
+from .show_plan import plan
 from .show_schedules import schedule
 from .stop import stop
 from .study import study
@@ -57,7 +58,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, schedule, predict, run, sweep, tune, study),
+    *(check, plan, schedule, predict, run, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
     *(algorithms, schema, compose, node),

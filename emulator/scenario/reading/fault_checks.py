@@ -49,8 +49,13 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
     given = [key for key, value in fault.items() if is_given(value)]
     always = getattr(FAULTS[kind], "always", False)
     episodic = is_episodic(FAULTS[kind])
+    # a key with a mistake of its own, as a misspelt one, may be the one that seems to be missing
+    broken = any(at[:-1] == address for at in document.broken)
     for key, message in conflicts(given, aimed=aimed, always=always, episodic=episodic):
-        document.complain((*address, key) if key else address, message)
+        if key:
+            document.complain((*address, key), message)
+        elif not broken:
+            document.complain(address, message)
 
 
 def _targets_exist(document: Document, address: Address, nodes: Any, known: list[str]) -> None:

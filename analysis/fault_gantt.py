@@ -1,0 +1,209 @@
+"""A picture of planned faults: devices × time, a colour and a hatch for each kind.
+
+With few devices each has a labelled row; with many, rows are thin and groups are labelled. Below
+stands the number of devices that a fault holds.
+"""
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.collections import PatchCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import MaxNLocator
+
+from .theme import INK, QUIET, STYLE, fault_colour, fault_hatch, legend_above
+
+PlannedRow: TypeAlias = tuple[str, str, float, float | None]
+"""Device, kind, begin and end in seconds; the end is None for a fault for good."""
+ExpectedRow: TypeAlias = tuple[str, float, int]
+"""Kind of a drawn fault, its chance in each iteration, and the number of its devices."""
+
+_WIDTH, _DPI = 9.0, 160
+_MOST_LABELS = 60
+"""Largest number of devices with a label each."""
+_ROW, _LEAST, _MOST = 0.2, 1.2, 7.0
+"""Inches of a row with a label, and the least and largest height of all rows."""
+_PIXEL = 0.0011
+"""Least width of a bar as a share of the axis: about a pixel."""
+_THIN = 0.004
+"""Largest width of a bar without a white edge and a hatch, as a share of the axis."""
+_HELD = 1.0
+"""Height of the lower panel in inches."""
+_MARGIN = 1.1
+_UNITS = ((2 * 86400, 86400, "days"), (2 * 3600, 3600, "h"), (300, 60, "min"), (0, 1, "s"))
+_STEPS = {
+    "h": (1, 1.2, 2, 3, 6, 10),
+    "min": (1, 1.5, 2, 3, 5, 10),
+    "s": (1, 2, 5, 10),
+    "days": (1, 2, 5, 10),
+}
+"""Steps between two ticks of the time axis, up to powers of ten, by unit."""
+_HATCHED = 400
+"""Largest number of bars with an edge and a hatch, which hide the colour of crowded bars."""
+
+
+class _Scale(NamedTuple):
+    """Unit of the time axis: seconds in a unit, and the unit's name."""
+
+    seconds: float
+    name: str
+
+
+def png(
+    rows: Sequence[PlannedRow],
+    devices: Sequence[str],
+    end: float,
+    path: Path,
+    *,
+    title: str = "",
+    expected: Sequence[ExpectedRow] = (),
+) -> Path:
+    """Draw the faults `rows` of `devices` up to `end` seconds into `path`; return `path`.
+
+    `expected` are faults without a time, which the legend names. The folder of `path` is made.
+    """
+    tall = min(_MOST, max(_LEAST, _ROW * len(devices)))
+    with rc_context(STYLE):
+        figure = Figure(figsize=(_WIDTH, tall + _HELD + _MARGIN), layout="constrained")
+        FigureCanvasAgg(figure)
+        upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[tall, _HELD])
+        scale = _scale(end)
+        upper.set_xlim(0, end / scale.seconds)
+        _draw_rows(upper, rows, devices, end, scale)
+        _draw_held(lower, rows, len(devices), end, scale)
+        lower.set_xlabel(f"time ({scale.name})")
+        keys = _keys(rows, expected)
+        if keys:
+            legend_above(upper, keys)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=_DPI)
+    return path
+
+
+def _scale(end: float) -> _Scale:
+    return next(_Scale(seconds, name) for least, seconds, name in _UNITS if end >= least)
+
+
+def _draw_rows(
+    ax: Axes, rows: Sequence[PlannedRow], devices: Sequence[str], end: float, scale: _Scale
+) -> None:
+    """Draw a bar for each of `rows`, the first device at the top."""
+    place = {name: number for number, name in enumerate(devices)}
+    labelled = len(devices) <= _MOST_LABELS
+    least, height = end * _PIXEL, 0.8 if labelled else 1.0
+    bars: dict[tuple[str, bool], list[Rectangle]] = {}
+    # the longest first: a short fault stays visible on a long one
+    for node, kind, begin, until in sorted(rows, key=lambda row: -_lasts(row, end)):
+        width = max(least, min(end, math.inf if until is None else until) - begin)
+        corner = begin / scale.seconds, place[node] + (1 - height) / 2
+        bar = Rectangle(corner, width / scale.seconds, height)
+        wide = len(rows) <= _HATCHED and width > _THIN * end
+        bars.setdefault((kind, wide), []).append(bar)
+    for order, ((kind, wide), own) in enumerate(bars.items()):
+        ax.add_collection(
+            PatchCollection(
+                own,
+                facecolor=(fault_colour(kind), 0.9),
+                edgecolor="white" if wide else "none",
+                linewidth=0.4 if wide else 0,
+                hatch=fault_hatch(kind) if wide else None,
+                antialiased=wide,
+                zorder=2 + order,
+            )
+        )
+    ax.set_ylim(len(devices), 0)
+    ax.grid(False, axis="y")
+    ax.tick_params(axis="y", length=0)
+    if labelled:
+        ax.set_yticks([number + 0.5 for number in range(len(devices))], list(devices))
+    else:
+        _label_groups(ax, devices)
+
+
+def _lasts(row: PlannedRow, end: float) -> float:
+    _, _, begin, until = row
+    return min(end, math.inf if until is None else until) - begin
+
+
+def _label_groups(ax: Axes, devices: Sequence[str]) -> None:
+    """Label neighbours whose names differ in their last number only, with lines between them."""
+    ticks: dict[float, str] = {}
+    start = 0
+    for name, members in groupby(devices, key=lambda device: re.sub(r"-\d+$", "", device)):
+        count = len(list(members))
+        ticks[start + count / 2] = f"{name}\n({count:,})" if count > 1 else name
+        start += count
+        if start < len(devices):
+            ax.axhline(start, color=QUIET, linewidth=0.5, zorder=50)
+    ax.set_yticks(list(ticks), list(ticks.values()))
+
+
+def _draw_held(
+    ax: Axes, rows: Sequence[PlannedRow], devices: int, end: float, scale: _Scale
+) -> None:
+    """Draw how many of `devices` a fault holds, over time."""
+    times, counts = held(rows, end)
+    ax.step(
+        [time / scale.seconds for time in times], counts, where="post", color=INK, linewidth=0.9
+    )
+    ax.set_ylim(0, max(1, devices, *counts) * 1.05)
+    ax.yaxis.set_major_locator(MaxNLocator(nbins=3, integer=True))
+    ax.xaxis.set_major_locator(MaxNLocator(nbins=12, steps=_STEPS[scale.name]))
+    ax.set_ylabel("devices\nstruck")
+
+
+def held(rows: Iterable[PlannedRow], end: float) -> tuple[list[float], list[int]]:
+    """Return times and the number of devices that a fault holds from each of these times on.
+
+    Faults of several kinds that overlap on a device count once.
+    """
+    spans: dict[str, list[tuple[float, float]]] = {}
+    for node, _, begin, until in rows:
+        spans.setdefault(node, []).append((begin, min(end, math.inf if until is None else until)))
+    changes: dict[float, int] = {0.0: 0, end: 0}
+    for own in spans.values():
+        reached = -math.inf
+        for begin, until in sorted(own):
+            if begin > reached:
+                changes[begin] = changes.get(begin, 0) + 1
+            elif until > reached:
+                changes[reached] += 1  # the span goes on where the one before would have ended
+            if until > reached:
+                changes[until] = changes.get(until, 0) - 1
+                reached = until
+    times = sorted(changes)
+    counts, now = [], 0
+    for time in times:
+        now += changes[time]
+        counts.append(now)
+    return times, counts
+
+
+def _keys(rows: Sequence[PlannedRow], expected: Sequence[ExpectedRow]) -> list[Patch]:
+    """Return a legend entry for each kind, and for each fault without a time."""
+    counts: Mapping[str, list[str]] = {}
+    for node, kind, *_ in rows:
+        counts.setdefault(kind, []).append(node)  # type: ignore[attr-defined]
+    keys = []
+    for kind, nodes in counts.items():
+        label = f"{kind}: {len(nodes):,} on {len(set(nodes)):,} devices"
+        keys.append(_key(kind, label))
+    for kind, chance, devices in expected:
+        label = f"{kind}: drawn, {100 * chance:.3g} % of iterations, {devices:,} devices"
+        keys.append(Patch(facecolor="none", edgecolor=fault_colour(kind), label=label))
+    return keys
+
+
+def _key(kind: str, label: str) -> Patch:
+    hatch = fault_hatch(kind)
+    return Patch(facecolor=fault_colour(kind), edgecolor="white", hatch=hatch, label=label)

@@ -1,0 +1,153 @@
+"""The plan of a scenario's faults as data: compiled faults, and faults that devices draw."""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..world import laws
+from .model import Scenario
+from .timeline import Outage, horizon, outages
+
+
+@dataclass(frozen=True)
+class PlannedFault:
+    """A planned fault of `node`, in emulated seconds."""
+
+    at: float
+    until: float | None
+    """None for a permanent fault."""
+    node: str
+    fault: str
+    """Kind of the fault."""
+    setting: Mapping[str, Any] | None = None
+    """How strongly, for a fault whose verb has a setting."""
+
+    def lasts(self, end: float) -> float:
+        """Return the seconds of the fault before `end`."""
+        return max(0.0, min(end, math.inf if self.until is None else self.until) - self.at)
+
+
+@dataclass(frozen=True)
+class ExpectedFault:
+    """A fault without a planned time, which each of `nodes` draws in each iteration."""
+
+    nodes: tuple[str, ...]
+    fault: str
+    per_iteration: float
+    """Probability, from 0 to 1, that an iteration ends with the fault."""
+    lasts: float | None
+    """Mean duration in seconds; None for good."""
+
+    @property
+    def iterations(self) -> float:
+        """Mean number of iterations of a device between two of these faults."""
+        return math.inf if not self.per_iteration else 1 / self.per_iteration
+
+
+@dataclass(frozen=True)
+class KindSum:
+    """The planned faults of one kind."""
+
+    fault: str
+    faults: int
+    devices: int
+    """Number of devices that are struck."""
+    seconds: float
+    """Sum of the durations before the plan's end."""
+
+
+@dataclass(frozen=True)
+class FaultPlan:
+    """The faults of a scenario, compiled from its seed."""
+
+    name: str
+    seed: int
+    end: float
+    """Emulated second at which the plan ends."""
+    devices: tuple[str, ...]
+    faults: tuple[PlannedFault, ...]
+    expected: tuple[ExpectedFault, ...]
+
+    @property
+    def kinds(self) -> tuple[KindSum, ...]:
+        """Sums of each kind of planned fault, in the order of the first of each kind."""
+        own: dict[str, list[PlannedFault]] = defaultdict(list)
+        for fault in self.faults:
+            own[fault.fault].append(fault)
+        return tuple(
+            KindSum(
+                kind,
+                len(faults),
+                len({fault.node for fault in faults}),
+                sum(fault.lasts(self.end) for fault in faults),
+            )
+            for kind, faults in own.items()
+        )
+
+    def before(self, end: float) -> "FaultPlan":
+        """Return the plan up to `end` seconds."""
+        faults = tuple(fault for fault in self.faults if fault.at < end)
+        return FaultPlan(self.name, self.seed, end, self.devices, faults, self.expected)
+
+    def plain(self) -> dict[str, Any]:
+        """Return the plan as JSON types, times in seconds."""
+        expected = [
+            {**asdict(fault), "nodes": list(fault.nodes), "iterations": _finite(fault.iterations)}
+            for fault in self.expected
+        ]
+        return {
+            "name": self.name,
+            "seed": self.seed,
+            "end": self.end,
+            "devices": list(self.devices),
+            "kinds": [asdict(kind) for kind in self.kinds],
+            "faults": [_plain(fault) for fault in self.faults],
+            "expected": expected,
+        }
+
+
+def fault_plan(scenario: Scenario) -> FaultPlan:
+    """Return the plan of the faults of `scenario`.
+
+    Raises ScenarioError if a device fails more than 10,000 times by one entry.
+    """
+    return FaultPlan(
+        scenario.name,
+        scenario.seed,
+        horizon(scenario),
+        tuple(device.name for device in scenario.nodes),
+        tuple(map(_planned, outages(scenario))),
+        tuple(_expected(scenario)),
+    )
+
+
+def _planned(outage: Outage) -> PlannedFault:
+    until = None if outage.end == math.inf else outage.end
+    action = outage.begins
+    return PlannedFault(outage.begin, until, outage.node, outage.fault.kind, action.setting)
+
+
+def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
+    """Yield the faults that devices draw, each entry once for all of its devices."""
+    nodes: dict[int, list[str]] = defaultdict(list)
+    hazards: dict[int, dict[str, Any]] = {}
+    for device in scenario.nodes:
+        for hazard in device.hazards:  # devices with the same entry share the mapping
+            nodes[id(hazard)].append(device.name)
+            hazards[id(hazard)] = hazard
+    for key, hazard in hazards.items():
+        lasts = hazard["lasts"]
+        mean = None if lasts is None else laws.read(lasts).mean
+        chance = float(hazard["per_iteration"])
+        yield ExpectedFault(tuple(nodes[key]), hazard["kind"], chance, mean)
+
+
+def _plain(fault: PlannedFault) -> dict[str, Any]:
+    plain = {"at": fault.at, "until": fault.until, "node": fault.node, "fault": fault.fault}
+    return plain if fault.setting is None else {**plain, "setting": dict(fault.setting)}
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None

@@ -1,0 +1,31 @@
+"""The picture of planned faults: the number of devices that are struck, and a style a kind."""
+
+from pathlib import Path
+
+from analysis import theme
+from analysis.fault_gantt import held, png
+from emulator.faults import FAULTS
+
+
+def test_a_device_counts_once_however_many_faults_hold_it() -> None:
+    rows = [
+        ("a", "crash", 1.0, 4.0),
+        ("a", "pause", 2.0, 6.0),
+        ("a", "pause", 2.5, 3.0),
+        ("b", "crash", 5.0, None),
+        ("b", "crash", 7.0, 9.0),
+    ]
+    times, counts = held(rows, 10.0)
+    at = dict(zip(times, counts, strict=True))
+    assert [at[time] for time in (0.0, 1.0, 4.0, 5.0, 6.0, 10.0)] == [0, 1, 1, 2, 1, 0]
+
+
+def test_every_kind_has_a_colour_and_a_hatch_of_its_own() -> None:
+    assert FAULTS.keys() <= theme.FAULTS.keys(), "add the kind to FAULTS in analysis/theme.py"
+    assert len({*theme.FAULTS.values()}) == len(theme.FAULTS)
+    hatches = {kind: theme.fault_hatch(kind) for kind in theme.FAULTS}
+    assert hatches["partition"] != hatches["crash"] is None
+
+
+def test_nothing_planned_is_a_picture_too(tmp_path: Path) -> None:
+    assert png([], ["a"], 10.0, tmp_path / "plan.png").stat().st_size > 1000

@@ -1,0 +1,120 @@
+"""`emulate plan`: the compiled faults as a table, a picture in the terminal, and a figure."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.typed_commands import Emulate
+
+PLANNED = """\
+name: planned
+training: {dataset: digits, model: digits-mlp, algorithm: asgd}
+stop: {time: 100s}
+devices:
+  - {name: near, count: %d, failures: [{name: hot, faults: [{kind: crash, per_iteration: 0.5%%}]}]}
+  - {name: far}
+faults:
+  - {kind: crash, nodes: [far], at: 50s}
+  - {kind: partition, nodes: [near], at: 10s, lasts: 20s}
+  - {kind: pause, nodes: [far], every: 20s, lasts: 1s, between: [0s, 30s]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "planned.yaml"
+    file.write_text(PLANNED % 2)
+    return file
+
+
+def test_a_plan_is_a_picture_and_tables(emulate: Emulate, file: Path) -> None:
+    result = emulate("plan", file)
+    assert (result.code, result.err) == (0, "")
+    lines = [line.rstrip() for line in result.out.splitlines()]
+    assert lines[0] == "planned: 4 faults of 3 devices before 100s, seed 0"
+    near = next(line for line in lines if line.startswith("near-0"))
+    assert near == "near-0  " + "." * 12 + "P" * 24 + "." * 84
+    far = next(line for line in lines if line.startswith("far"))
+    assert far == "far     " + "." * 24 + "Aa" + "." * 34 + "C" * 60
+    assert "P partition  A pause  C crash  (830ms a column; capital: at least half of it)" in lines
+    for row in (
+        ["partition", "2", "2", "20", "s", "13.33%"],
+        ["crash", "1", "1", "50", "s", "16.67%"],
+        ["50.0", "s", "for", "good", "far", "crash"],
+        ["near-0", "near-1", "crash", "0.5%", "200", "iterations", "for", "good"],
+    ):
+        assert any(line.replace(",", "").split() == row for line in lines), row
+
+
+def test_a_plan_for_scripts(emulate: Emulate, file: Path) -> None:
+    result = emulate("plan", file, "--json").json
+    assert result["devices"] == ["near-0", "near-1", "far"]
+    assert result["end"] == 100.0
+    assert result["faults"] == [
+        {"at": 10.0, "until": 30.0, "node": "near-0", "fault": "partition"},
+        {"at": 10.0, "until": 30.0, "node": "near-1", "fault": "partition"},
+        {"at": 20.0, "until": 21.0, "node": "far", "fault": "pause"},
+        {"at": 50.0, "until": None, "node": "far", "fault": "crash"},
+    ]
+    assert result["kinds"][0] == {"fault": "partition", "faults": 2, "devices": 2, "seconds": 40.0}
+    assert result["expected"] == [
+        {
+            "nodes": ["near-0", "near-1"],
+            "fault": "crash",
+            "per_iteration": 0.005,
+            "lasts": None,
+            "iterations": 200.0,
+        }
+    ]
+
+
+def test_a_plan_can_end_sooner_and_have_another_seed(emulate: Emulate, file: Path) -> None:
+    text = file.read_text()
+    file.write_text(text.replace("at: 50s", "at: {uniform: [40s, 60s]}"))
+    other = emulate("plan", file, "--json", "--seed", "8").json
+    assert other["seed"] == 8
+    assert other["faults"][-1]["at"] != emulate("plan", file, "--json").json["faults"][-1]["at"]
+    sooner = emulate("plan", file, "--json", "--until", "15s").json
+    assert (sooner["end"], len(sooner["faults"])) == (15.0, 2)
+
+
+def test_many_devices_share_rows(emulate: Emulate, file: Path) -> None:
+    file.write_text(PLANNED % 199)
+    result = emulate("plan", file)
+    lines = result.out.splitlines()
+    assert sum(line.startswith("near-") for line in lines) == 40 + 1  # and the drawn faults
+    assert "5 devices a row" in result.out
+    assert "161 more" in result.out  # of 199 + 1 + 1 faults the table has 40
+    few = emulate("plan", file, "--set", "faults[1].nodes=[near-7]").out.splitlines()
+    row = next(line for line in few if line.startswith("near-5"))
+    assert row.split("  ")[-1].strip().startswith("." * 12 + "p" * 24)  # a fifth of the row's devices
+
+
+def test_a_plan_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "made" / "plan.png"
+    result = emulate("plan", file, "--figure", figure)
+    assert result.out.endswith(f"figure: {figure}\n")
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    wrong = emulate("plan", file, "--figure", tmp_path / "plan.svg")
+    assert wrong.code == 2
+    assert "must end in .png" in wrong.err
+
+
+@pytest.mark.parametrize("until", ["0s", "ten", "-1s"])
+def test_a_wrong_time_is_refused(emulate: Emulate, file: Path, until: str) -> None:
+    result = emulate("plan", file, "--until", until)
+    assert result.code == 2
+    assert "--until" in result.err
+
+
+def test_a_scenario_without_faults_has_an_empty_plan(emulate: Emulate, file: Path) -> None:
+    result = emulate("plan", file, "--set", "faults=[]", "--set", "devices[0].failures=[]")
+    assert "no fault is planned" in result.out
+
+
+def test_mistakes_are_told_as_by_check(emulate: Emulate, file: Path) -> None:
+    file.write_text(file.read_text().replace("at: 50s", "att: 50s"))
+    result = emulate("plan", file)
+    assert result.code == 2
+    (line,) = result.err.splitlines()
+    assert "planned.yaml:8: faults[0].att: no such key (did you mean 'at'?)" in line
