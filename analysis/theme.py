@@ -24,8 +24,7 @@ DEVICES = (
 )
 """Colours of 12 devices, after Tol's muted palette, darkened where thin lines need it."""
 
-FAULTS = {
-    # the device is away
+_GONE = {
     "crash": "#D55E00",
     "leave": "#E69F00",
     "churn": "#B8860B",
@@ -34,18 +33,20 @@ FAULTS = {
     "memory": "#882255",
     "exit": "#4D4D4D",
     "server-crash": "#1A1A1A",
-    # its link
+}
+_CUT_OFF = {
     "partition": "#9A5BA5",
     "flap": "#CC79A7",
     "degrade": "#0072B2",
     "corrupt": "#56B4E9",
-    # its speed
+}
+_SLOW_OR_WRONG = {
     "pause": "#009E73",
     "slow": "#117733",
     "straggler": "#88CCAA",
-    # its honesty
     "byzantine": "#CC3344",
 }
+FAULTS = _GONE | _CUT_OFF | _SLOW_OR_WRONG
 """Colours of the kinds of faults; kinds whose colours are alike differ in their hatches."""
 _OTHER_FAULT = "#5C5C8A"
 _HATCHES = {

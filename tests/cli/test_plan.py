@@ -87,7 +87,7 @@ def test_many_devices_share_rows(emulate: Emulate, file: Path) -> None:
     assert "161 more" in result.out  # of 199 + 1 + 1 faults the table has 40
     few = emulate("plan", file, "--set", "faults[1].nodes=[near-7]").out.splitlines()
     row = next(line for line in few if line.startswith("near-5"))
-    assert row.split("  ")[-1].strip().startswith("." * 12 + "p" * 24)  # a fifth of the row's devices
+    assert row.split("  ")[-1].strip().startswith("." * 12 + "p" * 24)  # one of five devices
 
 
 def test_a_plan_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
