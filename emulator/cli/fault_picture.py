@@ -1,8 +1,8 @@
 """The picture of planned faults in a terminal: devices × time, a letter and a colour for a kind."""
 
 import math
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 
 from rich.text import Text
 
@@ -54,11 +54,11 @@ class FaultPicture:
             yield line
         yield self._legend()
 
-    def _cells(self) -> dict[tuple[int, int], Counter[str]]:
+    def _cells(self) -> dict[tuple[int, int], dict[str, float]]:
         """Return, by row and column, the seconds of devices in which each kind holds."""
         row_of = {name: number for number, row in enumerate(self._rows) for name in row}
         wide = self._plan.end / self._columns
-        cells: dict[tuple[int, int], Counter[str]] = defaultdict(Counter)
+        cells: dict[tuple[int, int], dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for fault in self._plan.faults:
             for column, seconds in self._overlaps(fault, wide):
                 cells[row_of[fault.node], column][fault.fault] += seconds
@@ -73,11 +73,11 @@ class FaultPicture:
             begin, end = column * wide, (column + 1) * wide
             yield column, max(0.0, min(until, end) - max(fault.at, begin))
 
-    def _cell(self, held: Counter[str] | None) -> Text:
+    def _cell(self, held: Mapping[str, float] | None) -> Text:
         if not held:
             return Text(_NOTHING, "dim")
-        ((kind, seconds),) = held.most_common(1)
-        share = seconds * self._columns / (self._plan.end * self._members)
+        kind = max(held, key=lambda each: held[each])
+        share = held[kind] * self._columns / (self._plan.end * self._members)
         letter, colour = self._letters[kind], self._colours[kind]
         if share >= _HALF:
             return Text(letter.upper(), f"bold {colour} reverse")
@@ -111,7 +111,7 @@ class FaultPicture:
         return line
 
 
-def _letters(kinds: Sequence[str] | dict[str, None]) -> dict[str, str]:
+def _letters(kinds: Iterable[str]) -> dict[str, str]:
     """Return a letter for each kind: the first of its name that no kind before has taken."""
     taken: dict[str, str] = {}
     for kind in kinds:
