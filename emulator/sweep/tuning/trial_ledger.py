@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...errors import EmulatorError
+from ...runs.results import read_json
 from ..point import Finished
 from .requests import Decision, Pruned, Trial, TrialResult
 from .tuning_table import TuningTable
@@ -64,13 +66,15 @@ class TrialLedger:
         return 0.0 if label is None else self._age[label]
 
     def trial(self, trial: Trial, finished: Finished) -> TrialResult:
-        """Note a finished trial; return its result."""
+        """Note a finished trial; return its result. Raises EmulatorError for a failed trial."""
         row = finished.row
+        if row["stop"] == "failed":  # its devices are gone, say: not a fault of the setting
+            raise EmulatorError(_failure(trial.label, finished.folder))
         seconds, updates = row["duration_s"], row["group_updates"]
         each = row["update_seconds"] or seconds / max(1, updates)
-        # a run fails if a gradient is not finite
+        # a run fails if a gradient is not finite, and if it ended before its first update
         loss = row["loss"] if row["outcome"] == "success" else None
-        short = row["outcome"] == "success" and not row["displayed"]
+        short = row["stop"] != "diverged" and not row["displayed"]
         result = TrialResult(loss, seconds, updates, each, short)
         (self.training if trial.kind == "epoch" else self.probes).add(result)
         self._played[trial.label] = finished
@@ -93,3 +97,12 @@ class TrialLedger:
         """Note the `row` of a baseline, with a line of `text`."""
         self.table.baseline(row)
         self.view.line(f"{row['name']}: {text}")
+
+
+def _failure(label: str, folder: Path) -> str:
+    """Return the error about the trial `label`, which failed in `folder`."""
+    detail = read_json(folder / "summary.json")["detail"]
+    return (
+        f"{label} failed: {detail}: its loss cannot be compared. Shorten the trials, or take away "
+        f"what ends them; to play this trial again, remove {folder}"
+    )

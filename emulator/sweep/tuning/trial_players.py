@@ -140,8 +140,9 @@ class ContainerTrials:
             folder, summary = self._play(point.scenario, scratch, watch)
             if summary["outcome"] in ("canceled", "stopped"):
                 raise Canceled(summary["outcome"])
-            yield point, keep(point, folder)
+            facts = keep(point, folder)
             shutil.rmtree(scratch, ignore_errors=True)
+            yield point, facts
 
 
 class _RunWatch:

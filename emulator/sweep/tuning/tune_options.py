@@ -48,7 +48,7 @@ class Length:
 
     def __str__(self) -> str:
         if self.updates is not None:
-            return f"{self.updates} updates"
+            return f"{self.updates} update{'' if self.updates == 1 else 's'}"
         return str(Seconds(self.seconds or 0.0))
 
 

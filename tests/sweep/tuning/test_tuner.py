@@ -17,10 +17,15 @@ from emulator.runs.conductor import RunView
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario, load, loads
 from emulator.sweep import Standing
+from emulator.sweep.point import Finished
 from emulator.sweep.sweep_folder import opened
 from emulator.sweep.tuning import Tuned, TuneOptions, tune
+from emulator.sweep.tuning.requests import Trial
+from emulator.sweep.tuning.setting import Setting
+from emulator.sweep.tuning.trial_ledger import TrialLedger
 from emulator.sweep.tuning.trial_players import ContainerTrials
 from emulator.sweep.tuning.tune_options import Length
+from emulator.sweep.tuning.tuning_table import TuningTable
 from tests.fakes.virtual_world import digits
 
 SCENARIO = """
@@ -231,6 +236,27 @@ def test_a_probe_without_a_displayed_loss_is_too_short(tmp_path: Path) -> None:
     options = TuneOptions(probe=Length(updates=3), rates=(0.1,))
     with pytest.raises(EmulatorError, match=r"too short to display a loss.*a longer --probe"):
         tuned(tmp_path / "out", Playing(), options)
+
+
+def test_a_trial_without_devices_is_a_failure_and_no_divergence(tmp_path: Path) -> None:
+    text = f"{SCENARIO}faults: [{{kind: crash, nodes: [one], at: 50ms}}]"
+    message = "^cold g=1 .* failed: every device is down.*: its loss cannot be compared"
+    playing = Playing()
+    with pytest.raises(EmulatorError, match=message):
+        tuned(tmp_path / "out", playing, text=text)
+    assert playing.count == 1
+
+
+def test_a_trial_that_ended_before_its_first_update_is_short(tmp_path: Path) -> None:
+    ledger = TrialLedger(TuningTable(tmp_path / "table.csv"), Watching())
+    trial = Trial("cold g=1", "probe", Setting(1, 0.1, 0.9), 1.0)
+    facts = {"duration_s": 1.0, "group_updates": 0, "update_seconds": None, "displayed": []}
+    results = [
+        ledger.trial(trial, Finished(trial.label, tmp_path, {**facts, **ending}))
+        for stop in ("time", "diverged")
+        for ending in [{"loss": None, "stop": stop, "outcome": "failed"}]
+    ]
+    assert [result.short for result in results] == [True, False]
 
 
 def test_rates_that_all_diverge_are_an_error(tmp_path: Path) -> None:
