@@ -23,6 +23,7 @@ from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
 from .show_plan import plan
+from .show_profiles import profiles
 from .show_schedules import schedule
 from .stop import stop
 from .study import study
@@ -61,7 +62,7 @@ for command in (
     *(check, plan, schedule, predict, run, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, schema, compose, node),
+    *(algorithms, profiles, schema, compose, node),
 ):
     commands.add_command(command)
 

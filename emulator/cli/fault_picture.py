@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from rich.text import Text
 
 from ..scenario.fault_plan import FaultPlan, PlannedFault
-from ..units import Seconds
 from .compute_group_rows import spans
 
 MOST_ROWS = 40
@@ -25,6 +24,8 @@ _STEPS = (
 )
 """Seconds between two ticks of the time axis."""
 _TICKS = 12
+_UNITS = ((3600, "h"), (60, "min"), (1, "s"), (0.001, "ms"))
+"""Seconds of each unit of the time axis, the largest first."""
 
 
 class FaultPicture:
@@ -93,11 +94,16 @@ class FaultPicture:
             column = int(number * step / end * self._columns)
             if column >= self._columns:
                 break
-            text = str(Seconds(round(number * step, 6)))
+            text = self._time(number * step)
             times[column : column + len(text)] = text
             ticks[column] = "'"
         for line in (times, ticks):
             yield Text(" " * (self._label + 2) + "".join(line).rstrip(), "dim")
+
+    def _time(self, seconds: float) -> str:
+        """Return `seconds` in the unit of the axis."""
+        scale, unit = next(unit for unit in _UNITS if self._plan.end >= 2 * unit[0])
+        return f"{float(f'{seconds / scale:.3g}'):g}{unit}"
 
     def _legend(self) -> Text:
         line = Text()
@@ -105,8 +111,8 @@ class FaultPicture:
             line.append(f"{letter.upper()}", f"bold {self._colours[kind]} reverse")
             line.append(f" {kind}  ")
         each = "" if self._members == 1 else f"{self._members} devices a row; "
-        seconds = str(Seconds(float(f"{self._plan.end / self._columns:.2g}")))
-        line.append(f"({each}{seconds} a column; capital: at least half of it", "dim")
+        wide = self._time(self._plan.end / self._columns)
+        line.append(f"({each}{wide} a column; capital: at least half of it", "dim")
         line.append("; colon: under 5 %)" if self._members > 1 else ")", "dim")
         return line
 

@@ -24,6 +24,8 @@ def flow(value: Any) -> str:
     """Return `value` as YAML on a single line."""
     if isinstance(value, dict):
         return "{" + ", ".join(f"{key}: {flow(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(flow, value)) + "]"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
