@@ -24,27 +24,37 @@ class Canceled(BaseException):
         self.reason = reason
 
 
+class Cancellation:
+    """Raises Canceled at the first signal, and ignores signals from then on."""
+
+    def __init__(self) -> None:
+        self._over = False
+
+    def ignore(self) -> None:
+        """Ignore signals from here on, also the first."""
+        self._over = True
+
+    def take(self, number: int, frame: object) -> None:
+        """Handle the signal `number`."""
+        if not self._over:
+            self._over = True
+            raise Canceled(REASONS[signal.Signals(number)])
+
+
 @contextmanager
-def canceling() -> Iterator[None]:
+def canceling() -> Iterator[Cancellation]:
     """Raise Canceled in the main thread at the first of the signals in `REASONS`.
 
     Later signals are ignored: removing containers takes seconds, and a second Ctrl-C would leave
     them behind. SIGHUP stays ignored if it was, as under `nohup`.
     """
-    received = False
-
-    def cancel(number: int, frame: object) -> None:
-        nonlocal received
-        if not received:
-            received = True
-            raise Canceled(REASONS[signal.Signals(number)])
-
+    cancellation = Cancellation()
     handled = set(REASONS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         handled.remove(signal.SIGHUP)
-    before = {number: signal.signal(number, cancel) for number in handled}
+    before = {number: signal.signal(number, cancellation.take) for number in handled}
     try:
-        yield
+        yield cancellation
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -21,7 +21,7 @@ from ..machine.installed import versions
 from ..scenario import Scenario, Timed, dump
 from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
-from .cancel import Canceled, canceling
+from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
 from .results import write_json
 
@@ -56,9 +56,9 @@ class Session:
             session.conclude(...)       # runs at every end: success, cancellation, error
         return session.folder.path, session.summary
 
-    While the context is open its folder is locked with the id of this process, and a signal raises
-    Canceled. A canceled run is no error. Any other error of `playing` is raised at the end of the
-    context, after the caller has written the records and the summary.
+    While the context is open its folder is locked with the id of this process, and a signal in
+    `playing` raises Canceled. A canceled run is no error. Any other error of `playing` is raised at
+    the end of the context, after the caller has written the records and the summary.
     """
 
     scenario: Scenario
@@ -77,10 +77,11 @@ class Session:
     _report: Exception | None = field(default=None, init=False)
     """Stands for `_error` at the end of the context."""
     _held: ExitStack = field(default_factory=ExitStack, init=False)
+    _cancellation: Cancellation = field(default_factory=Cancellation, init=False)
 
     def __enter__(self) -> Self:
         with ExitStack() as held:
-            held.enter_context(canceling())
+            self._cancellation = held.enter_context(canceling())
             # `emulate stop` signals the holder of the lock, so the handlers come first
             held.enter_context(self.folder.taken())
             held.callback(self.folder.discard_work)
@@ -105,18 +106,25 @@ class Session:
         """Catch the error or signal that ends the run in this block, and keep it as `ending`.
 
         An Exception is held back until the end of the context. One that a full disk or a lost
-        folder explains becomes a HostError.
+        folder explains becomes a HostError. Signals after the block are ignored: the run is over,
+        and its summary must be written.
         """
         try:
             yield
+            self.ignore_signals()
         except Canceled as canceled:
             self.ending = Ending(canceled.reason)
         except Exception as error:
+            self.ignore_signals()
             self._error = self._report = error
             if unwritable := self._unwritable(error):
                 self._report = unwritable
                 unwritable.__cause__ = error
             self.ending = Ending("failed", str(self._report))
+
+    def ignore_signals(self) -> None:
+        """Ignore signals from here on: nothing is left to cancel."""
+        self._cancellation.ignore()
 
     def _raise_unfinished(self, error: Exception) -> None:
         """Raise a HostError if `error`, raised while the run was concluded, is the disk's.

@@ -94,6 +94,30 @@ def test_a_second_signal_does_not_keep_the_run_from_its_conclusion(session: Sess
     assert content(session.folder, "summary.json") == session.summary
 
 
+@pytest.mark.parametrize("goes_wrong", [False, True])
+def test_a_first_signal_does_not_keep_the_run_from_its_conclusion(
+    session: Session, goes_wrong: bool
+) -> None:
+    def end() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        session.conclude([])
+
+    if goes_wrong:
+        with pytest.raises(RuntimeError, match="no such luck"):
+            play(session, fail(RuntimeError("no such luck")), end)
+    else:
+        assert play(session, lambda: None, end) == [None]
+    assert content(session.folder, "summary.json") == session.summary
+
+
+def test_a_signal_while_the_world_is_removed_is_ignored(session: Session) -> None:
+    def world() -> None:
+        session.ignore_signals()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    assert play(session, world) == [None]
+
+
 def test_a_run_that_no_closed_terminal_shall_end(session: Session) -> None:
     """`nohup emulate run` has the signal ignored; so it stays."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)

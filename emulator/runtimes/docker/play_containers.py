@@ -52,6 +52,7 @@ def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str,
                 runtime = DockerRuntime(client, folder, world, view, load)
                 run(scenario, session.timeline, runtime)
             finally:
+                session.ignore_signals()  # one would keep the containers from being removed
                 load.end()
                 left = clean_up(client, folder.run).left
         if session.ending is None and runtime and runtime.given_up:
