@@ -56,6 +56,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.deadlines import late_groups
     from ..scenario.demand import HostCapacity as Capacity
+    from ..scenario.optimizer_fit import unfit_optimizer
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
     from .compute_group_rows import group_rows
@@ -65,7 +66,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     groups = group_rows(scenario)
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
     for warnings in short.values():
-        warnings += late_groups(scenario, _step(scenario))
+        warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
     short["docker"] += slow_starts(scenario, GATHERING)
     least = startup_time(scenario, host.cores)
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}

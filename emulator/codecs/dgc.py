@@ -51,6 +51,8 @@ class DGC:
     """Coding of the sent entries' values."""
     kind: Literal["dgc"] = "dgc"
     no_feedback: ClassVar[str] = BUILT_IN
+    presumes_sgd: ClassVar[str] = "its devices gather gradients with momentum already"
+    """Reason for which the server's optimizer is to be plain SGD."""
 
     @property
     def no_segments(self) -> str:

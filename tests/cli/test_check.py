@@ -291,6 +291,19 @@ def test_only_the_keys_that_the_chosen_runtime_ignores_are_notes(
         assert f"note not kept in {ignored}" in out
 
 
+@pytest.mark.parametrize("on", ["docker", "virtual"])
+def test_a_codec_that_presumes_another_optimizer_is_warned_of(
+    emulate: Emulate, tmp_path: Path, data: None, on: str
+) -> None:
+    training = "training={{dataset: digits, model: digits-mlp, codec: dgc, optimizer: {}}}"
+    command = ("check", scenario(tmp_path), "--on", on, "--set")
+    result = emulate(*command, training.format("adam"))
+    assert result.code == 0
+    assert "warning optimizer: adam: the codec dgc presumes sgd: its devices gather" in result.out
+    assert "presumes" not in emulate(*command, training.format("sgd")).out
+    assert "presumes" not in emulate(*command, training.format("adam").replace("dgc", "dense")).out
+
+
 def test_a_set_up_time_is_kept_by_both(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
     assert "1mbit 20ms set-up" in emulate("check", file).out
