@@ -110,7 +110,7 @@ class FleetCycles:
 
     def _paced(self, group: Group, share: int, size: int) -> PacedMember:
         """Return a device of `group` with `share` examples, as one of `size` equal members."""
-        scale, law = self._times.of(share)
+        law, scale = self._times.of(share)
         server, link, cut = self._scenario.server.link, group.link, self._traffic.crossing(share)
         down = _carried(self._traffic.pull, link.down, server.up, self._down / size)
         up = _carried(self._traffic.push, link.up, server.down, self._up / size)

@@ -48,8 +48,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 def test_a_share_takes_its_share_of_a_given_step() -> None:
     times = step_times(scenario("virtual.step=320ms"), [8], silent)
-    factor, law = times.of(8)
-    assert factor * law.mean == pytest.approx(0.08)
+    assert times.of(8).mean == pytest.approx(0.08)
     assert times.serve == 0
 
 
@@ -57,12 +56,12 @@ def test_calibrated_medians_are_interpolated(measured: list[int]) -> None:
     times = step_times(scenario(), [8, 32], silent)
     assert measured == [8, 32]
     assert times.serve == 0.002
-    factor, law = times.of(8)
-    assert factor == 1
+    law, share = times.of(8)
+    assert share == 1
     assert law.mean == pytest.approx(LogNormal((Seconds(0.018), 0.1)).mean)
-    factor, law = times.of(16)
+    law, share = times.of(16)
     assert isinstance(law, LogNormal)
-    assert factor * law.lognormal[0] == pytest.approx(0.026)
+    assert share * law.lognormal[0] == pytest.approx(0.026)
 
 
 def test_containers_ignore_what_virtual_time_assumes(measured: list[int]) -> None:
