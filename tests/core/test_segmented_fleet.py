@@ -89,7 +89,7 @@ class Watched:
         exchange = fleet.server._exchanges._staging._exchanges.get(node)
         device = fleet.devices[node]
         self.struck["push"] += bool(exchange and exchange.pieces)
-        self.struck["pull"] += bool(device.pieces and device.waits and device.inbox)
+        self.struck["pull"] += bool(device.pieces and device.listens and device.inbox)
         if self.dice.random() < 0.5:
             fleet.kill(node)
             return

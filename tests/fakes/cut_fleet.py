@@ -35,6 +35,7 @@ from emulator.learners.cut_learner import CutLearner
 from emulator.learners.numpy_cut import KeptInputs, NumpyDevice, NumpyServer
 from emulator.log.writing import RunLog
 from emulator.synchronization import AnySynchronization, plain
+from tests.fakes.random_moves import RandomMoves
 
 MODEL = models.find("digits-mlp")
 TIMEOUT = 30.0
@@ -93,8 +94,12 @@ class Device:
     due: float | None = None
     """When the device stops waiting for a message; None: it does not wait."""
 
+    @property
+    def listens(self) -> bool:
+        return self.due is not None
 
-class CutFleet:
+
+class CutFleet(RandomMoves):
     """A server with a cut model, and its devices."""
 
     def __init__(self, plan: Plan, seed: int = 0, part: Any = None) -> None:
@@ -139,7 +144,7 @@ class CutFleet:
         size = MODEL.layout.part(self.cut.devices).size
         story = cut_worker(node, incarnation, coder, encoder, size, TIMEOUT, ModelReply)
         self.devices[node] = Device(story, learner, coder, batches.size)
-        self._live(node, None)
+        self.live(node, None)
 
     def kill(self, node: str) -> None:
         self.devices.pop(node, None)
@@ -150,40 +155,19 @@ class CutFleet:
         device.inbox.clear()
         device.outbox.clear()
         if device.due is not None:
-            self._live(node, None)
+            self.live(node, None)
 
     def lose_answers(self, node: str) -> None:
         self.devices[node].inbox.clear()
 
     # -- one thing after another -----------------------------------------------------------------
 
-    def play(self, most: int = 20_000) -> None:
-        """Until the run is over."""
-        for _ in range(most):
-            if self.server.over:
-                return
-            self.step()
-        raise AssertionError("it does not come to an end")
-
     def step(self) -> None:
-        """Let one thing happen; if nothing can, let time pass."""
-        moves = [(node, kind) for node in sorted(self.devices) for kind in self._possible(node)]
-        if not moves:
-            self._wait()
-            return
-        node, kind = self.dice.choice(moves)
-        device = self.devices[node]
-        if kind == "send":
-            self.serve(node, device.outbox.popleft())
-        elif kind == "hear":
-            self._live(node, device.inbox.popleft())
-        else:
-            work, device.work = device.work, None
-            self._live(node, self._worked(device, work))
+        super().step()
         if (due := self.server.deadline()) is not None and due <= self.now:
             self._deliver(self.server.tick(self.now))
 
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Let time pass to the next time-out."""
         dues = [device.due for device in self.devices.values() if device.due is not None]
         server = self.server.deadline()
@@ -197,7 +181,7 @@ class CutFleet:
             return
         for node, device in self.devices.items():
             if device.due is not None and device.due <= self.now:
-                self._live(node, None)
+                self.live(node, None)
                 return
 
     def serve(self, node: str, message: Any) -> bool:
@@ -214,7 +198,8 @@ class CutFleet:
         self._deliver(replies)
         return True
 
-    def _worked(self, device: Device, work: Any) -> Any:
+    def worked(self, node: str, work: Any) -> Any:
+        device = self.devices[node]
         match work:
             case Activate(reply):
                 return device.learner.forward(reply.theta)
@@ -225,14 +210,6 @@ class CutFleet:
                 return Computed(device.learner.backward(slopes), answer.loss, 0.01)
         raise TypeError(work)
 
-    def _possible(self, node: str) -> list[str]:
-        device = self.devices[node]
-        return [
-            *(["send"] if device.outbox else []),
-            *(["hear"] if device.due is not None and device.inbox else []),
-            *(["work"] if device.work is not None else []),
-        ]
-
     def _deliver(self, replies: Any) -> None:
         for node, reply in replies:
             if isinstance(reply, ActivationGradient | Logits):
@@ -242,7 +219,7 @@ class CutFleet:
             if node in self.devices:
                 self.devices[node].inbox.append(reply)
 
-    def _live(self, node: str, outcome: Any) -> None:
+    def live(self, node: str, outcome: Any) -> None:
         device = self.devices[node]
         device.due = None
         try:

@@ -6,7 +6,7 @@ way; once all wait it jumps to the server's deadline.
 
 import io
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Protocol
@@ -40,6 +40,7 @@ from emulator.optimizers import SGD, AnyOptimizer
 from emulator.schedules import Cuts
 from emulator.synchronization import AnySynchronization, local_training
 from emulator.vectors import Vector
+from tests.fakes.random_moves import RandomMoves
 
 SIZE = 12
 LAYOUT = Layout((Variable("v", (SIZE,), "dense", 0),))
@@ -89,14 +90,14 @@ class Device:
     inbox: deque[Message] = field(default_factory=deque)
     outbox: deque[Message] = field(default_factory=deque)
     work: Vector | ModelSegment | Backward | None = None
-    waits: bool = False
+    listens: bool = False
     pieces: list[ModelSegment] = field(default_factory=list)
     """Of the present iteration, if it is cut."""
     gradient: tuple[Vector, float] | None = None
     """At these pieces, once it is computed."""
 
 
-class Fleet:
+class Fleet(RandomMoves):
     """A server with workers. `observe` is called with `update` or `pull`, and the node."""
 
     def __init__(
@@ -151,7 +152,7 @@ class Fleet:
     def boot(self, node: str, incarnation: int) -> None:
         place = EncoderContext(self.layout, stream(f"codec/{node}/{incarnation}"))
         self.devices[node] = Device(self._coroutine(node, incarnation, place))
-        self._live(node, None)
+        self.live(node, None)
 
     def _coroutine(self, node: str, incarnation: int, place: EncoderContext) -> Any:
         if self.cuts is None:
@@ -163,36 +164,14 @@ class Fleet:
     def kill(self, node: str) -> None:
         del self.devices[node]
 
-    def play(self, most: int = 100_000) -> None:
-        """Until the run is over."""
-        for _ in range(most):
-            if self.server.over:
-                return
-            self.step()
-        raise AssertionError("it does not come to an end")
+    def wait(self) -> None:
+        due = self.server.deadline()
+        assert due is not None, "everyone waits, and nobody knows for what"
+        self.now = max(self.now, due)
+        self._deliver(self.server.tick(self.now))
 
-    def step(self) -> None:
-        """Let one thing happen; if nothing can, let time pass."""
-        moves = [(node, kind) for node in sorted(self.devices) for kind in self._possible(node)]
-        if not moves:
-            due = self.server.deadline()
-            assert due is not None, "everyone waits, and nobody knows for what"
-            self.now = max(self.now, due)
-            self._deliver(self.server.tick(self.now))
-            return
-        node, kind = self.dice.choice(moves)
+    def worked(self, node: str, work: Any) -> Computed[Vector] | None:
         device = self.devices[node]
-        if kind == "send":
-            self._serve(node, device.outbox.popleft())
-        elif kind == "hear":
-            device.waits = False
-            self._live(node, device.inbox.popleft())
-        else:
-            work, device.work = device.work, None
-            self._live(node, self._worked(node, device, work))
-
-    def _worked(self, node: str, device: Device, work: Any) -> Computed[Vector] | None:
-        """Return the result of a device's command."""
         match work:
             case ModelSegment():
                 device.pieces = [] if work.segment[0] == 1 else device.pieces
@@ -212,15 +191,7 @@ class Fleet:
         batches = [(which,) for which in draw(self.batches[node], self.local)]
         return descend(self.data[node].gradient, theta, batches, self.local.rate)
 
-    def _possible(self, node: str) -> Sequence[str]:
-        device = self.devices[node]
-        return [
-            *(["send"] if device.outbox else []),
-            *(["hear"] if device.waits and device.inbox else []),
-            *(["work"] if device.work is not None else []),
-        ]
-
-    def _serve(self, node: str, message: Any) -> None:
+    def serve(self, node: str, message: Any) -> None:
         try:
             replies = self.server.receive(message, self.now)
         except WireError as error:
@@ -242,8 +213,9 @@ class Fleet:
             if node in self.devices:
                 self.devices[node].inbox.append(reply)
 
-    def _live(self, node: str, outcome: Any) -> None:
+    def live(self, node: str, outcome: Any) -> None:
         device = self.devices[node]
+        device.listens = False
         try:
             while True:
                 command = device.coroutine.send(outcome)
@@ -252,7 +224,7 @@ class Fleet:
                     case Tell(message):
                         device.outbox.append(message)
                     case Await():
-                        device.waits = True
+                        device.listens = True
                         return
                     case Compute(reply):
                         device.work = reply.theta
