@@ -49,6 +49,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("pulled", "forward", "backward", "pushed"),
     ),
     "checkpoint": ("at", "version"),
+    "recovered": ("at", "version", "lost", "zero"),
     "exit": ("at", "node", "code", "cause", "reason"),
     "stop": ("at", "reason", "detail"),
 }

@@ -120,6 +120,8 @@ class Update:
     compute: float
     """Seconds that the gradient took."""
     frames: Frames
+    ticket: int | None = None
+    """The ticket of the pull that brought the model; None: the run does without."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

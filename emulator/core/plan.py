@@ -47,6 +47,13 @@ class Cut(msgspec.Struct, frozen=True):
         return self.layer + 1, len(layout.layers)
 
 
+class Durability(msgspec.Struct, frozen=True):
+    """What of the server's state outlives the server's process."""
+
+    every: float | None = None
+    """Seconds between two saved states; None: every input is kept, so no update is ever lost."""
+
+
 class WorkerPlan(msgspec.Struct, frozen=True):
     """The part of a plan that every worker is made from, and that no worker needs a name for."""
 
@@ -64,6 +71,8 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     """Mini-batch of each device that has another one than `batch_size`."""
     cut: Cut | None = None
     """Where the model is cut between devices and server; None: devices hold the whole model."""
+    durable: bool = False
+    """Whether pushes have a number, and are sent again if their connection may have lost them."""
 
     def batch_of(self, device: str) -> int:
         """Return the number of examples in a mini-batch of `device`."""
@@ -99,5 +108,7 @@ class Plan(msgspec.Struct, frozen=True):
     """Seconds between two checkpoints of the model; None: no checkpoint is written."""
     by_name: bool = False
     """Whether the updates of one step are summed in the order of the workers' names."""
+    durability: Durability | None = None
+    """Durability of the server; None: the run ends with the server's process."""
     encrypted: bool = False
     """Whether messages travel encrypted, which makes them larger."""

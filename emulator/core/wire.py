@@ -72,8 +72,11 @@ def pack(message: Message) -> list[Buffer]:
     match message:
         case ModelReply():
             return [heads.encode(_model_head(message)), message.theta.view(np.uint8).data]
-        case Update(node, version, loss, compute, frames):
+        case Update(node, version, loss, compute, frames, None):
             head: heads.Head = heads.UpdateHead(node, version, loss, compute)
+            return [heads.encode(head), *_pushed_frames(frames)]
+        case Update(node, version, loss, compute, frames, int(ticket)):
+            head = heads.NumberedUpdateHead(node, version, loss, compute, ticket)
             return [heads.encode(head), *_pushed_frames(frames)]
         case Patch(ticket, version, base, frames):
             return [heads.encode(heads.PatchHead(ticket, version, base)), *frames]
@@ -144,6 +147,8 @@ def unpack(frames: Sequence[Buffer]) -> Message:
             return ModelReply(ticket, version, _vector(_only(arrays)))
         case heads.UpdateHead(node, version, loss, compute):
             return Update(node, version, loss, _duration(compute), arrays)
+        case heads.NumberedUpdateHead(node, version, loss, compute, ticket):
+            return Update(node, version, loss, _duration(compute), arrays, ticket)
         case heads.PatchHead(ticket, version, base):
             return Patch(ticket, version, base, _patch(arrays, base))
         case heads.ModelSegmentHead(ticket, version, segment, times):

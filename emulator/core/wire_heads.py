@@ -135,6 +135,14 @@ class LeaveHead(Head, tag=17):
     node: Name
 
 
+class NumberedUpdateHead(Head, tag=24):
+    node: Name
+    version: Natural
+    loss: float
+    compute: float
+    ticket: Natural
+
+
 AnyHead: TypeAlias = (
     HelloHead
     | BeginHead
@@ -154,6 +162,7 @@ AnyHead: TypeAlias = (
     | LogitsHead
     | LogitGradientHead
     | LeaveHead
+    | NumberedUpdateHead
 )
 
 encode = msgspec.msgpack.Encoder().encode

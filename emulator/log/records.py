@@ -205,6 +205,22 @@ class CheckpointRecord(LogRecord, tag="checkpoint"):
     """Version of the model that was saved."""
 
 
+class RecoveredRecord(LogRecord, tag="recovered"):
+    """The server came back after its process had died, and goes on from the state on its disk.
+
+    Only with a `server.durability`. The run's time includes the time for which the server was down,
+    but not the time for which a resumed run stood still.
+    """
+
+    version: int
+    """Version of the model from which the server goes on."""
+    lost: int
+    """Updates with a record before this one that the model no longer holds: those with a higher
+    `version`. 0 with `durability: update`, unless the disk has lost bytes."""
+    zero: Time
+    """Reading of the host's monotonic clock that is the run's zero from here on."""
+
+
 class ExitRecord(LogRecord, tag="exit"):
     """A node or its container ended unasked."""
 
@@ -250,6 +266,7 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | CheckpointRecord
+    | RecoveredRecord
     | ExitRecord
     | StopRecord
 )

@@ -1,10 +1,18 @@
 """The writer of a run's log: a line of JSON for each record."""
 
 from collections.abc import Callable
-from typing import BinaryIO
+from typing import Any, Protocol
 
 from .lines import line
 from .records import Record
+
+
+class Sink(Protocol):
+    """A file of bytes, or what stands in for one."""
+
+    def write(self, line: bytes, /) -> Any: ...
+
+    def flush(self) -> Any: ...
 
 
 class RunLog:
@@ -14,7 +22,7 @@ class RunLog:
     finite.
     """
 
-    def __init__(self, sink: BinaryIO, listener: Callable[[Record], None] | None = None) -> None:
+    def __init__(self, sink: Sink, listener: Callable[[Record], None] | None = None) -> None:
         self._sink, self._listener = sink, listener
 
     def write(self, record: Record) -> None:

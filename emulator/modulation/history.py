@@ -221,7 +221,7 @@ class History:
                 self._open_next()
                 last = self._segments[-1]
             if not last.has_room(entries):
-                last.log = np.empty(entries, np.uint32)
+                last.log = np.zeros(entries, np.uint32)
         return self._segments[-1]
 
     def _record_alone(self, indices: Indices) -> None:
@@ -242,7 +242,7 @@ class History:
 
     def _open(self, first: int, dense: int) -> _Segment:
         """Return a segment from version `first` on, after `dense` updates of every parameter."""
-        log = np.empty(self._segment, np.uint32)
+        log = np.zeros(self._segment, np.uint32)  # no stray bytes in a saved state
         return _Segment(first, self._tally.copy(), log, [(0, dense)])
 
     def _bound(self) -> None:

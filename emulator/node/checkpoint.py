@@ -1,9 +1,9 @@
 """The model on disk. A reader sees the old file or the new one, never half of one."""
 
 from pathlib import Path
+from typing import Protocol
 
 from ..core.parameters import Saved
-from ..core.server import ParameterServer
 from ..layout import Layout
 from ..log.records import CheckpointRecord
 from ..log.writing import RunLog
@@ -17,10 +17,29 @@ def save(path: Path, state: Saved, layout: Layout) -> None:
     saved_model.write(path, model)
 
 
+class Training(Protocol):
+    """A server, as its chores see it."""
+
+    @property
+    def zero(self) -> float | None: ...
+
+    @property
+    def version(self) -> int: ...
+
+    @property
+    def model(self) -> Saved: ...
+
+    @property
+    def whole(self) -> Layout: ...
+
+    @property
+    def missing(self) -> list[str]: ...
+
+
 class Checkpoints:
     """A Chore that saves the server's model every `every` seconds, counted from the run's zero."""
 
-    def __init__(self, server: ParameterServer, every: float, path: Path, log: RunLog) -> None:
+    def __init__(self, server: Training, every: float, path: Path, log: RunLog) -> None:
         self._server, self._every, self._path, self._log = server, every, path, log
         self._number = 1
 

@@ -87,6 +87,8 @@ class EvaluatorRole(msgspec.Struct, frozen=True, tag="evaluator"):
     connection: ServerAddress
     seed: int
     """The run's."""
+    durable: bool = False
+    """Whether a score is sent again if its connection may have lost it."""
 
 
 class ServerRole(msgspec.Struct, frozen=True, tag="server"):
@@ -101,6 +103,8 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
     initial: bool = False
     """Whether the model to begin with is in the file `INITIAL`."""
+    resumes: int = 0
+    """Times that the run was resumed after its conductor had died."""
 
 
 class NodeConfig(msgspec.Struct, frozen=True):

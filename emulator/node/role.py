@@ -65,6 +65,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             held_model=assembly.held_model(),
             before_gradient=_part_faults(node, part, incarnation).before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
+            durable=part.plan.durable,
         )
 
 
@@ -83,6 +84,7 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
             peer,
             hold=_hold(part.connection, part.seed, node.name, incarnation),
             evaluator=DeviceEvaluator(config.GRAPH, config.SHARD),
+            durable=part.durable,
         )
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from ..core.server import ParameterServer
 from ..log.tail import LineTail
+from .checkpoint import Training
 
 FILE = "hellos.jsonl"
 
@@ -19,7 +19,7 @@ class Member(msgspec.Struct):
 class Roll:
     """A Chore that appends a line of JSON to `path` for each member's first hello."""
 
-    def __init__(self, server: ParameterServer, path: Path) -> None:
+    def __init__(self, server: Training, path: Path) -> None:
         self._server, self._path = server, path
         self._missing = set(server.missing)
 

@@ -2,6 +2,8 @@
 
 import signal
 import time
+from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,8 @@ from ..transport.router import Router
 from . import config
 from .checkpoint import Checkpoints, save
 from .config import ENDINGS, PORT, ServerRole
+from .durable.durable_server import DurableServer
+from .durable.recovery import recovered
 from .roll import FILE, Roll
 
 WHOLE = schedules.plain(schedules.Sequential())
@@ -38,9 +42,15 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
     for reason, number in ENDINGS.items():
         signal.signal(number, lambda *_, reason=reason: canceled.append(reason))
     largest = largest_frame(part.plan, model) + SLACK
-    with (output / "run.jsonl").open("ab", buffering=0) as sink:
-        log = RunLog(sink)
-        server = build(part, log)
+    with ExitStack() as opened:
+        server: ParameterServer | DurableServer
+        if part.plan.durability is None:
+            sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
+            log = RunLog(sink)
+            server = build(part, log)
+        else:
+            server, log = recovered(output, part.plan, partial(build, part), part.resumes)
+            opened.callback(server.close)
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         with Router(address, part.guests, part.heartbeat, largest, pieces) as router:
@@ -101,7 +111,9 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
     return holds
 
 
-def _chores(server: ParameterServer, plan: Plan, output: Path, log: RunLog) -> tuple[Chore, ...]:
+def _chores(
+    server: ParameterServer | DurableServer, plan: Plan, output: Path, log: RunLog
+) -> tuple[Chore, ...]:
     roll = Roll(server, output / FILE)
     if plan.checkpoint is None:
         return (roll,)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from .. import plugins
 from ..core.plan import Plan, Stop, WorkerPlan
 from ..scenario import Scenario
+from ..scenario.durability import planned
 from ..world.roles import EVALUATOR
 from .compute_groups import compute_groups, dealt_batches
 
@@ -17,6 +18,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
     """
     training, stop = scenario.training, scenario.stop
     checkpoint = scenario.server.checkpoint if examples is not None else None
+    durability = planned(scenario.server.durability)
     worker = WorkerPlan(
         seed=scenario.seed,
         batch_size=training.batch_size,
@@ -32,6 +34,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
             if size != training.batch_size
         },
         cut=training.cut,
+        durable=durability is not None,
     )
     return Plan(
         worker=worker,
@@ -52,6 +55,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
         ),
         examples=dict(examples or {}),
         checkpoint=None if checkpoint is None else float(checkpoint.every),
+        durability=durability,
         encrypted=scenario.server.encrypt,
         # schedules are compared on the same bits, and each has another order of arrival
         by_name=training.schedule is not None,

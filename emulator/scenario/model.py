@@ -33,6 +33,7 @@ from ..world.link import Link
 from .algorithms import ALGORITHMS, name_of
 from .dealt_steps import BatchTime, DealtStep
 from .devices import Device, Group, Section, expand
+from .durability import AnyDurability
 from .fault_fields import NODES, TIMES
 from .fault_targets import FaultTargets
 from .fields import (
@@ -218,6 +219,10 @@ class ServerSection(Section):
     checkpoint: Checkpoint | None = None
     """Checkpoints of the model on disk. Without `checkpoint` the server saves none during the
     run."""
+    durability: AnyDurability = "none"
+    """Durability of the server: with `update` a server whose process was killed goes on with every
+    update, with `{every: 30s}` from its last saved state; with `none` the run ends. A checkpoint
+    holds the model alone, for people; durability holds all that the server needs to go on."""
     encrypt: bool = False
     """Encryption: with `true`, ZeroMQ's CURVE encrypts all traffic, which costs about 3 ms of a
     core for each exchange of a push and a pull."""

@@ -141,6 +141,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         ),
     ),
     "Checkpoint.every": KEPT,
+    "ServerSection.durability": KEPT,
+    "SavedEvery.every": KEPT,
     "Virtual.learner": (_REAL,),
     "Virtual.step": (_REAL,),
     "Virtual.dealt": (_REAL,),

@@ -37,6 +37,7 @@ from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
 from .segment_work import SegmentWork
+from .sent_pushes import SentPushes
 
 
 def run(
@@ -52,6 +53,7 @@ def run(
     begun: Callable[[float], None] = lambda zero: None,
     before_gradient: Callable[[], None] = lambda: None,
     computing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    durable: bool = False,
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
 
@@ -59,8 +61,10 @@ def run(
     before a cut. `held_model` keeps the model if pulls are patches or carry coded values. `begun`
     is called with the run's zero. `before_gradient` is called before each gradient, and need not
     return. A context of `computing` holds while the node computes and does not use `peer`.
+    With `durable`, pushes are numbered, and sent again if a connection may have lost them.
     """
-    exchange = _Exchange(peer, Inbox(peer, hold), held_model, work)
+    pushes = SentPushes(peer) if durable else None
+    exchange = _Exchange(peer, Inbox(peer, hold), held_model, work, pushes)
     result: Any = None
     try:
         while True:
@@ -109,8 +113,14 @@ class _Exchange:
     """The messages of a node with the server, and the model that they carry."""
 
     def __init__(
-        self, peer: Peer, inbox: Inbox, held_model: HeldModel | None, work: SegmentWork | None
+        self,
+        peer: Peer,
+        inbox: Inbox,
+        held_model: HeldModel | None,
+        work: SegmentWork | None,
+        pushes: SentPushes | None,
     ) -> None:
+        self._pushes = pushes
         self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
         self._ticket: int | None = None
         """Ticket of the last pull; None once a piece of its answer did not decode."""
@@ -120,11 +130,20 @@ class _Exchange:
         if isinstance(message, Pull):
             self._ticket = message.ticket
             if self._held_model:
-                message = replace(message, held=self._held_model.version)
+                message = replace(message, held=self._held_version(self._held_model))
         now = time.monotonic()
-        self._peer.send(message)
+        if self._pushes:
+            message = self._pushes.send(message)
+        else:
+            self._peer.send(message)
         if self._work:
             self._work.sent(message, wire.size(message, encrypted=self._peer.encrypted), now)
+
+    def _held_version(self, held_model: HeldModel) -> int | None:
+        """Return the version of the held model; forget the model if the server may have."""
+        if self._pushes and self._pushes.model_breaks != self._peer.breaks:
+            held_model.forget()  # the server may have come back with an older model
+        return held_model.version
 
     def next(self, timeout: float) -> Message | None:
         """Return the next message, with models decoded; None if the node has to ask again."""
@@ -132,6 +151,8 @@ class _Exchange:
         if delivery is None:
             return None
         message = delivery.message
+        if self._pushes:
+            self._pushes.took(message)
         match message:
             case ModelReply() | Patch() if self._held_model:
                 return _decoded(message, self._held_model)

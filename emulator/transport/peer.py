@@ -7,7 +7,7 @@ due on the last connection never comes on the next one.
 import math
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Self
 
@@ -34,6 +34,8 @@ class Peer:
 
     def __init__(self, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
         self.connected = self.lost = False
+        self.breaks = 0
+        """Connections that broke so far."""
         self._broken = False  # whether a connection broke after the last message was sent
         self._address = address
         self.encrypted = isinstance(secret, KeyPair)
@@ -59,12 +61,17 @@ class Peer:
 
     def send(self, message: Message) -> None:
         """Queue `message`. The message is lost if the queue is full, after a long disconnection."""
-        self._look()
+        self.look()
+        self.put([message])
+
+    def put(self, messages: Iterable[Message]) -> None:
+        """Queue `messages` as `send` does, without a look at the connection in between."""
         self._broken = self.lost = False
-        try:
-            self._socket.send_multipart(wire.pack(message), copy=True, flags=zmq.DONTWAIT)
-        except zmq.Again:
-            return
+        for message in messages:
+            try:
+                self._socket.send_multipart(wire.pack(message), copy=True, flags=zmq.DONTWAIT)
+            except zmq.Again:
+                return
 
     def receive(self, timeout: float | None) -> Message | None:
         """Return the next message; None after `timeout` seconds, or as soon as `lost` is set.
@@ -90,13 +97,13 @@ class Peer:
                 self._interrupt[1]()
             if self._socket in ready:  # messages first: they arrived before the connection broke
                 return self._socket.recv_multipart(copy=False)
-            self._look()
+            self.look()
             if self.lost or not ready:
                 return None
         return self._arrived.popleft()
 
-    def _look(self) -> None:
-        """Bring `connected` and `lost` up to date with the socket's events."""
+    def look(self) -> None:
+        """Bring `connected`, `lost` and `breaks` up to date with the socket's events."""
         broke = False
         for event, _ in events(self._events):
             up = event == UP
@@ -105,6 +112,7 @@ class Peer:
             self._broken |= broke
             self.connected = up
         if broke:
+            self.breaks += 1
             self._forget()
         self.lost = self.connected and self._broken
 

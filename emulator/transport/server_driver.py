@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from ..core import wire
 from ..core.chores import Chore
 from ..core.messages import Hello, Message, Replies
-from ..core.server import ParameterServer
 from ..shaping.hold import Hold
 from .router import Router
 
@@ -23,8 +22,27 @@ LONGEST_POLL = 0.5
 a second."""
 
 
+class Served(Protocol):
+    """A parameter server as the socket's driver sees it; `ParameterServer` documents each part."""
+
+    @property
+    def over(self) -> bool: ...
+
+    def handle(self, node: str, message: Message, now: float) -> Replies: ...
+
+    def refuse(self, node: str, reason: str, now: float) -> None: ...
+
+    def unsent(self, unsent: Replies, now: float) -> None: ...
+
+    def deadline(self) -> float | None: ...
+
+    def tick(self, now: float) -> Replies: ...
+
+    def end(self, reason: str, now: float) -> Replies: ...
+
+
 def serve(
-    server: ParameterServer,
+    server: Served,
     router: Router,
     *,
     holds: Mapping[str, Hold[Message]] | None = None,
@@ -53,7 +71,7 @@ def serve(
 
 
 def _timeout(
-    server: ParameterServer, holds: Mapping[str, Hold[Message]], chores: tuple[Chore, ...]
+    server: Served, holds: Mapping[str, Hold[Message]], chores: tuple[Chore, ...]
 ) -> float:
     """Return the seconds to the earliest deadline of all, at most `LONGEST_POLL`."""
     deadlines = [server.deadline(), *(hold.deadline() for hold in holds.values())]
@@ -62,7 +80,7 @@ def _timeout(
     return min(LONGEST_POLL, max(0.0, due - time.monotonic()))
 
 
-def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[Message]]) -> bool:
+def _receive(server: Served, router: Router, holds: Mapping[str, Hold[Message]]) -> bool:
     """Take one message from `router`; return False if no message has arrived."""
     received = router.receive()
     if received is None:
@@ -80,9 +98,7 @@ def _receive(server: ParameterServer, router: Router, holds: Mapping[str, Hold[M
     return True
 
 
-def _hold(
-    server: ParameterServer, router: Router, node: str, hold: Hold[Message], message: Message
-) -> None:
+def _hold(server: Served, router: Router, node: str, hold: Hold[Message], message: Message) -> None:
     """Hold back a `message` of `node`; refuse it if more is held than an honest node sends.
 
     The emulated link would have stopped a node that sends too much; the real one does not.
@@ -96,11 +112,11 @@ def _hold(
         hold.take(message, now, wire.size(message, encrypted=router.encrypted))
 
 
-def _handle(server: ParameterServer, router: Router, node: str, message: Any) -> None:
+def _handle(server: Served, router: Router, node: str, message: Any) -> None:
     _send(server, router, server.handle(node, message, time.monotonic()))
 
 
-def _send(server: ParameterServer, router: Router, replies: Replies) -> None:
+def _send(server: Served, router: Router, replies: Replies) -> None:
     unsent = [(node, reply) for node, reply in replies if not router.send(node, reply)]
     if unsent:
         server.unsent(unsent, time.monotonic())

@@ -85,7 +85,11 @@ class NodeConfigs:
         # it pulls the whole model, of which devices may pull a part
         whole = max(self.model_bytes, self._whole_bytes)
         connection = self._connection(EVALUATOR, address, Link(), whole)
-        return self._node(EVALUATOR, EvaluatorRole(connection, self.plan.worker.seed), Link())
+        return self._node(EVALUATOR, self._evaluator_role(connection), Link())
+
+    def _evaluator_role(self, connection: ServerAddress) -> EvaluatorRole:
+        worker = self.plan.worker
+        return EvaluatorRole(connection, worker.seed, worker.durable)
 
     def _node(
         self,

@@ -74,6 +74,7 @@ WORKER_PLAN = {
     "schedule": {"kind": "sequential"},
     "batch_sizes": {},
     "cut": None,
+    "durable": False,
 }
 
 
@@ -110,11 +111,13 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "every": 50,
             "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
             "checkpoint": 30.0,
+            "durability": None,
             "by_name": False,
             "encrypted": False,
         },
         "gathering": None,
         "initial": False,
+        "resumes": 0,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
             "far": {"delay": pytest.approx(0.027), "jitter": 0.003, **NO_SETUP},

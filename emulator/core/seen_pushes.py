@@ -1,0 +1,55 @@
+"""Recognises a push that a node sends again, as it cannot know whether the first one arrived."""
+
+from typing import Any
+
+from .messages import Message, Score, Update, UpdateSegment
+
+
+class SeenPushes:
+    """The last push that came of each node, by the ticket of the pull that brought its model.
+
+    Tickets ascend over all incarnations of a node, so a push with an earlier ticket is old, and a
+    push with the same ticket, or piece of one, is the same. The evaluator numbers nothing; its
+    scores are known by their versions. Memory: a few numbers for each node.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[int, set[int]]] = {}
+
+    def repeats(self, message: Message) -> bool:
+        """Return whether `message` is a push that has come before; if not, note that it came."""
+        key = _key(message)
+        if key is None:
+            return False
+        node, ticket, piece = key
+        last, pieces = self._last.get(node, (-1, set()))
+        if ticket < last or (ticket == last and (piece in pieces or 1 in pieces)):
+            return True
+        if ticket > last:
+            self._last[node] = ticket, {piece}
+        else:
+            pieces.add(piece)
+        return False
+
+    def plain(self) -> dict[str, Any]:
+        """Return the state as JSON values."""
+        return {node: [ticket, sorted(pieces)] for node, (ticket, pieces) in self._last.items()}
+
+    def restore(self, plain: dict[str, Any]) -> None:
+        """Go on from `plain`, which `plain` has returned."""
+        self._last = {node: (ticket, set(pieces)) for node, (ticket, pieces) in plain.items()}
+
+
+def _key(message: Message) -> tuple[str, int, int] | None:
+    """Return node, ticket and first layer of a push that has a ticket; None for other messages.
+
+    A whole update has layer 1, as the last piece of an update has.
+    """
+    match message:
+        case Update(node=node, ticket=int(ticket)):
+            return node, ticket, 1
+        case UpdateSegment(node=node, ticket=ticket, segment=(first, _)):
+            return node, ticket, first
+        case Score(node=node, version=version):
+            return node, version, 1
+    return None

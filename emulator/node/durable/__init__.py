@@ -1,0 +1,14 @@
+"""Durability of the server: its inputs on disk before they count, and checkpoints of its state.
+
+    segment_file      framed, checksummed records, appended to a file
+    input_log         the server's inputs as such records, in segments
+    object_tree       the server's state as JSON and arrays, and back
+    state_file        a state in one checksummed file
+    state_folder      checkpoints and segments of a run: what is kept, and what a recovery reads
+    log_tail          the end of `run.jsonl`, at which a recovered server goes on
+    durable_server    the parameter server with all this
+    recovery          makes the server from the plan, then from the disk
+
+The server is a function of its inputs: messages, ticks, and the times at which they came. So its
+inputs, replayed from a checkpoint, give the same model and the same lines of `run.jsonl`.
+"""

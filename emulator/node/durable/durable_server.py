@@ -1,0 +1,291 @@
+"""The parameter server with its inputs or its states on disk, for the driver of the socket.
+
+Each input is in the log before the server takes it, so before any reply or record that tells of it.
+A new state is saved once a replay of the inputs since the last one would take about `REPLAY`
+seconds, or once they take `ROOM` bytes, so both recovery and disk are bounded. States are written
+by a thread: the server waits for a copy of its arrays alone.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any
+
+from ...core.messages import (
+    Begin,
+    Hello,
+    Message,
+    ModelSegment,
+    PatchSegment,
+    Replies,
+    Reply,
+    Times,
+)
+from ...core.parameters import Saved
+from ...core.plan import Durability
+from ...core.seen_pushes import SeenPushes
+from ...core.server import ParameterServer
+from ...layout import Layout
+from . import input_log
+from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Wrote
+from .log_tail import LogTail
+from .object_tree import freeze
+from .segment_file import SegmentWriter
+from .state_folder import StateFolder
+
+REPLAY = 0.75
+"""Seconds of the server's work between two states."""
+ROOM = 64 << 20
+"""Bytes of inputs between two states; for a large model more, as many as four states have."""
+
+
+class DurableServer:
+    """A ParameterServer as the driver and its chores see it, and a Chore that saves its state.
+
+    The run's clock is the host's monotonic clock, ahead by an offset once a run was resumed: the
+    time for which the run stood still does not count.
+    """
+
+    def __init__(
+        self, server: ParameterServer, folder: StateFolder, tail: LogTail, durability: Durability
+    ) -> None:
+        """Use `tail` as the sink of the server's log."""
+        self.server, self._folder, self._tail = server, folder, tail
+        self._every = durability.every
+        self.seen = SeenPushes()
+        self.number = 0
+        """Number of the next input; with `every`, of the next state."""
+        self.offset, self.resumes, self.now = 0.0, 0, 0.0
+        self._log: SegmentWriter | None = None
+        self._spent = 0.0  # seconds of work on the inputs since the last state
+        self._room = ROOM
+        self._thread = ThreadPoolExecutor(1)
+        self._saving: Future[None] | None = None
+        self._saved = 0  # states saved at multiples of `every`, counted from the run's zero
+        self._absent: set[str] = set()  # members that have not said hello since the run was resumed
+        self._hellos: list[Hello] = []
+        self.announce: Callable[[], None] = lambda: None
+        """Called when a resumed run goes on."""
+
+    # -- what a recovery calls -------------------------------------------------------------------
+
+    def open(self, *, due: bool) -> None:
+        """Begin to log; `due`: save a state soon, as a replay took time."""
+        if self._every is None:
+            self._log = self._folder.begin_segment(self.number)
+            self._tail.beside = self._note
+        if due:
+            self._spent = REPLAY
+
+    def facts(self) -> dict[str, Any]:
+        """Return the facts beside the server's own state, as JSON values."""
+        return {
+            "position": self._tail.position,
+            "version": self.server.version,
+            "offset": self.offset,
+            "resumes": self.resumes,
+            "now": self.now,
+            "saved": self._saved,
+            "seen": self.seen.plain(),
+        }
+
+    def restore(self, facts: dict[str, Any]) -> None:
+        """Go on from `facts`."""
+        self.offset, self.resumes, self.now = facts["offset"], facts["resumes"], facts["now"]
+        self._saved = facts["saved"]
+        self.seen.restore(facts["seen"])
+
+    def gather_again(self, members: set[str], resumes: int) -> None:
+        """Let the run stand still until all `members` have said hello: it is resumed."""
+        self._absent, self.resumes = set(members), resumes
+
+    # -- what the driver and its chores call -----------------------------------------------------
+
+    @property
+    def over(self) -> bool:
+        return self.server.over
+
+    @property
+    def zero(self) -> float | None:
+        zero = self.server.zero
+        return None if zero is None or self._absent else zero - self.offset
+
+    @property
+    def version(self) -> int:
+        return self.server.version
+
+    @property
+    def model(self) -> Saved:
+        return self.server.model
+
+    @property
+    def whole(self) -> Layout:
+        return self.server.whole
+
+    @property
+    def missing(self) -> list[str]:
+        return sorted(self._absent) or self.server.missing
+
+    def handle(self, node: str, message: Message, now: float) -> Replies:
+        """Take one `message` of `node` as `ParameterServer.handle` does; one that repeats has no
+        replies."""
+        if self._absent:
+            return self._greet(message, now)
+        if self.seen.repeats(message):
+            return []
+        at = now + self.offset
+        if self._log:
+            self._log.append(input_log.received(at, message, node))
+        return self._done(at, lambda: self.server.handle(node, message, at))
+
+    def refuse(self, node: str, reason: str, now: float) -> None:
+        if self._absent:
+            return
+        at = now + self.offset
+        self._append(Refused(at, node, reason))
+
+        def refuse() -> Replies:
+            self.server.refuse(node, reason, at)
+            return []
+
+        self._done(at, refuse)
+
+    def unsent(self, unsent: Replies, now: float) -> None:
+        self.server.unsent(unsent, now + self.offset)
+
+    def deadline(self) -> float | None:
+        due = None if self._absent else self.server.deadline()
+        return None if due is None else due - self.offset
+
+    def tick(self, now: float) -> Replies:
+        self._save_if_due(now)
+        due, at = self.server.deadline(), now + self.offset
+        if due is None or at < due or self._absent:
+            return []
+        self._append(Ticked(at))
+        return self._done(at, lambda: self.server.tick(at))
+
+    def end(self, reason: str, now: float, detail: str = "") -> Replies:
+        at = now + self.offset
+        self._append(EndedRun(at, reason, detail))
+        return self._done(at, lambda: self.server.end(reason, at, detail))
+
+    def close(self) -> None:
+        """Wait for the state that is being written, and close the log."""
+        self._thread.shutdown()
+        if self._log:
+            self._log.close()
+        self._tail.close()
+
+    # -- inputs ----------------------------------------------------------------------------------
+
+    def replay(self, record: list[bytes]) -> None:
+        """Take the input in `record` again. Raises ValueError if no server has written it."""
+        entry, message, line = input_log.parse(record)
+        match entry:
+            case Heard(now, node) if message is not None:
+                self.seen.repeats(message)
+                self.server.handle(node, message, now)
+            case Ticked(now):
+                self.server.tick(now)
+            case Refused(now, node, reason):
+                self.server.refuse(node, reason, now)
+            case EndedRun(now, reason, detail):
+                self.server.end(reason, now, detail)
+            case Wrote():
+                self._tail.write(line)
+            case Shifted(_, offset, resumes):
+                self.offset, self.resumes = offset, resumes
+        self.now = entry.now
+        self.number += 1
+
+    def _append(self, entry: input_log.Input, line: bytes = b"") -> None:
+        if self._log:
+            self._log.append(input_log.parts(entry, [line] if line else []))
+
+    def _note(self, line: bytes) -> None:
+        """Log a `line` of the run's log that no input gives."""
+        self._append(Wrote(self.now), line)
+
+    def _done(self, now: float, work: Callable[[], Replies]) -> Replies:
+        """Do the `work` of an input; return its replies as the host's clock has their times."""
+        began, note = time.perf_counter(), self._tail.beside
+        self._tail.beside = None
+        try:
+            replies = work()
+        finally:
+            self._tail.beside = note
+        self.now = now
+        self._spent += time.perf_counter() - began
+        if not self.offset:
+            return replies
+        return [(node, _shifted(reply, self.offset)) for node, reply in replies]
+
+    # -- states ----------------------------------------------------------------------------------
+
+    def _save_if_due(self, now: float) -> None:
+        """Save a state if one is due and the last one is on disk."""
+        if self._saving is not None:
+            if not self._saving.done():
+                return
+            self._saving.result()  # raises if the disk took no more
+            self._saving = None
+        if self._log:
+            if self._spent > REPLAY or self._log.size > self._room:
+                self._save(self._log.number)
+        elif self.server.zero is not None and not self._absent:
+            passed = now + self.offset - self.server.zero
+            assert self._every is not None
+            if passed >= self._saved * self._every:
+                first, self._saved = not self._saved, int(passed // self._every) + 1
+                self._save(self._saved)
+                if first and self._saving:
+                    self._saving.result()  # without a state nothing could be recovered
+
+    def _save(self, number: int) -> None:
+        """Have the present state written by the thread, as the one before the input `number`."""
+        began = time.perf_counter()
+        state, facts = freeze(self.server), self.facts()
+        if self._log:
+            self._log.close()
+            self._log = self._folder.begin_segment(number)
+        self._saving = self._thread.submit(self._folder.save, number, facts, state)
+        self._room = max(ROOM, 4 * sum(leaf.nbytes for leaf in state.leaves))
+        # so that large states do not take more than a tenth of the server's time
+        self._spent = min(0.0, REPLAY - 10 * (time.perf_counter() - began))
+
+    # -- resuming --------------------------------------------------------------------------------
+
+    def _greet(self, message: Message, now: float) -> Replies:
+        """Take a hello of a resumed run; go on when it was the last."""
+        if not isinstance(message, Hello):
+            return []
+        self._absent.discard(message.node)
+        self._hellos = [hello for hello in self._hellos if hello.node != message.node]
+        self._hellos.append(message)
+        if self._absent:
+            return []
+        self.shift(self.now - now)
+        hellos, self._hellos = self._hellos, []
+        return [reply for hello in hellos for reply in self.handle(hello.node, hello, now)]
+
+    def shift(self, offset: float) -> None:
+        """Set the run's clock ahead of the host's by `offset`, and write that the run goes on."""
+        self.offset = offset
+        self._append(Shifted(self.now, offset, self.resumes))
+        self.announce()
+
+
+def _shifted(reply: Reply, offset: float) -> Reply:
+    """Return `reply` with its times on the host's clock, which is behind the run's by `offset`."""
+    match reply:
+        case Begin(zero):
+            return Begin(zero - offset)
+        case (
+            ModelSegment(times=Times(answered, arrived))
+            | PatchSegment(times=Times(answered, arrived))
+        ):
+            times = Times(answered - offset, tuple(at - offset for at in arrived))
+            return replace(reply, times=times)
+    return reply

@@ -1,0 +1,91 @@
+"""The inputs of the server as records of a log: what came, from whom, and when.
+
+A record's first part is a head in MessagePack. A message has its frames behind the head, as they
+travel; a line of `run.jsonl` that the protocol did not write has its bytes behind it.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+
+from ...core import wire
+from ...core.messages import Message
+from ...errors import WireError
+from ...vectors import Buffer
+
+
+class Heard(msgspec.Struct, frozen=True, array_like=True, tag=0):
+    """A message of `node`; its frames follow."""
+
+    now: float
+    """When it came, on the run's clock."""
+    node: str
+
+
+class Ticked(msgspec.Struct, frozen=True, array_like=True, tag=1):
+    """A call of the server at a time that the server had named."""
+
+    now: float
+
+
+class Refused(msgspec.Struct, frozen=True, array_like=True, tag=2):
+    """A message of `node` that could not be read, for `reason`."""
+
+    now: float
+    node: str
+    reason: str
+
+
+class EndedRun(msgspec.Struct, frozen=True, array_like=True, tag=3):
+    """An order from outside to end the run."""
+
+    now: float
+    reason: str
+    detail: str
+
+
+class Wrote(msgspec.Struct, frozen=True, array_like=True, tag=4):
+    """A line of `run.jsonl` beside those of the protocol; its bytes follow."""
+
+    now: float
+
+
+class Shifted(msgspec.Struct, frozen=True, array_like=True, tag=5):
+    """The run's clock is ahead of the host's monotonic clock by `offset` from here on."""
+
+    now: float
+    offset: float
+    resumes: int
+    """Times that the run was resumed after its conductor had died."""
+
+
+Input: TypeAlias = Heard | Ticked | Refused | EndedRun | Wrote | Shifted
+
+_encode = msgspec.msgpack.Encoder().encode
+_decode = msgspec.msgpack.Decoder(Input).decode
+
+
+def parts(entry: Input, behind: Sequence[Buffer] = ()) -> list[Buffer]:
+    """Return the parts of the record of `entry`."""
+    return [_encode(entry), *behind]
+
+
+def received(now: float, message: Message, node: str) -> list[Buffer]:
+    """Return the parts of the record of a `message` of `node`."""
+    return parts(Heard(now, node), wire.pack(message))
+
+
+def parse(record: Sequence[bytes]) -> tuple[Input, Message | None, bytes]:
+    """Return the entry of `record`, its message if it has one, and the bytes of its line.
+
+    Raises ValueError for a record that no server has written.
+    """
+    if not record:
+        raise ValueError("a record without a head")
+    try:
+        entry = _decode(record[0])
+        message = wire.unpack(record[1:]) if isinstance(entry, Heard) else None
+    except (msgspec.MsgspecError, UnicodeError, WireError) as error:
+        raise ValueError(f"not an input of the server: {error}") from error
+    return entry, message, b"".join(record[1:]) if isinstance(entry, Wrote) else b""

@@ -1,0 +1,90 @@
+"""The end of `run.jsonl`, at which a recovered server goes on: no line is doubled, none is torn."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ...log.lines import parse
+from ...log.records import StartRecord, UpdateRecord
+
+
+class LogTail:
+    """The sink of a run's log that a replay of the server's inputs fills up.
+
+    A replay gives the lines that the file has already, and then those that a crash kept from it.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open `path`, or create it; cut off a last line that was torn."""
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        self._path = path
+        self._length = _whole_lines(path)
+        os.ftruncate(self._file, self._length)
+        self.position = self._length
+        """Bytes of the file up to the next line."""
+        self.beside: Callable[[bytes], None] | None = None
+        """Called with each line before it is written, unless the server's protocol writes it."""
+
+    def replay_from(self, position: int) -> None:
+        """Take the lines from the byte `position` on as those of a replay."""
+        self.position = min(position, self._length)
+
+    def write(self, line: bytes) -> None:
+        """Write `line`, unless a replay has reached a line that the file has."""
+        if self.beside is not None:
+            self.beside(line)
+        if self.position >= self._length:
+            left = memoryview(line)
+            while left:
+                written = os.pwrite(self._file, left, self.position)
+                self.position, left = self.position + written, left[written:]
+            self._length = self.position
+        else:
+            self.position += len(line)
+
+    def flush(self) -> None:
+        """Do nothing: each line is written at once."""
+
+    def replayed(self) -> int:
+        """End the replay; return the version of the last update in the lines that it did not reach.
+
+        They are 0 unless the disk has lost inputs, or none were kept. Their updates are lost.
+        """
+        lost = 0
+        with self._path.open("rb") as file:
+            file.seek(self.position)
+            for line in file:
+                record = _parsed(line)
+                if isinstance(record, UpdateRecord):
+                    lost = max(lost, record.version)
+        self.position = self._length
+        return lost
+
+    def has_begun(self) -> bool:
+        """Return whether the file has the record of the run's zero."""
+        with self._path.open("rb") as file:
+            return any(isinstance(_parsed(line), StartRecord) for line in file)
+
+    def close(self) -> None:
+        os.close(self._file)
+
+
+def _parsed(line: bytes) -> object:
+    try:
+        return parse(line)
+    except ValueError:
+        return None
+
+
+def _whole_lines(path: Path) -> int:
+    """Return the bytes of `path` up to the end of its last whole line."""
+    with path.open("rb") as file:
+        end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65536)
+            file.seek(start)
+            newline = file.read(end - start).rfind(b"\n")
+            if newline >= 0:
+                return start + newline + 1
+            end = start
+    return 0

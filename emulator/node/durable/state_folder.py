@@ -1,0 +1,91 @@
+"""The folder with the states and inputs of a server: what is kept, and what a recovery reads.
+
+Inputs are numbered from 0. `state-N.npz` is the server before its input N, and `inputs-N.log` holds
+the inputs from N on. The two newest states and all inputs since the older one are kept, so a
+damaged state costs nothing: the one before it and the inputs since give the same.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .object_tree import Frozen
+from .segment_file import SegmentWriter, read_segment
+from .state_file import read_state, sync_folder, write_state
+
+_STATE = re.compile(r"state-(\d{12})\.npz")
+_INPUTS = re.compile(r"inputs-(\d{12})\.log")
+
+
+class SavedState(NamedTuple):
+    """A sound state: the server before the input `number`."""
+
+    number: int
+    facts: dict[str, Any]
+    state: Frozen
+
+
+class StateFolder:
+    """The files of a server's state in the folder at `path`, which is made if it is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        path.mkdir(exist_ok=True)
+
+    # -- recovery ------------------------------------------------------------------------------
+
+    def newest(self) -> SavedState | None:
+        """Return the newest sound state; None without one."""
+        for number, path in sorted(self._numbered(_STATE), reverse=True):
+            if (known := read_state(path)) is not None:
+                return SavedState(number, *known)
+        return None
+
+    def inputs(self, number: int) -> Iterator[list[bytes]]:
+        """Yield the records of the inputs from `number` on, up to the first that is not sound."""
+        segments = sorted(self._numbered(_INPUTS))
+        for begin, path in segments:
+            if begin > number:
+                return  # inputs in between are lost
+            for place, record in enumerate(read_segment(path, begin), begin):
+                if place == number:
+                    yield record
+                    number += 1
+
+    def discard_from(self, number: int) -> None:
+        """Remove all states and segments that begin behind the input `number`, and their like.
+
+        Inputs behind a damaged one would otherwise be taken for the successors of new ones.
+        """
+        for begin, path in [*self._numbered(_STATE), *self._numbered(_INPUTS)]:
+            unsound = path.suffix == ".npz" and read_state(path) is None
+            if begin > number or unsound or (begin == number and path.suffix == ".log"):
+                path.unlink()
+
+    # -- running -------------------------------------------------------------------------------
+
+    def begin_segment(self, number: int) -> SegmentWriter:
+        """Begin a segment with the input `number`."""
+        return SegmentWriter(self._path / f"inputs-{number:012d}.log", number)
+
+    def save(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
+        """Write the `state` before the input `number`, then remove what nobody needs any more."""
+        write_state(self._path / f"state-{number:012d}.npz", facts, state)
+        states = sorted(self._numbered(_STATE))
+        needed = states[-2][0] if len(states) > 1 else 0
+        for begin, path in states:
+            if begin < needed:
+                path.unlink()
+        segments = sorted(self._numbered(_INPUTS))
+        for (_, path), (following, _) in pairwise(segments):
+            if following <= needed:
+                path.unlink()
+        sync_folder(self._path)
+
+    def _numbered(self, pattern: "re.Pattern[str]") -> list[tuple[int, Path]]:
+        """Return number and path of each file whose name has the `pattern`."""
+        match: Callable[[str], re.Match[str] | None] = pattern.fullmatch
+        found = [(match(path.name), path) for path in self._path.iterdir()]
+        return [(int(name[1]), path) for name, path in found if name]

@@ -1,0 +1,130 @@
+"""A server in a process of its own, that can be killed; workers in threads of the test's process.
+
+python -m tests.fakes.durable_process CONFIG OUTPUT PORT
+"""
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from emulator import codecs, models
+from emulator.core.heartbeat import Heartbeat
+from emulator.core.messages import ModelReply
+from emulator.core.plan import Plan
+from emulator.core.worker import worker
+from emulator.node import config
+from emulator.node.config import NodeConfig, ServerRole
+from emulator.transport import node_driver
+from emulator.transport.peer import Peer
+from emulator.transport.secrets import issue
+
+BEAT = Heartbeat(interval=0.5, timeout=5.0)
+
+
+class ServerProcess:
+    """The server's process at `port`, started anew by `start`."""
+
+    def __init__(self, plan: Plan, folder: Path, port: int) -> None:
+        self.output = folder / "server"
+        self.output.mkdir()
+        guests, self.secrets = issue(plan.workers, encrypt=False)
+        part = ServerRole(guests=guests, heartbeat=BEAT, plan=plan)
+        self._config, self._port = folder / "server.json", port
+        config.write(NodeConfig("server", 0, part), self._config)
+        self.address = f"tcp://127.0.0.1:{port}"
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        arguments = [str(self._config), str(self.output), str(self._port)]
+        command = [sys.executable, "-m", "tests.fakes.durable_process", *arguments]
+        self.process = subprocess.Popen(command)
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    def processor_time(self) -> float:
+        """Return the seconds of a core that the process has used."""
+        assert self.process is not None
+        stat = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+    def wait(self, seconds: float) -> int:
+        assert self.process is not None
+        return self.process.wait(seconds)
+
+
+class DrawnGradients:
+    """A learner with drawn gradients; the loss of each is a number that no other has."""
+
+    def __init__(self, size: int, number: int, seconds: float) -> None:
+        self._dice, self._seconds = np.random.default_rng(number), seconds
+        self._losses = (float(1000 * n + number) for n in count(1))
+        self.size = size
+        self.made: dict[float, Any] = {}
+        """The gradient by its loss."""
+        self.acknowledged: list[float] = []
+        """Losses of the pushes after which a newer model came."""
+        self._last: float | None = None
+        self.models: list[float] = []
+        """Times at which models came."""
+
+    def gradient(self, theta: Any) -> tuple[Any, float]:
+        if self._last is not None:
+            self.acknowledged.append(self._last)
+        self.models.append(time.monotonic())
+        time.sleep(self._seconds)
+        gradient = self._dice.standard_normal(self.size).astype(np.float32)
+        self._last = next(self._losses)
+        self.made[self._last] = gradient
+        return gradient, self._last
+
+
+@contextmanager
+def fleet(plan: Plan, server: ServerProcess, seconds: float) -> Iterator[list[DrawnGradients]]:
+    """Run the workers of `plan` until the server says bye; each gradient takes `seconds`."""
+    size = models.find(plan.model).layout.size
+    learners = [DrawnGradients(size, number, seconds) for number in range(len(plan.workers))]
+    threads = [
+        threading.Thread(target=_work, args=(plan, server, name, learner))
+        for name, learner in zip(plan.workers, learners, strict=True)
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield learners
+    finally:
+        for thread in threads:
+            thread.join(60)
+
+
+def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients) -> None:
+    layout = models.find(plan.model).layout
+    context = codecs.EncoderContext(layout, np.random.default_rng(0))
+    encoder = codecs.make(plan.worker.codec).start(context)
+    with Peer(server.address, server.secrets[name], BEAT) as peer:
+        coroutine = worker(name, 0, encoder, layout.size, 20.0, ModelReply)
+        node_driver.run(coroutine, peer, learner=learner, durable=plan.worker.durable)
+
+
+def main() -> None:
+    from emulator.node.server_role import serve
+
+    file, output, port = sys.argv[1:]
+    part = config.read(Path(file)).part
+    assert isinstance(part, ServerRole)
+    serve(part, Path(output), int(port))
+
+
+if __name__ == "__main__":
+    main()

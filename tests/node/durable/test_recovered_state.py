@@ -1,0 +1,174 @@
+"""A server that comes back from its disk is the server that died, to the last bit."""
+
+import numpy as np
+import pytest
+
+from emulator import aggregation, modulation, optimizers, pulls, synchronization
+from emulator.core.plan import Durability
+from emulator.log.lines import read
+from emulator.log.records import RecoveredRecord, UpdateRecord
+from emulator.node.durable import durable_server
+from emulator.node.durable.object_tree import freeze
+from emulator.synchronization import ComputeGroups
+from emulator.units import Fraction
+from tests.fakes.durable_fleet import DurableFleet, plan_of
+
+PLANS = {
+    "asynchronous": {},
+    "adacomp": {"modulation": modulation.PerParameter()},
+    "stale": {"modulation": modulation.Staleness(), "optimizer": optimizers.Adam()},
+    "softsync": {
+        "synchronization": synchronization.Softsync(2),
+        "modulation": modulation.PerParameter(),
+    },
+    "barrier": {
+        "synchronization": synchronization.Barrier(Fraction(0.75)),
+        "optimizer": optimizers.Momentum(),
+        "aggregation": aggregation.Median(),
+    },
+    "bounded": {"synchronization": synchronization.Bounded(1), "pull": pulls.Delta()},
+    "fedavg": {"synchronization": synchronization.FedAvg(Fraction(0.5))},
+    "local": {"synchronization": synchronization.LocalSGD(2), "pull": pulls.Delta("f16")},
+    "groups": {
+        "synchronization": ComputeGroups(2),
+        "groups": (("a", "b"), ("c", "d")),
+        "modulation": modulation.Staleness(),
+    },
+    "half": {"pull": pulls.WholeModel("f16"), "modulation": modulation.PerParameter()},
+}
+
+
+def same(one, other) -> bool:
+    """Return whether two states are equal, bit for bit."""
+    return one.tree == other.tree and all(
+        (a.dtype, a.shape) == (b.dtype, b.shape) and a.tobytes() == b.tobytes()
+        for a, b in zip(one.leaves, other.leaves, strict=True)
+    )
+
+
+@pytest.mark.parametrize("saves", [False, True], ids=["inputs", "states"])
+@pytest.mark.parametrize("name", PLANS)
+def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch):
+    monkeypatch.setattr(durable_server, "REPLAY", 0.0 if saves else 1e9)
+    fleet = DurableFleet(plan_of(**PLANS[name]), tmp_path, seed=len(name))
+    fleet.begin()
+    for _ in range(4):
+        fleet.play(60)
+        before, lines, version = freeze(fleet.server.server), fleet.lines, fleet.server.version
+        if fleet.server._saving:
+            fleet.server._saving.result()
+        fleet.boot()
+        assert same(freeze(fleet.server.server), before)
+        assert fleet.lines.startswith(lines) and fleet.lines.count(b"\n") == lines.count(b"\n") + 1
+        assert fleet.server.version == version
+    *_, last = (r for r in read(tmp_path / "run.jsonl") if isinstance(r, RecoveredRecord))
+    assert last.lost == 0
+    updates = [r.version for r in read(tmp_path / "run.jsonl") if isinstance(r, UpdateRecord)]
+    assert updates == list(range(1, fleet.server.version + 1)) and len(updates) > 30
+    if saves:  # the disk that it takes is bounded
+        for _ in range(4):
+            fleet.play(5)
+            fleet.server._spent = 1.0
+            fleet.server.tick(fleet.now)
+            fleet.server._saving and fleet.server._saving.result()
+        assert len(list((tmp_path / "durable").glob("state-*"))) == 2
+        assert len(list((tmp_path / "durable").glob("inputs-*"))) <= 3
+
+
+def test_before_the_run_begins_hellos_are_kept(tmp_path):
+    fleet = DurableFleet(plan_of(), tmp_path)
+    from emulator.core.messages import Hello
+
+    fleet.tell(Hello("a", 0))
+    fleet.boot()
+    assert fleet.server.missing == ["b", "c", "d", "evaluator"]
+
+
+def test_a_push_sent_again_is_applied_once(tmp_path):
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    for node in "abcd":
+        fleet.pull(node)
+        fleet.push(node)
+    fleet.boot()
+    theta, version = fleet.server.model.snapshot().copy(), fleet.server.version
+    assert version >= 3
+    for node in "abcd":
+        for message in fleet.pushed[node]:
+            assert fleet.tell(message) == []
+    assert fleet.server.version == version
+    assert (fleet.server.model.snapshot() == theta).all()
+    assert b'"refused"' not in fleet.lines
+
+
+def test_with_states_alone_updates_since_the_last_are_lost_and_told(tmp_path):
+    fleet = DurableFleet(plan_of(durability=Durability(30.0)), tmp_path, seed=5)
+    fleet.begin()
+    fleet.play(90)
+    fleet.now += 31.0
+    fleet.server.tick(fleet.now)
+    fleet.server._saving.result()
+    kept, theta = fleet.server.version, fleet.server.model.snapshot().copy()
+    for node in "abcd" * 3:
+        fleet.pull(node)
+        fleet.push(node)
+    lost = fleet.server.version - kept
+    fleet.boot()
+    assert lost > 5 and fleet.server.version == kept > 0
+    assert (fleet.server.model.snapshot() == theta).all()
+    *_, record = read(tmp_path / "run.jsonl")
+    assert isinstance(record, RecoveredRecord) and (record.version, record.lost) == (kept, lost)
+    fleet.play(20)
+
+
+def test_a_resumed_run_stands_still_until_all_are_back(tmp_path):
+    from emulator.core.messages import Begin, Hello
+
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    fleet.play(50)
+    last, zero = fleet.now, fleet.server.zero
+    fleet.boot(resumes=1)
+    fleet.now = 5.0  # another boot of the host: its clock began anew
+    assert fleet.server.zero is None and fleet.server.deadline() is None
+    for node in ("a", "b", "c", "d"):
+        assert fleet.tell(Hello(node, 7)) == []
+    assert fleet.server.missing == ["evaluator"]
+    replies = fleet.tell(Hello("evaluator", 7))
+    assert sorted(node for node, _ in replies) == ["a", "b", "c", "d", "evaluator"]
+    assert all(isinstance(reply, Begin) for _, reply in replies)
+    moved = fleet.server.zero
+    assert moved == pytest.approx(zero - (last - fleet.now))
+    assert replies[0][1].zero == moved
+    fleet.models.clear()
+    fleet.play(50)
+    before = freeze(fleet.server.server)
+    fleet.boot(resumes=1)  # a crash of the resumed run: it goes on at once
+    assert same(freeze(fleet.server.server), before)
+    assert fleet.server.zero == moved
+
+
+def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
+    monkeypatch.setattr(durable_server, "REPLAY", 0.0)
+    fleet = DurableFleet(plan_of(modulation=modulation.PerParameter()), tmp_path)
+    fleet.begin()
+    for _ in range(5):
+        fleet.play(30)
+        fleet.server._saving and fleet.server._saving.result()
+    before = freeze(fleet.server.server)
+    *_, newest = sorted((tmp_path / "durable").glob("state-*"))
+    content = bytearray(newest.read_bytes())
+    content[len(content) // 2] ^= 4
+    newest.write_bytes(content)
+    fleet.boot()
+    assert same(freeze(fleet.server.server), before)
+
+
+def test_nothing_readable_is_an_error(tmp_path):
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    fleet.play(10)
+    for path in (tmp_path / "durable").iterdir():
+        path.write_bytes(np.random.default_rng(0).bytes(1000))
+    with pytest.raises(ValueError, match="no state and no inputs"):
+        fleet.boot()

@@ -1,0 +1,50 @@
+"""A state's file is read whole or not at all."""
+
+import os
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.node.durable.object_tree import Frozen
+from emulator.node.durable.state_file import read_state, write_state
+
+FACTS = {"version": 3, "now": 1.25}
+STATE = Frozen(["array", 0], [np.arange(5, dtype=np.float32)])
+
+
+def content(folder) -> bytes:
+    path = folder / "state.npz"
+    if not path.exists():
+        assert write_state(path, FACTS, STATE) == path.stat().st_size
+    return path.read_bytes()
+
+
+def test_it_gives_back_the_state_and_is_an_npz_file(tmp_path):
+    content(tmp_path)
+    facts, state = read_state(tmp_path / "state.npz")
+    assert facts == FACTS and state.tree == STATE.tree
+    assert [leaf.tobytes() for leaf in state.leaves] == [leaf.tobytes() for leaf in STATE.leaves]
+    with np.load(tmp_path / "state.npz", allow_pickle=False) as members:
+        assert (members["leaf0"] == STATE.leaves[0]).all()
+    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+
+
+def test_cut_at_every_byte_it_is_no_state(tmp_path):
+    whole, path = content(tmp_path), tmp_path / "cut.npz"
+    path.write_bytes(whole)
+    for length in reversed(range(len(whole))):
+        os.truncate(path, length)
+        assert read_state(path) is None
+    assert read_state(tmp_path / "missing.npz") is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(bit=st.integers(0, 10**6))
+def test_with_any_flipped_bit_it_is_no_state(bit, tmp_path_factory):
+    folder = tmp_path_factory.getbasetemp()
+    damaged = bytearray(content(folder))
+    bit %= 8 * len(damaged)
+    damaged[bit // 8] ^= 1 << bit % 8
+    (folder / "flipped.npz").write_bytes(damaged)
+    assert read_state(folder / "flipped.npz") is None
