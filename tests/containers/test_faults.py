@@ -172,3 +172,20 @@ def test_a_barrier_waits_for_all(play):
     run = play(text)
     assert run.summary["updates"] == 100
     assert {record["staleness"] for record in run.said("update")} == {0}
+
+
+def test_devices_come_and_go_by_laws_and_by_traces(play):
+    faults = (
+        "faults:\n  - {kind: churn, nodes: [left], on: 7s, off: 3s, by: crash}\n"
+        "  - {kind: availability, nodes: [right], start: 0s, "
+        "trace: ['on 0, off 3, on 6, end 20']}\n"
+    )
+    run = play(world(rest=faults))
+    struck = [(round(r["planned"]), r["node"], r["what"]) for r in run.records if "begins" in r]
+    left, right = [(7, "left", "kill"), (10, "left", "boot")], [(3, "right", "leave")]
+    assert sorted(struck) == sorted([*left, *right, (6, "right", "join")])
+    assert all(0 <= r["at"] - r["planned"] < 0.3 for r in run.records if "begins" in r)
+    for node, since, until in (("left", 7.3, 10.0), ("right", 3.3, 6.0)):
+        assert not gap(run, node, since, until) and gap(run, node, until, 16.0)
+        assert [r["incarnation"] for r in run.said("hello", node=node)] == [0, 1]
+    assert not run.said("exit")

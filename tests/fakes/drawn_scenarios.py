@@ -33,6 +33,8 @@ LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
 OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "flap": {"outage": LAWS, "uptime": LAWS},
     "straggler": {"delay": LAWS},
+    "churn": {"on": LAWS, "off": LAWS},
+    "availability": {"trace": st.just(["on 0, off 3600, end 86400"])},
 }
 """The keys that a kind of fault needs beside those of its schedule."""
 BY_LAW = {kind for kind, fault in FAULTS.items() if is_episodic(fault)}

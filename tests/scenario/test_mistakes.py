@@ -316,7 +316,7 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
         ),
         (
             "{kind: crahs, nodes: [one], at: 1s}",
-            "'crahs' is not crash or ",
+            "'crahs' is not availability or ",
         ),
         (
             "{kind: crash, nodes: [one]}",

@@ -77,8 +77,10 @@ def _tidy(part: dict[str, Any]) -> None:
     """Require `kind` where the schema has it, drop the keys' titles, describe faults' keys."""
     if "const" in part["properties"].get("kind", {}):
         part["required"] = ["kind", *part.get("required", ())]
-    for key in part["properties"].values():
+    for name, key in part["properties"].items():
         key.pop("title", None)
+        if name == "trace":  # a name of a file, which `trace_files` replaces by the contents
+            key["anyOf"] = [{"type": "string"}, {at: key.pop(at) for at in ("type", "items")}]
     for schedule in (Aimed, Recurring):
         if part["title"].startswith(schedule.__name__):
             for cls in (Scheduled, schedule, FAULTS[part["properties"]["kind"]["const"]]):

@@ -15,6 +15,7 @@ from .initial_path import find_initial
 from .json_schema import schema
 from .override import Override, override
 from .profiles import Library, inline
+from .trace_files import find_traces
 from .wording import explain
 from .yaml_subset import parse, read
 
@@ -51,6 +52,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     inline(document, library)
     spell_out(document)
     find_initial(document, library.folder)
+    find_traces(document, library.folder)
     scenario = _validated(document)
     check(document)
     if document.mistakes or scenario is None:

@@ -1,0 +1,160 @@
+"""Trace files: read and checked when the scenario is loaded, and inlined when it is resolved."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import ScenarioError
+from emulator.scenario import Scenario, dump, load, loads, timeline
+
+SCENARIO = """
+name: traced
+training: {{dataset: digits, model: digits-mlp, algorithm: adacomp}}
+stop: {{time: {time}}}
+devices: [{devices}]
+faults: [{faults}]
+"""
+AIMED = "{kind: availability, nodes: all, trace: traces/home.csv, start: 0s}"
+HOME = "seconds,state  # of one home\n0,on\n10.5,off\n\n30,on\n60,end\n"
+FEDSCALE = {
+    "7": {
+        "duration": 211625,
+        "inactive": [30, 50],
+        "finish_time": 60,
+        "active": [10, 40],
+        "model": "CPH1801",
+    },
+    "12": {"active": [0], "inactive": [20, 90], "finish_time": 60},
+}
+
+
+def world(
+    folder: Path, faults: str = AIMED, devices: str = "{name: a}", time: str = "100s"
+) -> Scenario:
+    text = SCENARIO.format(faults=faults, devices=devices, time=time)
+    (folder / "scenario.yaml").write_text(text)
+    return load(folder / "scenario.yaml")
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    (folder / "traces").mkdir(exist_ok=True)
+    (folder / "traces" / name).write_text(text)
+
+
+def actions(scenario: Scenario) -> list[tuple[float, str]]:
+    return [(timed.at, timed.action.verb) for timed in timeline(scenario)]
+
+
+def test_a_csv_trace_is_played(tmp_path: Path) -> None:
+    write(tmp_path, "home.csv", HOME)
+    expected = [(10.5, "leave"), (30, "join"), (70.5, "leave"), (90, "join")]
+    assert actions(world(tmp_path)) == expected
+
+
+@pytest.mark.parametrize("kind", ["json", "yaml"])
+def test_fedscales_lists_are_played(tmp_path: Path, kind: str) -> None:
+    write(tmp_path, f"phones.{kind}", json.dumps(FEDSCALE))
+    faults = "{kind: availability, nodes: all, trace: traces/phones.%s, start: 0s, by: crash}"
+    scenario = world(tmp_path, faults % kind, "{name: a, count: 20}", "59s")
+    assert scenario.faults[0].trace == (
+        "on 10, off 30, on 40, off 50, end 60",
+        "on 0, off 20, end 60",
+    )
+    timed = timeline(scenario)
+    played = {
+        tuple((t.at, t.action.verb) for t in timed if t.action.node == f"a-{n}") for n in range(20)
+    }
+    first = [(0, "kill"), (10, "start"), (30, "kill"), (40, "start"), (50, "kill")]
+    assert played == {tuple(first), ((20, "kill"),)}
+
+
+def test_the_resolved_scenario_stands_alone(tmp_path: Path) -> None:
+    write(tmp_path, "home.csv", HOME)
+    scenario = world(tmp_path)
+    text = dump(scenario)
+    assert "home.csv" not in text
+    (tmp_path / "traces" / "home.csv").unlink()
+    assert loads(text) == scenario and timeline(loads(text)) == timeline(scenario)
+
+
+def test_a_profile_names_traces_from_its_own_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "profiles" / "failures"
+    folder.mkdir(parents=True)
+    (folder / "home.csv").write_text(HOME)
+    (folder / "nights.yaml").write_text(
+        "description: d\nsource: s\nfaults:\n  - {kind: availability, trace: home.csv, start: 0s}\n"
+    )
+    scenario = world(tmp_path, "", "{name: a, failures: [nights]}", "40s")
+    assert actions(scenario) == [(10.5, "leave"), (30, "join")]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("home.csv", "0,on\n10,of\n", "home.csv:2: 'of' is not on, off or end"),
+        ("home.csv", "0,on\n\n10;off\n", "home.csv:3: '10;off' is not as `3600,off`"),
+        ("home.csv", "0,on\n10,off\n9,on\n", "home.csv:3: 9 s does not follow 10 s"),
+        ("home.csv", "0,on\n10,off\n", "home.csv:2: the trace begins with on: add .*`86400,end`"),
+        ("home.csv", "", "home.csv: a trace has a step"),
+        ("home.csv", "0,on\n\xff,off\n", "home.csv:2: "),
+        ("home.json", "{", "home.json:1: is no json: "),
+        ("home.json", "[]", "home.json: holds no trace"),
+        ("home.json", '{"a": 3}', "home.json: a: is not a mapping with `active`"),
+        ("home.json", '{"a": {"active": [1, "x"]}}', "a.active: is not a list of numbers"),
+        ("home.json", '[{"active": [1]}]', "home.json: .0..finish_time: is not the number of"),
+        (
+            "home.yaml",
+            "a:\n  finish_time: 9\n  active: [1, 5]\n  inactive: [3, 5]\n",
+            "home.yaml:.: a.active.1.: 5 s does not follow 5 s",
+        ),
+        ("home.yaml", "a: [", "home.yaml:"),
+        ("home.pkl", "", r"faults\[0\].trace: .*home.pkl is no trace: write a .csv, .json or"),
+    ],
+)
+def test_a_mistake_in_a_trace_is_named_with_its_place(
+    tmp_path: Path, name: str, text: str, message: str
+) -> None:
+    write(tmp_path, name, text)
+    with pytest.raises(ScenarioError, match=message) as error:
+        world(tmp_path, AIMED.replace("home.csv", name))
+    assert len(str(error.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("trace: gone.csv", r"scenario.yaml:6: faults\[0\].trace: .*gone.csv cannot be read: No"),
+        ("trace: 3", r"faults\[0\].trace: "),
+        ("trace: []", r"faults\[0\].trace: "),
+        ("trace: ['on 0']", r"faults\[0\].trace: .*a step and an end at least"),
+        ("trace: ['on 0, end 5'], speed: 0", r"faults\[0\].speed: .*write a number above 0"),
+        ("trace: ['on 0, end 5'], by: fire", r"faults\[0\].by: "),
+        ("at: 5s", r"faults\[0\].trace: is missing"),
+    ],
+)
+def test_a_mistake_beside_a_trace_is_named_too(tmp_path: Path, fault: str, message: str) -> None:
+    with pytest.raises(ScenarioError, match=message) as error:
+        world(tmp_path, f"{{kind: availability, nodes: all, {fault}}}")
+    assert len(str(error.value).splitlines()) == 1
+
+
+def test_a_day_of_a_thousand_devices_takes_seconds(tmp_path: Path) -> None:
+    """A trace of their own for each, with a transition every half an hour."""
+    traces = {
+        f"phone-{n}": {
+            "active": [60 * n / 1000 + at for at in range(0, 86_400, 3600)],
+            "inactive": [60 * n / 1000 + at for at in range(1800, 86_400, 3600)],
+            "finish_time": 86_400,
+        }
+        for n in range(1000)
+    }
+    write(tmp_path, "phones.json", json.dumps(traces))
+    faults = "{kind: availability, nodes: all, trace: traces/phones.json}"
+    began = time.process_time()
+    scenario = world(tmp_path, faults, "{name: a, count: 1000}", "24h")
+    planned = timeline(scenario)
+    assert loads(dump(scenario)) == scenario
+    assert time.process_time() - began < 30  # 4 s on the machine where this was written
+    assert 47_000 < len(planned) < 50_000
