@@ -12,10 +12,11 @@ from ..log.targets import percent
 from ..runs.cancel import canceling
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
 from .output import enduring
-from .pages import page, short
+from .pages import ended, page, short
 from .watching.progress import Progress, amount
 
 if TYPE_CHECKING:
+    from ..runs.replay import Replay
     from ..scenario import Scenario
 
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
@@ -28,6 +29,12 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
     help="Runtime: `docker` plays the scenario in containers and in real time; `virtual` in "
     "virtual time, which is repeatable and needs neither Docker nor root.",
 )
+@click.option(
+    "--replay",
+    metavar="RUN",
+    help="Replay the faults that RUN realised, at their times, in place of the scenario's faults; "
+    "RUN is a run's folder, its id, or a scenario (its latest run).",
+)
 @RUNS_OPTION
 @click.option(
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
@@ -35,7 +42,13 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 @JSON_OPTION
 @enduring()
 def run(
-    file: Path, overrides: tuple[str, ...], on: str, runs: Path, report: bool, as_json: bool
+    file: Path,
+    overrides: tuple[str, ...],
+    on: str,
+    replay: str | None,
+    runs: Path,
+    report: bool,
+    as_json: bool,
 ) -> None:
     """Play the scenario FILE, and write the results into a run folder.
 
@@ -52,10 +65,14 @@ def run(
     emulate run scenarios/quickstart.yaml
     emulate run scenarios/quickstart.yaml --on virtual
     emulate run scenarios/quickstart.yaml --set seed=2 --set stop.updates=500
+    emulate run scenarios/flaky-homes.yaml --on virtual --replay flaky-homes
     """
+    from ..runs.replay import read_replay
     from ..scenario import load
 
-    folder, summary = watched(load(file, overrides), on, runs, to_stderr=as_json)
+    scenario = load(file, overrides)
+    replayed = None if replay is None else read_replay(ended(replay, runs))
+    folder, summary = watched(scenario, on, runs, to_stderr=as_json, replay=replayed)
     if as_json:
         click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
     else:
@@ -66,10 +83,16 @@ def run(
 
 
 def watched(
-    scenario: "Scenario", on: str, runs: Path, *, to_stderr: bool
+    scenario: "Scenario",
+    on: str,
+    runs: Path,
+    *,
+    to_stderr: bool,
+    replay: "Replay | None" = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` on the runtime `on` and show it; return the run's folder and its summary.
 
+    With `replay` its faults strike instead of the scenario's.
     Raises Canceled if a signal comes before the run has a folder; later it is the run's outcome.
     """
     from ..scenario.unkept import unkept
@@ -81,7 +104,7 @@ def watched(
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     progress = Progress(names, goal=scenario.stop.updates, limit=limit)
     with _view(progress, scenario.name, to_stderr=to_stderr) as view, canceling():
-        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view)
+        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, replay=replay)
     return played
 
 

@@ -189,3 +189,30 @@ def test_devices_come_and_go_by_laws_and_by_traces(play):
         assert not gap(run, node, since, until) and gap(run, node, until, 16.0)
         assert [r["incarnation"] for r in run.said("hello", node=node)] == [0, 1]
     assert not run.said("exit")
+
+
+def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):
+    """The second run has no faults of its own: all come from the log of the first."""
+    (tmp_path / "moves.yaml").write_text(
+        "description: comes and goes\nsource: a test\n"
+        "faults:\n  - {kind: partition, per_iteration: 2%, lasts: 1s}\n"
+    )
+    right = "{name: right, failures: [moves.yaml]}"
+    faults = "faults:\n  - {kind: crash, nodes: [left], at: 2s, lasts: 2s}\n"
+    (tmp_path / "tiny.yaml").write_text(world(stop="time: 9s", right=right, rest=faults))
+    latest = tmp_path / "runs" / "tiny" / "latest"
+
+    def struck():
+        records = map(json.loads, (latest / "run.jsonl").read_text().splitlines())
+        return [record for record in records if "begins" in record]
+
+    emulate("run", "tiny.yaml", "--no-report", timeout=60)
+    first = struck()
+    assert {record["fault"] for record in first} == {"crash", "partition"}
+    emulate("run", "tiny.yaml", "--no-report", "--replay", "tiny", timeout=60)
+    again = struck()
+    assert [(r["what"], r["node"], r["at"]) for r in first] == [
+        (r["what"], r["node"], pytest.approx(r["planned"], abs=1e-3)) for r in again
+    ]
+    assert median(abs(record["at"] - record["planned"]) for record in again) < 0.3
+    assert json.loads((latest / "manifest.json").read_text())["replay"]["actions"] == len(first)

@@ -16,6 +16,7 @@ from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.hardware_efficiency import prediction_facts
 from ...runs.preflight import preflight
+from ...runs.replay import Replay
 from ...runs.results import gather
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
@@ -30,15 +31,19 @@ from .prepare import Prepared, prepare
 from .probing import backend_for, described
 
 
-def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str, Any]]:
+def play(
+    scenario: Scenario, runs: Path, view: RunView, *, replay: Replay | None = None
+) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` in containers; return the run's folder and its summary.
 
     Whatever the host lacks is refused before anything is created, the cheap checks first. Any
-    later error is raised once the folder holds all that is known of the run. A canceled run is no
-    error.
+    later error is raised once the folder holds all that is known of the run. With `replay` its
+    faults strike instead of the scenario's. A canceled run is no error.
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
-    planned = tuple(timeline(scenario))
+    if replay is not None:
+        scenario = replay.of(scenario)
+    planned = tuple(timeline(scenario)) if replay is None else replay.timeline
     view.take_timeline(planned)
     ready = _get_ready(scenario, planned, view)
     client, folder, load = ready.client, create(scenario.name, runs), Load()
@@ -47,7 +52,8 @@ def play(scenario: Scenario, runs: Path, view: RunView) -> tuple[Path, dict[str,
     with owned(folder.run), Session(scenario, planned, folder, "docker") as session:
         with session.playing():
             try:
-                session.describe(ready.host, PACKAGES, **ready.facts(scenario))
+                replayed = {} if replay is None else replay.facts()
+                session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
                 world = ready.prepare(session, view)
                 runtime = DockerRuntime(client, folder, world, view, load)
                 run(scenario, session.timeline, runtime)

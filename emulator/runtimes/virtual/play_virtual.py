@@ -20,6 +20,7 @@ from ...runs.hardware_efficiency import prediction_facts
 from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
+from ...runs.replay import Replay
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
 from ...scenario import Scenario, timeline
@@ -37,15 +38,22 @@ SERVED = dict.fromkeys(("rate", "delay", "loss", "cut"), "virtual")
 
 
 def play(
-    scenario: Scenario, runs: Path, view: RunView, *, cores: int | None = None
+    scenario: Scenario,
+    runs: Path,
+    view: RunView,
+    *,
+    cores: int | None = None,
+    replay: Replay | None = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` into a new folder in `runs`; return that folder and the summary.
 
     All that is missing is reported before a file is written. `cores` threads compute gradients
-    (None: as many as this process may use); the number changes no bit of the run. A cancelled run
-    is no error.
+    (None: as many as this process may use); the number changes no bit of the run. With `replay` its
+    faults strike instead of the scenario's. A cancelled run is no error.
     """
-    schedule = tuple(timeline(scenario))
+    if replay is not None:
+        scenario = replay.of(scenario)
+    schedule = tuple(timeline(scenario)) if replay is None else replay.timeline
     view.take_timeline(schedule)
     if scenario.virtual.learner != "none":
         view.progress("data")
@@ -56,7 +64,8 @@ def play(
     session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
     with session, session.folder.records.open("wb") as sink:
         log = RunLog(sink, view.record)
-        virtual_run = _VirtualRun(session, planned, parts, log, view)
+        replayed = {} if replay is None else replay.facts()
+        virtual_run = _VirtualRun(session, planned, parts, log, view, replayed)
         with session.playing():
             virtual_run.play()
         virtual_run.finish()
@@ -102,7 +111,10 @@ class _VirtualRun:
         parts: RunParts,
         log: RunLog,
         view: RunView,
+        facts: dict[str, Any],
     ) -> None:
+        """`facts` are further entries of the manifest."""
+        self._facts = facts
         self._session, self._plan, self._log, self._view = session, plan, log, view
         self._scenario, self._folder = session.scenario, session.folder
         self._parts, self._layout = parts, session.scenario.training.layout
@@ -117,6 +129,7 @@ class _VirtualRun:
             tcp="modelled" if self._scenario.virtual.tcp else "ideal",
             encrypted=self._scenario.server.encrypt,
             **prediction_facts(self._scenario, self._view.progress, assumed=True),
+            **self._facts,
         )
         server = self._assembled()
         self._runtime = VirtualRuntime(

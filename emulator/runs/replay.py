@@ -1,0 +1,115 @@
+"""Replays: the faults that another run realised, as the timeline of a run.
+
+The timeline has a line for each fault that began or ended in the other run's log, at the time at
+which it did; faults that devices drew by themselves are dated like the others. In the replaying run
+devices draw none.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import EmulatorError
+from ..faults import Scheduled
+from ..log.lines import read
+from ..log.record_fields import kind
+from ..log.records import FaultRecord, Record
+from ..scenario import Scenario, Timed
+from ..units import Fraction
+from ..world import verbs
+from ..world.verbs import Action
+
+F = TypeVar("F", bound=Scheduled)
+
+_NAMED = 5
+"""Largest number of unknown devices that an error names."""
+
+
+@dataclass(frozen=True)
+class Replay:
+    """The realised faults of a run."""
+
+    run: str
+    """Scenario and folder of the run, as `flaky-homes/20261123T050000Z-1a2b3c`."""
+    timeline: tuple[Timed, ...]
+
+    def facts(self) -> dict[str, Any]:
+        """Return the manifest's entry."""
+        return {"replay": {"run": self.run, "actions": len(self.timeline)}}
+
+    def of(self, scenario: Scenario) -> Scenario:
+        """Return `scenario` for the replay: no device draws a fault by itself.
+
+        Each `per_iteration` becomes 0 %. Raises EmulatorError if the timeline strikes a device that
+        `scenario` does not have.
+        """
+        self._check(scenario)
+        groups = tuple(
+            group.model_copy(
+                update={
+                    "failures": tuple(
+                        profile.model_copy(update={"faults": _undrawn(profile.faults)})
+                        for profile in group.failures
+                    )
+                }
+            )
+            for group in scenario.devices
+        )
+        fields = {name: getattr(scenario, name) for name in Scenario.model_fields}
+        changed = {"devices": groups, "faults": _undrawn(scenario.faults)}
+        # a copy would keep the cached devices of `scenario`, which draw their faults
+        return Scenario.model_construct(**{**fields, **changed})
+
+    def _check(self, scenario: Scenario) -> None:
+        known = {device.name for device in scenario.nodes}
+        struck = dict.fromkeys(timed.action.node for timed in self.timeline)
+        unknown = [repr(name) for name in struck if name not in known]
+        if unknown:
+            more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""
+            raise EmulatorError(
+                f"the faults of {self.run} cannot be replayed: they strike "
+                f"{', '.join(unknown[:_NAMED])}{more}, and {scenario.name} has no such device: "
+                "give the run of a scenario with the same devices"
+            )
+
+
+def read_replay(folder: Path) -> Replay:
+    """Return the faults that the run in `folder` realised.
+
+    Raises EmulatorError if its log is missing or damaged.
+    """
+    try:
+        timeline = tuple(realised(read(folder / "run.jsonl")))
+    except OSError as error:
+        raise EmulatorError(f"{folder / 'run.jsonl'} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise EmulatorError(str(error)) from error
+    return Replay(f"{folder.parent.name}/{folder.name}", timeline)
+
+
+def realised(records: Iterable[Record]) -> list[Timed]:
+    """Return the faults that began and ended in `records`, in the order of their times."""
+    found = [
+        Timed(max(0.0, record.at), action)
+        for record in records
+        if isinstance(record, FaultRecord) and (action := _action(record)) is not None
+    ]
+    return sorted(found, key=lambda timed: timed.at)
+
+
+def _action(record: FaultRecord) -> Action | None:
+    """Return the action that `record` is of; None if no verb of the table has such a record."""
+    row = verbs.row_of_record(kind(type(record)))
+    if row is None:
+        return None
+    verb = row.name if record.begins else row.undone_by
+    setting = None if record.setting is None else dict(record.setting)
+    return Action(verb, record.node, record.fault, setting)
+
+
+def _undrawn(faults: tuple[F, ...]) -> tuple[F, ...]:
+    return tuple(
+        fault if fault.per_iteration is None else replace(fault, per_iteration=Fraction(0))
+        for fault in faults
+    )
