@@ -97,13 +97,14 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
     # updates that crossed the interface without a record: after the end, refused, or cut off
-    uncounted = push.largest * (len(devices(run)) + struck + run.refused)
+    lost = _lost_passes(run)
+    uncounted = push.largest * (len(devices(run)) + struck + run.refused + lost)
     small = HEADERS * (pull.count + push.count) + _beside(run)
     asked = pull.count * (_REQUEST + HEADERS)
     least = _exact(run, push, pull, missing) if run.virtual else (0.0, -missing)
     most = (
         push.headers + push.again + uncounted + pull.answers + asked + small,
-        pull.headers + pull.again + struck * pull.largest + push.answers + small,
+        pull.headers + pull.again + (struck + lost) * pull.largest + push.answers + small,
     )
     rx, tx = map(_rounded, least, most)
     return rx, tx
@@ -140,6 +141,16 @@ def _under_way(run: Run) -> int:
     pulls = run.records("pull").groupby("node").last()
     answered = run.records("activations").groupby("node").last()
     return _without(followed, pulls, "bytes") + _without(followed, answered, "down")
+
+
+def _lost_passes(run: Run) -> int:
+    """Return the mini-batches of a cut model that were begun and have no record of activations.
+
+    Their messages may have crossed the interface: where labels stay on the devices, an answer to
+    the outputs may come too late.
+    """
+    passed, pulls = len(run.records("activations")), run.records("pull")
+    return max(0, int((pulls["node"] != "evaluator").sum()) - passed) if passed else 0
 
 
 def _without(followed: "pd.Series[Any]", sent: pd.DataFrame, size: str) -> int:

@@ -76,6 +76,22 @@ def test_the_interface_counts_them_with_pushes_and_models(run: Run) -> None:
     assert not [line for line in warnings(run) if "interface" in line]
 
 
+def test_lost_passes_explain_bytes_without_a_record(run: Run, tmp_path: Path) -> None:
+    """The device pulled, and its answer to the outputs came too late."""
+    more = [pull(0.3 + 0.1 * number, "a") for number in range(6)]
+    unrecorded = 6 * (UP + 2_000)
+    received = 2 * (PUSHED + UP) + unrecorded
+    sent = 2 * (75_300 + DOWN) + 6 * (75_300 + 2_000)
+    readings = [traffic_record(0, "server", 0, 0), traffic_record(2, "server", received, sent)]
+    stop = {"at": 2, "what": "stop", "reason": "updates"}
+    records = [*RECORDS[:4], *more, *RECORDS[4:], *readings, stop]
+    late = written(tmp_path / "late", records, scenario=SCENARIO)
+    assert not [line for line in warnings(late) if "interface" in line]
+    records = [*RECORDS, *readings, stop]
+    odd = written(tmp_path / "odd", records, scenario=SCENARIO)
+    assert [line for line in warnings(odd) if "interface" in line]
+
+
 def test_the_figure_has_them_as_a_kind(run: Run) -> None:
     table = bytes_by_kind.table([run])
     assert list(table["activations"]) == [UP, UP]
