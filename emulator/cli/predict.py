@@ -194,7 +194,8 @@ def _saturation(saturation: int | None, devices: int) -> str:
     if saturation > MOST_DEVICES:
         return f"more than {MOST_DEVICES:,} groups, and no scenario has as many devices"
     if saturation > devices:
-        return f"{saturation} groups, which {devices} devices cannot form"
+        fleet = "1 device" if devices == 1 else f"{devices} devices"
+        return f"{saturation} groups, which {fleet} cannot form"
     if saturation == 1:
         return "1 group keeps the server busy all the time"
     return f"{saturation} groups keep the server busy all the time"
