@@ -32,6 +32,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     ),
     "diverged": ("at", "node", "version"),
     "refused": ("at", "node", "reason", "count"),
+    "quarantine": ("at", "node", "until"),
     "unsent": ("at", "node", "message", "bytes", "segments"),
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),

@@ -62,6 +62,11 @@ def lag(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/lag/{incarnation}"
 
 
+def lies(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream of the noise with which a lying `device` falsifies its gradients."""
+    return f"{seed}/{device}/lies/{incarnation}"
+
+
 def faults(seed: int, device: str, profile: str, index: int) -> str:
     """Name the stream of the intervals of fault number `index` of a failure profile."""
     return f"{seed}/{device}/{profile}/{index}"

@@ -118,6 +118,7 @@ def server(
         gathering=gathering,
         by_name=plan.by_name,
         cut=cut,
+        quarantine=plan.quarantine,
     )
 
 

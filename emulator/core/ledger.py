@@ -14,6 +14,7 @@ from ..log.records import (
     GoodbyeRecord,
     HelloRecord,
     PullRecord,
+    QuarantineRecord,
     RefusedRecord,
     StartRecord,
     StopRecord,
@@ -210,6 +211,11 @@ class Ledger:
             size = sum(wire.size(reply, encrypted=self._encrypted) for reply in replies)
             at, words = self._at(now), _described(replies[0], replies[-1])
             self._log.write(UnsentRecord(at, node, words, size, len(replies)))
+
+    def quarantine(self, node: str, until: float | None, now: float) -> None:
+        """Write a record of a quarantine that begins and lasts `until` then, or that has ended."""
+        end = None if until is None else microseconds(self._at(until))
+        self._log.write(QuarantineRecord(self._at(now), node, end))
 
     def refused(self, node: str, reason: str, now: float) -> None:
         """Count a refusal of a message of `node`; write a record when its count says so."""

@@ -12,6 +12,7 @@ import msgspec
 
 from ..layout import Layout, Segment
 from ..learners.local_training import LocalTraining
+from .quarantine import QuarantineRule
 
 Plain = dict[str, Any]
 
@@ -104,6 +105,8 @@ class Plan(msgspec.Struct, frozen=True):
     stop: Stop = Stop()
     examples: dict[str, int] = {}
     """Number of training examples of each worker; empty if nothing is trained."""
+    quarantine: QuarantineRule | None = None
+    """When a device whose messages are refused goes into quarantine; None: never."""
     checkpoint: float | None = None
     """Seconds between two checkpoints of the model; None: no checkpoint is written."""
     by_name: bool = False

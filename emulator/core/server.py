@@ -43,6 +43,7 @@ from .messages import (
 from .parameters import Saved, State
 from .plan import Stop
 from .pull_queue import PullQueue
+from .quarantine import Quarantine, QuarantineRule
 from .snapshot_exchange import SnapshotExchange
 from .worker_exchanges import WorkerExchanges
 
@@ -84,6 +85,7 @@ class ParameterServer:
         by_name: bool = False,
         groups: GroupUpdates | None = None,
         cut: CutExchange | None = None,
+        quarantine: QuarantineRule | None = None,
     ) -> None:
         """Have the `evaluator` measure the model at multiples of `every` updates.
 
@@ -121,6 +123,7 @@ class ParameterServer:
             evaluator, every, self.model, 4 * self.whole.size, self._ledger
         )
         self._queue = PullQueue(synchronizer, self._exchanges, self._snapshots, self._ledger)
+        self._quarantine = Quarantine(quarantine)
         self._diverged: set[str] = set()  # workers whose last gradient was not finite
 
     @property
@@ -165,6 +168,8 @@ class ParameterServer:
                 return self._greet(message, now)
             case _ if self.zero is None:
                 raise WireError(f"{message.node} has not said hello")
+            case _ if self._quarantine.holds(message.node):
+                return []
             case _ if message.node in self._members.away:
                 raise WireError(f"{message.node} has said goodbye, and no hello since")
             case Leave(node):
@@ -190,6 +195,8 @@ class ParameterServer:
         """Record that a message of `node` was refused for `reason`."""
         if self.zero is not None:
             self._ledger.refused(node, reason, now)
+            if node in self._members.workers and not self.ended:
+                self._quarantine.refused(node, now)
 
     def unsent(self, unsent: Replies, now: float) -> None:
         """Record that the replies of `unsent` could not leave, as their receivers are out of
@@ -206,7 +213,7 @@ class ParameterServer:
         if self.ended:
             return self.ended.at + ENDING
         limit = None if self._stop.time is None else self.zero + self._stop.time
-        times = (limit, self._exchanges.deadline())
+        times = (limit, self._exchanges.deadline(), self._quarantine.deadline())
         return min((time for time in times if time is not None), default=None)
 
     def tick(self, now: float) -> Replies:
@@ -221,9 +228,10 @@ class ParameterServer:
         if self._stop.time is not None and now >= self.zero + self._stop.time:
             self._end("time", now)
             return self._advanced(now)
-        replies, arrivals = self._exchanges.tick(now)
+        replies = self._turn_quarantines(now)
+        waited, arrivals = self._exchanges.tick(now)
         self._step(arrivals, now)
-        return [*replies, *self._advanced(now)]
+        return [*replies, *waited, *self._advanced(now)]
 
     def end(self, reason: str, now: float, detail: str = "") -> Replies:
         """End the run at once, without a last evaluation; return the replies."""
@@ -251,7 +259,8 @@ class ParameterServer:
             self._ledger.hello(hello.node, hello.incarnation, now)
             if hello.node in self._members.away:
                 self._members.away.discard(hello.node)
-                self._exchanges.returned(hello.node, now)
+                if not self._quarantine.holds(hello.node):
+                    self._exchanges.returned(hello.node, now)
             return [(hello.node, Bye() if self.over else Begin(self.zero))]
         if not self._members.greet(hello, now):
             return []
@@ -270,12 +279,29 @@ class ParameterServer:
             raise WireError(f"{node} is no device, and cannot leave")
         self._members.away.add(node)
         self._ledger.goodbye(node, now)
+        return self._abandon(node, now)
+
+    def _abandon(self, node: str, now: float) -> Replies:
+        """Drop the pull of the device `node`, and let nobody wait for it; return as `_depart`."""
         self._queue.forget(node)
         self._diverged.discard(node)
         replies, arrivals = self._exchanges.departed(node, now)
         if self.ended:
             return []
         self._step(arrivals, now)
+        return replies
+
+    def _turn_quarantines(self, now: float) -> Replies:
+        """Begin and end the quarantines that are due; return the replies to other devices."""
+        replies: Replies = []
+        for node, until in self._quarantine.turns(now):
+            self._ledger.quarantine(node, until, now)
+            if node in self._members.away:
+                continue  # nobody waits for it anyway
+            if until is None:
+                self._exchanges.returned(node, now)
+            else:
+                replies += self._abandon(node, now)
         return replies
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:

@@ -117,6 +117,18 @@ class RefusedRecord(LogRecord, tag="refused"):
     """Refusals since the record before, of the same kind and node; 1 if absent."""
 
 
+class QuarantineRecord(LogRecord, tag="quarantine"):
+    """A device went into quarantine after repeated refusals, or its quarantine ended.
+
+    In quarantine its messages are dropped without a record, and no other device waits for it.
+    """
+
+    node: str
+    """Name of the device."""
+    until: Time | None
+    """When the quarantine will end; null in the record of its end."""
+
+
 class UnsentRecord(LogRecord, tag="unsent"):
     """A message of the server could not leave, as its receiver was out of reach.
 
@@ -257,6 +269,7 @@ Record: TypeAlias = (
     | UpdateRecord
     | ActivationsRecord
     | RefusedRecord
+    | QuarantineRecord
     | UnsentRecord
     | DivergedRecord
     | EvaluationRecord

@@ -5,9 +5,10 @@ Such a fault has a setting in `PartOrders`, under its verb. A module outside `no
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..faults.lag import VERB, Lag
+from ..world.verbs import Setting
 from .part_orders import PartOrders
 
 
@@ -17,6 +18,11 @@ class PartFaults:
     def __init__(self, orders: PartOrders, lag: Lag, draw: Callable[[], None]) -> None:
         """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
         self._orders, self._lag, self._draw = orders, lag, draw
+        self._settings: Mapping[str, Setting] = {}
+
+    def settings(self) -> Mapping[str, Setting]:
+        """Return the settings that were in force when the present iteration began, by verb."""
+        return self._settings
 
     def before_gradient(self) -> None:
         """Wait as a lag asks for, then draw the faults of the iteration.
@@ -27,3 +33,4 @@ class PartFaults:
         if wait:
             time.sleep(wait)
         self._draw()
+        self._settings = dict(self._orders.settings())

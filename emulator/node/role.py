@@ -47,7 +47,8 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     assembly = WorkerAssembly(part.plan, layout)
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
     scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
-    made = node.name, incarnation, part, assembly, layout, batches
+    faults = _part_faults(node, part, incarnation)
+    made = node.name, incarnation, part, assembly, layout, batches, faults.settings
     if scheduler is not None:
         parts = layered_parts(*made, scheduler)
     elif part.plan.cut is not None:
@@ -63,7 +64,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             work=parts.work,
             cut=parts.cut,
             held_model=assembly.held_model(),
-            before_gradient=_part_faults(node, part, incarnation).before_gradient,
+            before_gradient=faults.before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
             durable=part.plan.durable,
         )

@@ -229,6 +229,14 @@ class Supervisor:
         """Let the part go on."""
         self._signal(signal.SIGCONT)
 
+    def falsify(self, setting: Setting) -> None:
+        """Let the part send lies in place of its gradients."""
+        self.settings.change("falsify", setting)
+
+    def reform(self) -> None:
+        """Let the part send its gradients again."""
+        self.settings.change("falsify", None)
+
     def _end_part(self) -> None:
         """Kill the part, if there is one."""
         if self.child is not None:

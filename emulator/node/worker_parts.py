@@ -1,11 +1,13 @@
 """The parts of a worker's process: for whole models, models in segments of layers, cut models."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from ..core.activation_values import DeviceCoder
 from ..core.assembly import WorkerAssembly
 from ..core.cut_worker import cut_worker
+from ..core.falsifying import Falsifier, FalsifyingEncoder, FalsifyingSegmentEncoder
 from ..core.layered_worker import layered_worker
 from ..core.messages import ModelReply, ModelSegment
 from ..core.plan import Cut
@@ -17,8 +19,12 @@ from ..learners.batches import Batches
 from ..learners.device import DeviceLearner, device_part, layered_learner
 from ..transport.cut_work import CutWork
 from ..transport.segment_work import SegmentWork
+from ..world.verbs import Setting
 from . import config
 from .config import WorkerRole
+
+Settings: TypeAlias = Callable[[], Mapping[str, Setting]]
+"""Returns the settings in force of the faults that a worker plays itself, by verb."""
 
 
 @dataclass(frozen=True)
@@ -38,10 +44,12 @@ def whole_parts(
     assembly: WorkerAssembly,
     layout: Layout,
     batches: Batches,
+    settings: Settings,
 ) -> WorkerParts:
     """Make the parts of the device `name` that pulls and pushes whole models of `layout`."""
     learner = DeviceLearner(config.GRAPH, batches, part.plan.local)
-    encoder = assembly.encoder(name, incarnation, batches)
+    honest = assembly.encoder(name, incarnation, batches)
+    encoder = FalsifyingEncoder(honest, _falsifier(name, incarnation, part), settings)
     timeout = part.connection.timeout
     coroutine = worker(name, incarnation, encoder, layout.size, timeout, ModelReply)
     return WorkerParts(coroutine, learner=learner)
@@ -54,11 +62,13 @@ def layered_parts(
     assembly: WorkerAssembly,
     layout: Layout,
     batches: Batches,
+    settings: Settings,
     scheduler: Scheduler,
 ) -> WorkerParts:
     """Make the parts of the device `name` that pulls and pushes as `scheduler` cuts."""
     learner = layered_learner(config.GRAPH, batches)
-    encoder = assembly.segment_encoder(name, incarnation, batches)
+    honest = assembly.segment_encoder(name, incarnation, batches)
+    encoder = FalsifyingSegmentEncoder(honest, _falsifier(name, incarnation, part), settings)
     timeout = part.connection.timeout
     coroutine = layered_worker(name, incarnation, scheduler, encoder, layout, timeout, ModelSegment)
     return WorkerParts(coroutine, work=SegmentWork(learner, scheduler))
@@ -71,11 +81,17 @@ def cut_parts(
     assembly: WorkerAssembly,
     layout: Layout,
     batches: Batches,
+    settings: Settings,
     cut: Cut,
 ) -> WorkerParts:
     """Make the parts of the device `name` that holds the layers before the `cut` of `layout`."""
     coder, learner = DeviceCoder(cut), device_part(config.GRAPH, batches, cut.layer)
-    encoder = assembly.encoder(name, incarnation, batches)
+    honest = assembly.encoder(name, incarnation, batches)
+    encoder = FalsifyingEncoder(honest, _falsifier(name, incarnation, part), settings)
     parameters, timeout = layout.part((1, cut.layer)).size, part.connection.timeout
     coroutine = cut_worker(name, incarnation, coder, encoder, parameters, timeout, ModelReply)
     return WorkerParts(coroutine, cut=CutWork(learner, coder))
+
+
+def _falsifier(name: str, incarnation: int, part: WorkerRole) -> Falsifier:
+    return Falsifier(part.plan.seed, name, incarnation)

@@ -54,6 +54,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
             time=None if stop.time is None else float(stop.time),
         ),
         examples=dict(examples or {}),
+        quarantine=scenario.server.quarantine.rule if scenario.server.quarantine else None,
         checkpoint=None if checkpoint is None else float(checkpoint.every),
         durability=durability,
         encrypted=scenario.server.encrypt,

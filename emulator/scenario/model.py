@@ -49,6 +49,7 @@ from .fields import (
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
 from .measure import MeasureSection
+from .quarantine_section import QuarantineSection
 
 _FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -211,7 +212,7 @@ class Checkpoint(Section):
 
 
 class ServerSection(Section):
-    """Parameter server: link, checkpoints and encryption."""
+    """Parameter server: link, checkpoints, quarantine and encryption."""
 
     link: Annotated[Link, Profiled("link preset")] = Field(default_factory=Link)
     """Access link of the server; the traffic of all devices shares it. Without `link` the server's
@@ -223,6 +224,9 @@ class ServerSection(Section):
     """Durability of the server: with `update` a server whose process was killed goes on with every
     update, with `{every: 30s}` from its last saved state; with `none` the run ends. A checkpoint
     holds the model alone, for people; durability holds all that the server needs to go on."""
+    quarantine: QuarantineSection | None = None
+    """Quarantine of devices whose messages are refused again and again. Without `quarantine` every
+    message is looked at."""
     encrypt: bool = False
     """Encryption: with `true`, ZeroMQ's CURVE encrypts all traffic, which costs about 3 ms of a
     core for each exchange of a push and a pull."""
@@ -338,7 +342,7 @@ class Scenario(Section):
     """Target accuracies on the test set. The summary and the tables give the time, updates and
     bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
-    """Parameter server: link, checkpoints and encryption."""
+    """Parameter server: link, checkpoints, quarantine and encryption."""
     virtual: Virtual = Field(default_factory=Virtual)
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]

@@ -95,6 +95,13 @@ def outages(scenario: Scenario) -> list[Outage]:
     return sorted(within, key=lambda outage: (outage.begin, order[outage.node], outage.fault.kind))
 
 
+def verbs_of_faults(scenario: Scenario) -> set[str]:
+    """Return the verbs that may begin a fault in `scenario`, planned ahead or drawn by a device."""
+    profiles = (profile for group in scenario.devices for profile in group.failures)
+    recurring = (fault for profile in profiles for fault in profile.faults)
+    return {fault.begin("").verb for fault in chain(scenario.faults, recurring)}
+
+
 def horizon(scenario: Scenario) -> float:
     """Return the emulated second at which the plan ends: `stop.time`, or else `HORIZON`."""
     return HORIZON if scenario.stop.time is None else float(scenario.stop.time)

@@ -82,6 +82,14 @@ VERBS = (
         silences=False,
         tunable=True,
     ),
+    Verb(
+        "falsify",
+        undone_by="reform",
+        done="A device began to lie: it sends a falsehood in place of each gradient.",
+        undone="A device that lied sends its gradients again.",
+        silences=False,
+        tunable=True,
+    ),
 )
 """The table. A schedule orders actions on one node at one time as their verbs stand here."""
 
@@ -133,6 +141,12 @@ class Powers(Protocol):
 
     def catch_up(self) -> None:
         """Wait no more from the next gradient on; a wait under way comes to its end."""
+
+    def falsify(self, setting: Setting) -> None:
+        """Encode and send a lie in place of each gradient, as `setting` says."""
+
+    def reform(self) -> None:
+        """Send gradients as they are again."""
 
 
 def row(name: str) -> Verb:

@@ -16,6 +16,7 @@ from ...log.records import (
     EvaluationRecord,
     ExitRecord,
     FaultRecord,
+    QuarantineRecord,
     Record,
     RefusedRecord,
     StartRecord,
@@ -36,6 +37,7 @@ SHOWN = (
     EvaluationRecord,
     UnmeasuredRecord,
     RefusedRecord,
+    QuarantineRecord,
     UnsentRecord,
     StopRecord,
 )
@@ -79,6 +81,10 @@ def _words(record: Record) -> str:
         case RefusedRecord():
             times = f" ({record.count} times)" if record.count > 1 else ""
             return f"refused {record.node}: {record.reason}{times}"
+        case QuarantineRecord(until=None):
+            return f"{record.node} has left quarantine, and is heard again"
+        case QuarantineRecord():
+            return f"{record.node} is in quarantine until {record.until:.2f} s"
         case UnsentRecord():
             pieces = f" in {record.segments} segments" if record.segments > 1 else ""
             return f"{record.message}{pieces} not sent: {record.node} is out of reach"

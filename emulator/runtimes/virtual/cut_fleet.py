@@ -9,6 +9,7 @@ from ...scenario import Scenario
 from .cut_times import CutShares, PassShares, ServerPasses, cut_shares
 from .device.cut_passes import CutPasses, SlopesDecoder
 from .learning.gradient_handle import FleetLearning
+from .learning.lies import LieNow
 
 
 class CutCoder(ActivationCoder[Any], SlopesDecoder, Protocol):
@@ -40,9 +41,9 @@ class CutFleet:
             for device in scenario.nodes
         }
 
-    def work(self, device: str, incarnation: int) -> CutPasses:
-        """Make the parts of an incarnation of `device`."""
-        source = self._learning.cut(device, incarnation)
+    def work(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutPasses:
+        """Make the parts of an incarnation of `device`; `lie` as `FleetLearning` takes it."""
+        source = self._learning.cut(device, incarnation, lie)
         return CutPasses(source, self._shares.device, self.coder)
 
     def passes(self) -> ServerPasses:

@@ -75,6 +75,14 @@ class DevicePowers:
         """Let the device wait no more, from its next gradient on."""
         self._device.change("lag", None)
 
+    def falsify(self, setting: Setting) -> None:
+        """Let the device send lies, from its next gradient on."""
+        self._device.change("falsify", setting)
+
+    def reform(self) -> None:
+        """Let the device send its gradients, from its next one on."""
+        self._device.change("falsify", None)
+
 
 class DeviceFaults:
     """Counts the faults on every device, does the verbs with an effect, and logs these verbs."""

@@ -6,11 +6,13 @@ from random import Random
 
 from ...core.cut_worker import cut_worker
 from ...core.evaluator import evaluator
+from ...core.falsifying import VERB as FALSIFY
 from ...core.fault_draws import FaultDraws
 from ...core.layered_worker import layered_worker
 from ...core.worker import worker
 from ...runs.compute_groups import dealt_batches
 from ...scenario import Scenario
+from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.laws import Law
@@ -27,6 +29,7 @@ from .learning.gradient_handle import (
     PrefetchedSegment,
     SegmentHandleEncoder,
 )
+from .learning.lies import LieNow
 from .links.link_group import LinkGroup
 from .links.network import GroupLinks, acknowledgements
 from .links.transmission import LinkConstants
@@ -52,6 +55,7 @@ class Fleet:
         self._scenario, self._learning, self._size = scenario, learning, size
         self._boot_law, self._layered, self._cut = boot, layered, cut
         self._encoder = HandleEncoder()
+        self._lies = FALSIFY in verbs_of_faults(scenario)
         self.nodes: dict[str, VirtualDevice] = {}
         """Every node by name; empty until `populate`."""
 
@@ -99,20 +103,20 @@ class Fleet:
         seed = self._scenario.seed
         if device.hazards:
             device.fault_draws = FaultDraws(device.hazards, seed, device.name, incarnation)
-        name, timeout = device.name, device.timeout
+        name, timeout, lie = device.name, device.timeout, self._lie(device)
         if self._cut is not None:
-            device.cut, coder = self._cut.work(name, incarnation), self._cut.coder
+            device.cut, coder = self._cut.work(name, incarnation, lie), self._cut.coder
             device.begin(
                 cut_worker(
                     name, incarnation, coder, self._encoder, self._size, timeout, PrefetchedReply
                 )
             )
         elif self._layered is None:
-            device.learner = self._learning.learner(name, incarnation)
+            device.learner = self._learning.learner(name, incarnation, lie)
             begun = worker(name, incarnation, self._encoder, self._size, timeout, PrefetchedReply)
             device.begin(begun)
         else:
-            device.layered = self._layered.work(name, incarnation)
+            device.layered = self._layered.work(name, incarnation, lie)
             scheduler, pieces = device.layered.scheduler, SegmentHandleEncoder()
             layout = self._layered.layout
             device.begin(
@@ -120,6 +124,10 @@ class Fleet:
                     name, incarnation, scheduler, pieces, layout, timeout, PrefetchedSegment
                 )
             )
+
+    def _lie(self, device: VirtualDevice) -> LieNow | None:
+        """Return a function that tells how `device` lies; None if no fault lets devices lie."""
+        return (lambda: device.lie) if self._lies else None
 
     def close(self) -> None:
         """Have the schedulers report their last iterations: the run is over."""

@@ -8,6 +8,7 @@ from ...runs.expected_costs import update_sizes
 from ...scenario import Scenario
 from .device.layered_work import LayeredWork, LayerTimes
 from .learning.gradient_handle import FleetLearning
+from .learning.lies import LieNow
 
 
 class LayeredFleet:
@@ -33,11 +34,11 @@ class LayeredFleet:
         push = update_sizes(scenario.training.codec, layout)
         self._priors = device_costs(scenario, layout, push)
 
-    def work(self, device: str, incarnation: int) -> LayeredWork:
-        """Make the parts of an incarnation of `device`."""
+    def work(self, device: str, incarnation: int, lie: LieNow | None = None) -> LayeredWork:
+        """Make the parts of an incarnation of `device`; `lie` as `FleetLearning` takes it."""
         # a crash forgets measurements, so the first plan of each incarnation is made from the prior
         scheduler = self._assembly.scheduler(device, self._priors[device], self._log.write)
         if scheduler is None:
             raise TypeError("a sequential schedule computes whole models")
-        learner = self._learning.segmented(device, incarnation)
+        learner = self._learning.segmented(device, incarnation, lie)
         return LayeredWork(learner, scheduler, self._times)

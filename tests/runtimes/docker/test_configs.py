@@ -110,6 +110,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "evaluator": "evaluator",
             "every": 50,
             "stop": {"updates": 100, "accuracy": 0.97, "time": 60.0},
+            "quarantine": None,
             "checkpoint": 30.0,
             "durability": None,
             "by_name": False,

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
+from ....core.falsifying import VERB as FALSIFY
 from ....core.fault_draws import FaultDraws
 from ....core.messages import Leave, ModelReply, Reply
 from ....core.worker import (
@@ -58,8 +59,8 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "incarnation"),
-        *("lag", "layered", "learner", "links", "listed", "name", "number", "quota", "reception"),
-        *("settings", "standstill", "step", "surroundings", "timeout", "until"),
+        *("lag", "layered", "learner", "lie", "links", "listed", "name", "number", "quota"),
+        *("reception", "settings", "standstill", "step", "surroundings", "timeout", "until"),
     )
 
     def __init__(
@@ -81,6 +82,7 @@ class VirtualDevice:
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
         # by verb, of the faults that the device plays itself; None: it never had any
+        self.lie: Setting | None = None  # of the iteration that goes on; None: its gradient is true
         self.settings: dict[str, Setting] | None = None
         self.lag: Lag | None = None
         self.standstill: Standstill | None = None  # None: the node was never paused
@@ -284,8 +286,8 @@ class VirtualDevice:
         if wait:
             until = self.surroundings.clock.now + wait
             self.surroundings.clock.at(until, self._waited, self.incarnation, compute, argument)
-        elif not self.surroundings.draw_fault(self):
-            compute(argument)
+        else:
+            self._begin_computing(compute, argument)
 
     def _wait_of_lag(self) -> float:
         if self.lag is None:
@@ -298,7 +300,12 @@ class VirtualDevice:
             return
         if self.standstill and self.standstill.delays(self._waited, incarnation, compute, argument):
             return
+        self._begin_computing(compute, argument)
+
+    def _begin_computing(self, compute: Callable[[T], None], argument: T) -> None:
+        """Draw the faults of the iteration, and compute unless the device is down by now."""
         if not self.surroundings.draw_fault(self):
+            self.lie = self.settings.get(FALSIFY) if self.settings else None
             compute(argument)
 
     # -- computations ----------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ....learners.cut_learner import DeviceNetwork
 from ....vectors import Frames, Vector
 from .gradient_handle import CutHandle
 from .job_pool import Job, Pool
+from .lies import Falsified, Lies, honest
 from .prefetching import Encoded, encoded, encoded_frames
 from .thread_tools import ThreadTools
 
@@ -33,11 +34,13 @@ class CutPrefetcher:
         encoder: Encoder,
         codec: Codec,
         layout: Layout,
+        lies: Lies | None = None,
     ) -> None:
         """`batches` draws from `examples`; `encoder` belongs to `codec`.
 
-        `layout` is that of the device's part.
+        `layout` is that of the device's part; `lies` are those of a device that a fault lets lie.
         """
+        self._lies = lies
         self.pool = pool
         self._examples, self._batches = examples, batches
         self._encoder, self._codec, self._layout = encoder, codec, layout
@@ -49,6 +52,10 @@ class CutPrefetcher:
     def batch(self, drawn: Any) -> tuple[Any, Any]:
         """Return the examples and the labels with the numbers `drawn`."""
         return self._examples.batch(drawn)
+
+    def falsified(self) -> Falsified:
+        """Return what becomes of the gradient that the device begins to compute."""
+        return self._lies.begin() if self._lies else honest
 
     def encode(self, gradient: Vector) -> Encoded:
         """Return the encoded `gradient`, or the error that stands for it."""
@@ -76,10 +83,12 @@ class _CutIteration:
 
     def begin(self, slopes: Vector) -> None:
         source, theta, drawn = self._source, self._theta, self._drawn
+        falsified = source.falsified()
 
         def find_and_encode(tools: ThreadTools) -> Encoded:
             examples, _ = source.batch(drawn)
-            return source.encode(_part(tools).gradient(theta, examples, slopes))
+            gradient = _part(tools).gradient(theta, examples, slopes)
+            return source.encode(falsified(gradient, None))
 
         self._frames = source.pool.submit(find_and_encode)
 

@@ -7,6 +7,7 @@ from ....core.messages import Times
 from ....layout import Segment
 from ....learners.base import Activated
 from ....vectors import Frames, Vector
+from .lies import LieNow
 
 
 class GradientHandle(Protocol):
@@ -142,13 +143,18 @@ class FleetLearning(Protocol):
     scores: bool
     """Whether there is a model to evaluate."""
 
-    def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        """Return a learner for an incarnation of `device`."""
+    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
+        """Return a learner for an incarnation of `device`.
 
-    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
+        `lie` tells how the device lies; None: no fault lets the device lie.
+        """
+
+    def segmented(
+        self, device: str, incarnation: int, lie: LieNow | None = None
+    ) -> SegmentedLearner:
         """Return a learner for an incarnation of `device` that computes layer by layer."""
 
-    def cut(self, device: str, incarnation: int) -> CutSource:
+    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
         """Return a learner for an incarnation of `device` that holds the layers before a cut."""
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import decode_once
 from ....core.assembly import WorkerAssembly, held_layout
+from ....core.falsifying import Falsifier
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
@@ -20,6 +21,7 @@ from ....vectors import Frames, Gradient, Vector
 from .cut_prefetching import CutPrefetcher
 from .gradient_handle import CutSource, SegmentedLearner, VirtualLearner
 from .job_pool import Pool
+from .lies import LieNow, Lies
 from .prefetching import DevicePrefetcher, GradientSource
 from .segment_prefetching import SegmentPrefetcher
 from .thread_tools import ThreadTools
@@ -54,26 +56,34 @@ class PrefetchedTraining:
         self, plan: WorkerPlan, layout: Layout, split: DataSplit, tools: Sequence[ThreadTools]
     ) -> None:
         """`layout` is the model's layout; `tools` holds an item per thread, at least one item."""
-        self._split, self._local = split, plan.local
+        self._split, self._local, self._seed = split, plan.local, plan.seed
         self._layout = held_layout(plan, layout)
         self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(tools)
 
-    def learner(self, device: str, incarnation: int) -> VirtualLearner:
-        source = self._source(device, incarnation)
+    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
+        source, codec = self._source(device, incarnation), self._assembly.codec
         encoder = self._assembly.encoder(device, incarnation, source.batches)
-        return DevicePrefetcher(self._pool, source, encoder, self._assembly.codec, self._layout)
+        lies = self._lies(device, incarnation, lie)
+        return DevicePrefetcher(self._pool, source, encoder, codec, self._layout, lies)
 
-    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
-        source = self._source(device, incarnation)
+    def segmented(
+        self, device: str, incarnation: int, lie: LieNow | None = None
+    ) -> SegmentedLearner:
+        source, codec = self._source(device, incarnation), self._assembly.codec
         encoder = self._assembly.segment_encoder(device, incarnation, source.batches)
-        return SegmentPrefetcher(self._pool, source, encoder, self._assembly.codec, self._layout)
+        lies = self._lies(device, incarnation, lie)
+        return SegmentPrefetcher(self._pool, source, encoder, codec, self._layout, lies)
 
-    def cut(self, device: str, incarnation: int) -> CutSource:
+    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
         source, codec = self._source(device, incarnation), self._assembly.codec
         encoder = self._assembly.encoder(device, incarnation, source.batches)
         examples, batches = source.examples, source.batches
-        return CutPrefetcher(self._pool, examples, batches, encoder, codec, self._layout)
+        lies = self._lies(device, incarnation, lie)
+        return CutPrefetcher(self._pool, examples, batches, encoder, codec, self._layout, lies)
+
+    def _lies(self, device: str, incarnation: int, lie: LieNow | None) -> Lies | None:
+        return Lies(Falsifier(self._seed, device, incarnation), lie) if lie else None
 
     def _source(self, device: str, incarnation: int) -> GradientSource:
         examples = Subset(self._split.data.train, self._split.parts[device])

@@ -20,6 +20,7 @@ from ....learners.local_training import LocalTraining
 from ....vectors import Frames, NotFinite, Vector
 from .gradient_handle import GradientHandle
 from .job_pool import Job, Pool
+from .lies import Falsified, Lies, honest
 from .thread_tools import ThreadTools
 
 Encoded: TypeAlias = DecodedFrames | NotFinite
@@ -68,21 +69,27 @@ class DevicePrefetcher:
         encoder: Encoder,
         codec: Codec,
         layout: Layout,
+        lies: Lies | None = None,
     ) -> None:
-        """`encoder` belongs to `codec`."""
-        self._pool, self._source = pool, source
+        """`encoder` belongs to `codec`; `lies` are those of a device that a fault lets lie."""
+        self._pool, self._source, self._lies = pool, source, lies
         self._encoder, self._codec, self._layout = encoder, codec, layout
 
     def prefetch(self, theta: Vector) -> GradientHandle:
         find, steps = self._source.job(theta)
-        if not isinstance(self._encoder, StatelessEncoder):
-            return _EncodedWhenBegun(theta.size, steps, self._pool, find, self._encode)
+        if self._lies or not isinstance(self._encoder, StatelessEncoder):
+            return _EncodedWhenBegun(theta.size, steps, self._pool, find, self._begin)
 
         def find_and_encode(tools: ThreadTools) -> tuple[Encoded, float]:
             gradient, loss = find(tools)
             return self._encode(gradient), loss
 
         return _EncodedAtOnce(theta.size, steps, self._pool.submit(find_and_encode))
+
+    def _begin(self) -> Callable[[Vector], Encoded]:
+        """Return the function that encodes the gradient which the device begins to compute."""
+        falsified: Falsified = self._lies.begin() if self._lies else honest
+        return lambda gradient: self._encode(falsified(gradient, None))
 
     def _encode(self, gradient: Vector) -> Encoded:
         return encoded(lambda: self._encoder.encode(gradient), self._codec, self._layout)
@@ -113,7 +120,7 @@ class _EncodedWhenBegun:
     has begun it may still crash, or never receive the model; then nothing is sent.
     """
 
-    __slots__ = ("_encode", "_frames", "_pool", "_result", "size", "steps")
+    __slots__ = ("_begin", "_frames", "_pool", "_result", "size", "steps")
 
     def __init__(
         self,
@@ -121,15 +128,16 @@ class _EncodedWhenBegun:
         steps: int,
         pool: Pool[ThreadTools],
         find: Callable[[ThreadTools], tuple[Vector, float]],
-        encode: Callable[[Vector], Encoded],
+        begin: Callable[[], Callable[[Vector], Encoded]],
     ) -> None:
+        """`begin` returns the function that encodes this gradient, once the device has begun."""
         self.size, self.steps = size, steps
-        self._pool, self._encode = pool, encode
+        self._pool, self._begin = pool, begin
         self._result = pool.submit(find)
         self._frames: Job[Encoded] | None = None
 
     def begin(self) -> None:
-        result, encode = self._result, self._encode
+        result, encode = self._result, self._begin()
         self._frames = self._pool.submit(lambda tools: encode(result.awaited()[0]))
 
     def loss(self) -> float:

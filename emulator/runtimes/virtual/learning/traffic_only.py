@@ -25,6 +25,7 @@ from .gradient_handle import (
     SegmentedLearner,
     VirtualLearner,
 )
+from .lies import LieNow
 from .sized_passes import SamePasses
 
 
@@ -145,13 +146,15 @@ class TrafficOnly:
         """
         self._size, self._codec, self._steps, self._rows = size, codec, steps, rows
 
-    def learner(self, device: str, incarnation: int) -> VirtualLearner:
+    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
         return self._whole
 
-    def segmented(self, device: str, incarnation: int) -> SegmentedLearner:
+    def segmented(
+        self, device: str, incarnation: int, lie: LieNow | None = None
+    ) -> SegmentedLearner:
         return self._pieces
 
-    def cut(self, device: str, incarnation: int) -> CutSource:
+    def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
         return SamePasses(self._size, self._rows(device), self._codec.frames)
 
     def evaluate(self, theta: Vector) -> tuple[float, float]:

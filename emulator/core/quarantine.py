@@ -1,0 +1,77 @@
+"""Quarantine: a device whose messages are refused again and again is not heard for a while."""
+
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import msgspec
+
+
+class QuarantineRule(msgspec.Struct, frozen=True):
+    """When a device goes into quarantine, and for how long."""
+
+    refusals: int
+    """Refused messages that bring a device into quarantine."""
+    within: float
+    """Seconds in which the refusals come."""
+    lasts: float
+    """Seconds of a device's first quarantine; each further one lasts twice as long."""
+
+
+class Turn(NamedTuple):
+    """The begin or the end of a quarantine."""
+
+    node: str
+    until: float | None
+    """End of a quarantine that begins; None: the quarantine has ended."""
+
+
+@dataclass
+class _Suspect:
+    times: deque[float]
+    """Times of the latest refusals, at most `QuarantineRule.refusals`."""
+    quarantines: int = 0
+
+
+class Quarantine:
+    """The devices in quarantine, and the refusals of the others. Times are of one clock."""
+
+    def __init__(self, rule: QuarantineRule | None) -> None:
+        """Without a `rule` no device goes into quarantine."""
+        self._rule = rule
+        self._suspects: dict[str, _Suspect] = {}
+        self._begun: list[str] = []
+        self._ends: dict[str, float] = {}
+
+    def refused(self, node: str, now: float) -> None:
+        """Count a refusal of `node`, whose quarantine begins with the next `turns` if it is due."""
+        rule = self._rule
+        if rule is None or node in self._ends:
+            return
+        suspect = self._suspects.setdefault(node, _Suspect(deque(maxlen=rule.refusals)))
+        suspect.times.append(now)
+        if len(suspect.times) < rule.refusals or now - suspect.times[0] > rule.within:
+            return
+        suspect.times.clear()
+        self._begun.append(node)
+        self._ends[node] = now + rule.lasts * 2**suspect.quarantines
+        suspect.quarantines += 1
+
+    def holds(self, node: str) -> bool:
+        """Return whether `node` is in quarantine."""
+        return node in self._ends
+
+    def deadline(self) -> float | None:
+        """Return the time at which to call `turns`; None if no device is in quarantine."""
+        return -math.inf if self._begun else min(self._ends.values(), default=None)
+
+    def turns(self, now: float) -> Iterator[Turn]:
+        """Yield the quarantines begun since the last call, then the ones that end by `now`."""
+        begun, self._begun = self._begun, []
+        for node in begun:
+            yield Turn(node, self._ends[node])
+        for node in [node for node, end in self._ends.items() if end <= now]:
+            del self._ends[node]
+            yield Turn(node, None)
