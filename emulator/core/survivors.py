@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterable
 
 from ..world import verbs
+from ..world.roles import SERVER
 from ..world.verbs import Action, FaultCounts
 
 SETTLE = 1.0
@@ -33,6 +34,8 @@ class Survivors:
         counts_of: dict[str, FaultCounts] = {}
         for at, action in schedule:
             node = action.node
+            if node == SERVER:  # it comes back, see the fault
+                continue
             counts = counts_of.setdefault(node, FaultCounts())
             counts.changes(action.verb, action.fault)
             if verbs.row(action.verb).ends_process and not action.begins:

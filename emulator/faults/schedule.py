@@ -21,6 +21,8 @@ ALL = "all"
 """Stands under `nodes` for every device of the scenario."""
 
 _TIMES = ("at", "every", "per_iteration")
+_OF_DEVICES = ("nodes", "count", "share", "together", "spread", "per_iteration")
+"""Keys that say something of devices only."""
 
 
 class MisplacedKeysError(ValueError):
@@ -42,6 +44,8 @@ class Scheduled(ABC):
 
     For kinds that come and go by themselves, in their `episodes`.
     """
+    strikes_server: ClassVar[bool] = False
+    """Whether the fault strikes the server, and no device."""
 
     at: Law | None = None
     """Time of the strike, counted from the moment at which every node has said hello: a time as
@@ -72,7 +76,8 @@ class Scheduled(ABC):
     def __post_init__(self) -> None:
         given = [name for name, value in vars(self).items() if is_given(value)]
         aimed, kind = isinstance(self, Aimed), type(self)
-        if found := conflicts(given, aimed=aimed, always=self.always, episodic=is_episodic(kind)):
+        options = {"always": self.always, "server": self.strikes_server}
+        if found := conflicts(given, aimed=aimed, episodic=is_episodic(kind), **options):
             raise MisplacedKeysError(found)
 
     @abstractmethod
@@ -151,15 +156,28 @@ def is_episodic(kind: type) -> bool:
 
 
 def conflicts(
-    given: Collection[str], *, aimed: bool, always: bool = False, episodic: bool = False
+    given: Collection[str],
+    *,
+    aimed: bool,
+    always: bool = False,
+    episodic: bool = False,
+    server: bool = False,
 ) -> list[tuple[str, str]]:
     """Return the keys that do not fit the other keys of an entry, with messages.
 
     `given` has the keys that the entry sets, an `aimed` one or one of a failure profile; with
-    `always` it needs no time, and an `episodic` one is never drawn by iteration. An empty key
-    stands for the whole entry.
+    `always` it needs no time, and an `episodic` one is never drawn by iteration. One that strikes
+    the `server` names no devices. An empty key stands for the whole entry.
     """
     found: list[tuple[str, str]] = []
+    if server and not aimed:
+        return [("", "strikes the server, and a profile is of devices: write it under `faults`")]
+    if server:
+        devices = [key for key in _OF_DEVICES if key in given]
+        found += [(key, "is of devices, and the fault strikes the server") for key in devices]
+        if "lasts" not in given:
+            found.append(("lasts", "is missing: without the server nothing happens any more"))
+        given = [*(key for key in given if key not in _OF_DEVICES), "nodes"]
     times = [key for key in _TIMES if key in given]
     if len(times) > 1 or not (times or always):
         listed = " and ".join(times) or "none"

@@ -13,6 +13,7 @@ from .records import (
     FaultRecord,
     PullRecord,
     Record,
+    RecoveredRecord,
     RefusedRecord,
     StopRecord,
     TimelineRecord,
@@ -67,7 +68,7 @@ def summarise(
         sums.take(record)
     stop, (outcome, detail) = sums.stop, _ended(sums, trained)
     push = {**sums.push, "total": sum(sums.push.values())}
-    dense = sums.updates * dense_push
+    dense = (sums.updates + sums.lost) * dense_push  # pushes that were lost did travel
     return {
         "scenario": scenario,
         "algorithm": algorithm,
@@ -79,6 +80,8 @@ def summarise(
         "duration_s": stop.at,
         "devices": devices,
         "updates": sums.updates,
+        **({"server_recoveries": sums.recoveries} if sums.recoveries else {}),
+        **({"lost_updates": sums.lost} if sums.lost else {}),
         "final_accuracy": sums.accuracy,
         "best_accuracy": sums.best,
         "push_bytes": push,
@@ -107,6 +110,10 @@ class _Sums:
 
     costs: Costs
     updates: int = 0
+    recoveries: int = 0
+    """Times that the server came back from its disk."""
+    lost: int = 0
+    """Updates that it did not come back with."""
     push: dict[str, int] = field(
         default_factory=lambda: dict.fromkeys(("values", "indices", "headers", "framing"), 0)
     )
@@ -168,6 +175,10 @@ class _Sums:
                 self.unsent += record.segments
             case ExitRecord():
                 self.exits.append(record)
+            case RecoveredRecord():
+                self.recoveries += 1
+                self.lost += record.lost
+                self.updates -= record.lost
             case StopRecord():
                 self.stop = record
 

@@ -25,6 +25,7 @@ from . import config, memory
 from .config import ENDINGS, GOODBYE, NodeConfig
 from .line_reader import LineReader
 from .part_orders import PartSettings
+from .revivals import Revivals
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
 GONE = (
@@ -93,6 +94,8 @@ class Supervisor:
     """Ends of faults that the device drew itself: clock time when due, and the order."""
     settings: PartSettings = field(default_factory=PartSettings)
     """Settings of the faults that the part itself plays."""
+    revivals: Revivals = field(default_factory=Revivals)
+    """Boots of a durable server that died unasked."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
     """The kernel's counts of memory events when the part was started."""
 
@@ -152,6 +155,9 @@ class Supervisor:
             return self.closing
         if code and not self.closing:
             say("exit", code=code, cause=memory.cause(self.counts, memory.Counts.read()))
+            if self.revivals.allows(self.node.part, time.monotonic()):
+                self._boot_anew()
+                return False
         return code == 0 or self.closing or not self._device
 
     @property
@@ -175,8 +181,12 @@ class Supervisor:
         say(verbs.record(verb), **facts, **({} if setting is None else {"setting": setting}))
 
     def kill(self) -> None:
-        """Cut the link, then kill the part: data that the kernel holds must not leave."""
-        self._cut()
+        """Cut the link, then kill the part: data that the kernel holds must not leave.
+
+        The server's process dies alone: its kernel goes on and ends the connections.
+        """
+        if self._device:
+            self._cut()
         self._end_part()
 
     def start(self) -> None:
@@ -186,7 +196,7 @@ class Supervisor:
         """
         if self.child is not None:
             return
-        if not self.faults.holds("sever"):
+        if self._device and not self.faults.holds("sever"):
             apply(self.node.network.mend)
         if not self.faults.holds("leave"):
             self._boot_anew()

@@ -11,6 +11,7 @@ from typing import Any
 from .. import chance
 from ..faults import Aimed, Scheduled
 from ..faults.schedule import ALL
+from ..world.roles import SERVER
 from .devices import FailureProfile, Group
 
 
@@ -29,6 +30,8 @@ class FaultTargets:
     def aimed(self, index: int) -> tuple[str, ...]:
         """Return the devices that `faults[index]` of the scenario strikes, in the order named."""
         fault = self._faults[index]
+        if fault.strikes_server:
+            return (SERVER,)
         named = dict.fromkeys(self._named(ALL if fault.nodes is None else fault.nodes))
         if not fault.selective:
             return tuple(named)

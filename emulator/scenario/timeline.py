@@ -18,6 +18,7 @@ from ..errors import ScenarioError
 from ..faults import Scheduled
 from ..log.records import TimelineRecord
 from ..world import verbs
+from ..world.roles import SERVER
 from ..world.verbs import Action
 from .episodes import EpisodeDraws
 from .model import Scenario
@@ -113,8 +114,8 @@ def to_jsonl(schedule: Iterable[Timed]) -> str:
 
 
 def _positions(scenario: Scenario) -> dict[str, int]:
-    """Return the position of each device in the file, by name."""
-    return {device.name: position for position, device in enumerate(scenario.nodes)}
+    """Return the position of each device in the file, by name; the server comes first."""
+    return {SERVER: -1, **{node.name: place for place, node in enumerate(scenario.nodes)}}
 
 
 def _aimed(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:

@@ -60,13 +60,14 @@ class Frozen(NamedTuple):
     """Arrays, copied; from `freeze` with `opaque` also objects of classes that are no state."""
 
 
-def freeze(root: Any, *, opaque: bool = False) -> Frozen:
+def freeze(root: Any, *, opaque: bool = False, also: tuple[type, ...] = ()) -> Frozen:
     """Return the state of `root` and of all objects that hang on it.
 
     Later changes of `root` do not change the result. Raises TypeError for a value that is no state,
     unless `opaque`: then the value itself becomes a leaf, which memory holds and no file does.
+    Objects of the classes `also` are state, too.
     """
-    freezing = _Freezing(opaque)
+    freezing = _Freezing(opaque, also)
     return Frozen(freezing.node(root), freezing.leaves)
 
 
@@ -82,9 +83,9 @@ def thaw(root: Any, frozen: Frozen) -> None:
 
 
 class _Freezing:
-    def __init__(self, opaque: bool) -> None:
+    def __init__(self, opaque: bool, also: tuple[type, ...]) -> None:
         self.leaves: list[Any] = []
-        self._opaque = opaque
+        self._opaque, self._also = opaque, also
         self._known: dict[int, int] = {}  # number of each object, by its identity
         self._held: list[Any] = []  # keeps the objects alive, so that identities stay unique
         self._arrays: dict[tuple[Any, ...], int] = {}
@@ -95,6 +96,8 @@ class _Freezing:
             return value
         if isinstance(value, bool | int | float | str):
             return _plain(value)  # a quantity, or another subclass that counts as a number
+        if self._opaque and _never_changes(value):
+            return ["opaque", self._leaf(value)]
         if isinstance(value, np.ndarray):
             return ["array", self._array(value)]
         if isinstance(value, np.generic):
@@ -103,8 +106,12 @@ class _Freezing:
             return ["bytes", self._leaf(np.frombuffer(value, np.uint8).copy())]
         if type(value).__name__ in _MADE and type(value) is _MADE[type(value).__name__]:
             return self._object(value)
+        if self._opaque and isinstance(value, list) and _package(value):
+            return ["opaque", self._leaf(value)]  # frames with their gradient
         if (tag := _tag(value)) is not None:
             return [tag, *self._items(value)]
+        if isinstance(value, self._also):
+            return self._object(value)
         if isinstance(value, _FUNCTIONS) or _is_fixed(value):
             return _KEEP
         if _package(value) in STATEFUL:
@@ -240,6 +247,13 @@ def _tag(value: Any) -> str | None:
         if cls in _TAGS:
             return _TAGS[cls]
     return None
+
+
+def _never_changes(value: Any) -> bool:
+    """Return whether `value` is bytes that nobody changes: memory need not copy them."""
+    if isinstance(value, np.ndarray):
+        return not value.flags.writeable
+    return isinstance(value, bytes | memoryview)
 
 
 def _plain(value: Any) -> Any:

@@ -1,23 +1,33 @@
 """The one way between the nodes and the server in virtual time: links, cuts and reconnects."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...core import wire
 from ...core.messages import Pull, Request
 from .clock.heap import Heap
 from .device.virtual_device import Incoming, VirtualDevice
+from .unanswered_pushes import UnansweredPushes
 
 
 class Channel:
     """Carries messages over the nodes' links, and detects time-outs of connections."""
 
-    def __init__(self, clock: Heap, timeout: float, *, encrypted: bool, patches: bool) -> None:
+    def __init__(
+        self,
+        clock: Heap,
+        timeout: float,
+        *,
+        encrypted: bool,
+        patches: bool,
+        durable: bool = False,
+    ) -> None:
         """Give a connection up once its device has been silent for `timeout` seconds.
 
         `encrypted` messages are longer on the wire. With `patches` each pull names the version of
-        the model that the device holds, so that the server can answer with a patch.
+        the model that the device holds, so that the server can answer with a patch. With `durable`
+        pushes have numbers, and are sent again if their connection may have lost them.
         """
         self._clock, self._timeout = clock, timeout
         self._encrypted, self._patches = encrypted, patches
@@ -25,6 +35,9 @@ class Channel:
         self._severed: set[str] = set()  # devices that are cut off
         self._frozen: set[str] = set()  # devices that are paused
         self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
+        self._down = False  # whether the server is down
+        self._broken: set[str] = set()  # devices cut off since before the server came back
+        self._pushes = UnansweredPushes() if durable else None
 
     def connect(self, serve: Callable[[Request], None]) -> None:
         """Call `serve` with requests on arrival at the server."""
@@ -34,6 +47,13 @@ class Channel:
         """Send `message` from `device` to the server; return its size in bytes."""
         if self._patches and isinstance(message, Pull):
             message = replace(message, held=device.held)
+        if self._pushes:
+            *again, message = self._pushes.before(message)
+            for push in again:
+                self._send(device, push)
+        return self._send(device, message)
+
+    def _send(self, device: VirtualDevice, message: Request) -> int:
         size = wire.size(message, encrypted=self._encrypted)
         device.links.up.send(device.number, size, self._serve, message)
         return size
@@ -41,13 +61,17 @@ class Channel:
     def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
         """Send `message` of `size` bytes from the server to `incarnation` of `device`.
 
-        A connection does not outlive its incarnation: nothing is sent if that has ended.
+        A connection does not outlive its incarnation, nor the server's process: nothing is sent if
+        either has ended.
         """
-        if incarnation == device.incarnation:
+        if incarnation == device.incarnation and not self._down:
             device.links.down.send(device.number, size, device.hear, incarnation, message, size)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
-        """Return whether `device` has been silent for longer than the time-out."""
+        """Return whether `device` has been silent for longer than the time-out, or the server is
+        down."""
+        if self._down:
+            return True
         if not self._silent:
             return False
         return self._clock.now - self._silent.get(device.name, math.inf) >= self._timeout
@@ -61,7 +85,9 @@ class Channel:
     def mend(self, device: VirtualDevice) -> None:
         """Let messages pass again, on a new connection if the last connection has timed out."""
         self._severed.discard(device.name)
-        if device.name not in self._frozen:
+        if self._down:
+            self._resound(device)
+        elif device.name not in self._frozen:
             self._go_on(device, severed=True)
         elif not self.out_of_reach(device):
             device.links.mend(device.number)
@@ -77,7 +103,9 @@ class Channel:
         if device.name not in self._frozen:  # it has booted since
             return
         self._frozen.discard(device.name)
-        if device.name not in self._severed:
+        if self._down:
+            self._resound(device)
+        elif device.name not in self._severed:
             self._go_on(device, severed=False)
 
     def close(self, device: VirtualDevice) -> None:
@@ -86,12 +114,49 @@ class Channel:
         self._severed.discard(device.name)
         self._frozen.discard(device.name)
         self._silent.pop(device.name, None)
+        self._broken.discard(device.name)
+        if self._down:
+            device.links.cut(device.number)
+
+    # -- the server's crashes --------------------------------------------------------------------
+
+    def lose_server(self, devices: Iterable[VirtualDevice]) -> None:
+        """Break the connections of all `devices`: the server's process has died.
+
+        Later messages of a device wait for its next connection.
+        """
+        self._down = True
+        for device in devices:
+            device.links.drop(device.number)
+            device.links.cut(device.number)
+            self._note_break(device)
+
+    def find_server(self, devices: Iterable[VirtualDevice]) -> None:
+        """Connect all `devices` that are not cut off with the server's new process."""
+        self._down = False
+        for device in devices:
+            if device.name in self._severed:
+                self._broken.add(device.name)
+            elif not device.links.renew(device.number):
+                device.renew()  # the question has left already, and its answer is lost
+
+    def _resound(self, device: VirtualDevice) -> None:
+        """End the silence of `device`, unless it has another reason; there is no server to hear."""
+        if not {device.name} & (self._severed | self._frozen):
+            self._silent.pop(device.name, None)
+
+    def _note_break(self, device: VirtualDevice) -> None:
+        if self._pushes:
+            self._pushes.broke(device.name)
+            device.held = None  # the server may have come back with an older model
 
     def _go_on(self, device: VirtualDevice, *, severed: bool) -> None:
         """End the silence of `device`; `severed` says that the links were cut until now."""
-        gave_up = self.out_of_reach(device)
+        gave_up = self.out_of_reach(device) or device.name in self._broken
+        self._broken.discard(device.name)
         del self._silent[device.name]
         if gave_up:
+            self._note_break(device)
             if not device.links.reconnect(device.number):
                 # the device's last question has left already, and its answer is lost
                 device.renew()

@@ -26,6 +26,10 @@ class ServerProcessor:
         if self._law is not None:
             self._free = max(now, self._free) + self._law.draw(self._dice)
 
+    def restart(self) -> None:
+        """Forget the queue: the server's process is a new one."""
+        self._free = 0.0
+
     def compute(self, now: float, seconds: float) -> None:
         """Queue a computation of `seconds` that was asked for at the time `now`."""
         self._free = max(now, self._free) + seconds

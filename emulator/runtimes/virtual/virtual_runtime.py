@@ -12,8 +12,10 @@ from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
+from ...scenario.durability import planned as planned_durability
 from ...scenario.reading.wording import counted
 from ...scenario.timeouts import slowest_exchange
+from ...world.roles import SERVER
 from ...world.verbs import Action
 from .channel import Channel
 from .clock.alarms import Alarms
@@ -28,6 +30,7 @@ from .learning.gradient_handle import FleetLearning
 from .links.network import build_links
 from .server_processor import ServerProcessor
 from .traffic_meter import TrafficMeter
+from .virtual_crashes import VirtualCrashes
 from .virtual_server import VirtualServer
 
 SLICE = 500
@@ -67,7 +70,9 @@ class VirtualRuntime:
         self._log, self._view, self._chores = log, view, chores
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
         patches = isinstance(scenario.training.pull, Delta)
-        channel = Channel(clock, timeout, encrypted=encrypted, patches=patches)
+        durability = planned_durability(scenario.server.durability)
+        durable = durability is not None
+        channel = Channel(clock, timeout, encrypted=encrypted, patches=patches, durable=durable)
         processor = ServerProcessor(scenario.virtual.serve, scenario.seed)
         self._endpoint = VirtualServer(
             server,
@@ -78,6 +83,11 @@ class VirtualRuntime:
             encrypted=encrypted,
             passes=cut.passes() if cut else None,
         )
+        self._crashes: VirtualCrashes | None = None
+        if durability is not None:
+            parts = server, self._endpoint, channel, clock, log
+            self._crashes = VirtualCrashes(durability, *parts)
+            self._chores = [*chores, self._crashes]
 
         def powers(device: VirtualDevice) -> DevicePowers:
             return DevicePowers(device, channel, self.fleet.boot)
@@ -122,7 +132,10 @@ class VirtualRuntime:
         return not self.clock.halted
 
     def perform(self, action: Action, planned: float) -> None:
-        self._faults.perform(action, self.fleet.nodes[action.node], planned)
+        if action.node == SERVER and self._crashes:
+            self._crashes.perform(action, planned, self.fleet.nodes.values())
+        else:
+            self._faults.perform(action, self.fleet.nodes[action.node], planned)
 
     def cancel(self, reason: str = "canceled") -> None:
         self.clock.halted = True

@@ -16,6 +16,7 @@ from ...core.messages import (
     Update,
     UpdateSegment,
 )
+from ...core.seen_pushes import SeenPushes
 from ...core.server import ParameterServer
 from .channel import Channel
 from .clock.heap import Heap
@@ -51,6 +52,10 @@ class VirtualServer:
         self._devices, self._processor, self._encrypted = devices, processor, encrypted
         self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
+        self.down = False
+        """Whether the server's process is dead."""
+        self.seen: SeenPushes | None = None
+        """Pushes by which others are recognised that are sent again; None: none is."""
         channel.connect(self._receive)
 
     def arm(self) -> None:
@@ -64,12 +69,26 @@ class VirtualServer:
             self._planned = due
             self._clock.at(due, self._tick)
 
+    def die(self) -> None:
+        """End the server's process: messages are lost, and nothing is done."""
+        self.down = True
+
+    def come_back(self) -> None:
+        """Start the server's process again, idle."""
+        self.down = False
+        self._processor.restart()
+        self.arm()
+
     def _tick(self) -> None:
         self._planned = math.inf
+        if self.down:
+            return
         self._send(self._server.tick(self._clock.now))
         self.arm()
 
     def _receive(self, message: Request) -> None:
+        if self.down or (self.seen and self.seen.repeats(message)):
+            return
         now = self._clock.now
         # an update in pieces is work once its last piece, with layer 1, is there
         if isinstance(message, Update) or (

@@ -7,6 +7,7 @@ from ...errors import suggestion
 from ...faults import FAULTS
 from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ..devices import RESERVED
+from ..durability import NONE
 from .document import Address, Document
 from .wording import counted
 
@@ -51,7 +52,15 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
     episodic = is_episodic(FAULTS[kind])
     # a key with a mistake of its own, as a misspelt one, may be the one that seems to be missing
     broken = any(at[:-1] == address for at in document.broken)
-    for key, message in conflicts(given, aimed=aimed, always=always, episodic=episodic):
+    server = getattr(FAULTS[kind], "strikes_server", False)
+    if server and aimed and document.at(("server", "durability")) in (None, NONE):
+        document.complain(
+            (*address, "kind"),
+            f"{kind!r} needs a durable server, as all updates would be lost, and the run with them:"
+            " write server.durability: update, or {every: 30s} to lose the updates since then",
+        )
+    options = {"always": always, "episodic": episodic, "server": server}
+    for key, message in conflicts(given, aimed=aimed, **options):
         if key:
             document.complain((*address, key), message)
         elif not broken:

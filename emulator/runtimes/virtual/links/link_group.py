@@ -105,6 +105,18 @@ class LinkGroup:
             self.send(number, message.size, message.deliver, *message.arguments)
         return bool(behind)
 
+    def renew(self, number: int) -> bool:
+        """Begin a new connection, also after a cut, with all messages of which no bit has left.
+
+        Return whether there were any. Call this after `drop`, and a `cut` since.
+        """
+        busy = self._busy[number]
+        waiting = [busy.message, *(busy.queue or ())] if busy else []
+        self.drop(number)
+        for message in waiting:
+            self.send(number, message.size, message.deliver, *message.arguments)
+        return bool(waiting)
+
     def carried(self, number: int) -> int:
         """Return the bytes of messages carried so far by the device's link."""
         busy = self._busy[number]

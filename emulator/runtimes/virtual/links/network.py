@@ -53,6 +53,11 @@ class GroupLinks:
         self.down.reconnect(number, resend=False)
         return self.up.reconnect(number, resend=True)
 
+    def renew(self, number: int) -> bool:
+        """Begin a new connection at both ends; return whether the device had messages to send."""
+        self.down.renew(number)
+        return self.up.renew(number)
+
     def count(self, number: int) -> InterfaceBytes:
         """Return the bytes of frames counted so far at the device's interface.
 

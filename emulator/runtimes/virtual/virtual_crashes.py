@@ -1,0 +1,94 @@
+"""Crashes of the server in virtual time: its connections break, and it comes back from its disk.
+
+With `durability: update` nothing that the server has taken is lost, so the server that comes back
+is the server that died. With `{every: TIME}` it comes back as it was at the last multiple of the
+time.
+"""
+
+from collections.abc import Iterable
+
+from ...core.plan import Durability
+from ...core.seen_pushes import SeenPushes
+from ...core.server import ParameterServer
+from ...log.records import RecoveredRecord, made
+from ...log.writing import RunLog
+from ...node.durable.object_tree import freeze, thaw
+from ...world import verbs
+from ...world.verbs import Action, FaultCounts
+from .channel import Channel
+from .clock.heap import Heap
+from .device.virtual_device import VirtualDevice
+from .learning.traffic_only import ConstantState
+from .learning.trajectory import MeasuredState
+from .virtual_server import VirtualServer
+
+
+class VirtualCrashes:
+    """Does the verbs to the server, and saves its states: a Chore."""
+
+    def __init__(
+        self,
+        durability: Durability,
+        server: ParameterServer,
+        endpoint: VirtualServer,
+        channel: Channel,
+        clock: Heap,
+        log: RunLog,
+    ) -> None:
+        self._every = durability.every
+        self._server, self._endpoint, self._channel = server, endpoint, channel
+        self._clock, self._log = clock, log
+        self._faults = FaultCounts()
+        self._number = 0
+        endpoint.seen = SeenPushes()
+        self._save()
+
+    def perform(self, action: Action, planned: float, devices: Iterable[VirtualDevice]) -> None:
+        """Do an action of the timeline; `devices` are all nodes but the server."""
+        if not self._faults.changes(action.verb, action.fault):
+            return
+        kind = self._faults.kind(action.verb)
+        facts = {"fault": kind, "begins": action.begins, "planned": planned}
+        self._log.write(made(verbs.record(action.verb), self._now, node=action.node, **facts))
+        if action.begins:
+            self._endpoint.die()
+            self._channel.lose_server(devices)
+            return
+        lost = self._recover()
+        zero = self._server.zero or 0.0
+        self._log.write(RecoveredRecord(self._now, self._server.version, lost, zero))
+        self._endpoint.come_back()
+        self._channel.find_server(devices)
+
+    @property
+    def _now(self) -> float:
+        return self._clock.now - (self._server.zero or 0.0)
+
+    # -- states ----------------------------------------------------------------------------------
+
+    def deadline(self) -> float | None:
+        if self._every is None or self._server.zero is None:
+            return None
+        return self._server.zero + self._number * self._every
+
+    def tick(self, now: float) -> None:
+        self._number += 1
+        if not self._endpoint.down:
+            self._save()
+
+    def _save(self) -> None:
+        """Keep the present state, if anything may be lost."""
+        if self._every is not None and self._server.zero is not None:
+            also = (ConstantState, MeasuredState)
+            self._state = freeze(self._server, opaque=True, also=also)
+            self._seen = self._endpoint.seen.plain() if self._endpoint.seen else {}
+
+    def _recover(self) -> int:
+        """Bring the server to the last state; return the number of updates that are lost."""
+        if self._every is None:
+            return 0
+        version = self._server.version
+        thaw(self._server, self._state)
+        if self._endpoint.seen:
+            self._endpoint.seen.restore(self._seen)
+        return version - self._server.version

@@ -1,0 +1,89 @@
+"""The server dies in virtual time, and comes back with what its durability has kept."""
+
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import ScenarioError
+from emulator.scenario import loads
+from tests.fakes.virtual_world import SCENARIO, played
+
+CRASHING = SCENARIO.replace("faults:", "faults:\n  - {kind: server-crash, at: 2.5s, lasts: 1500ms}")
+SMALL = ("stop={time: 6s}", "evaluate.every=20")
+
+
+def split(records, what):
+    return [record for record in records if record["what"] == what]
+
+
+def test_with_update_nothing_is_lost(tmp_path: Path) -> None:
+    _, summary, onlooker = played(tmp_path, *SMALL, "server.durability=update", text=CRASHING)
+    records = onlooker.records
+    down, up = [r for r in records if r.get("fault") == "server-crash"]
+    assert (down["what"], down["node"], down["at"]) == ("kill", "server", 2.5)
+    assert (up["what"], up["at"]) == ("boot", 4.0)
+    (recovered,) = split(records, "recovered")
+    versions = [update["version"] for update in split(records, "update")]
+    assert versions == list(range(1, len(versions) + 1))
+    before = [r["version"] for r in split(records, "update") if r["at"] <= 2.5]
+    assert (recovered["version"], recovered["lost"]) == (before[-1], 0)
+    busy = ("update", "pull", "hello", "evaluation", "refused", "unsent")
+    assert not [r for r in records if 2.5 < r["at"] < 4.0 and r["what"] in busy]
+    assert len([r for r in split(records, "update") if r["at"] > 4.0]) > 10
+    assert not split(records, "refused")
+    assert summary["updates"] == len(versions) and summary["server_recoveries"] == 1
+    assert "lost_updates" not in summary and summary["outcome"] == "success"
+
+
+def test_with_states_it_falls_back_and_says_so(tmp_path: Path) -> None:
+    _, summary, onlooker = played(tmp_path, *SMALL, "server.durability={every: 1s}", text=CRASHING)
+    updates, (recovered,) = split(onlooker.records, "update"), split(onlooker.records, "recovered")
+    kept = [update["version"] for update in updates if update["at"] <= 2.0][-1]
+    seen = [update["version"] for update in updates if update["at"] <= 2.5][-1]
+    assert (recovered["version"], recovered["lost"]) == (kept, seen - kept) and seen > kept
+    later = [update["version"] for update in updates if update["at"] > 4.0]
+    assert later == list(range(kept + 1, kept + 1 + len(later))) and len(later) > 10
+    assert summary["updates"] == later[-1]
+    assert summary["lost_updates"] == seen - kept
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ("training.synchronization=barrier",),
+        ("training.synchronization=bounded", "training.pull=delta"),
+        ("training.synchronization={kind: fedavg, clients: 60%, patience: 4s}", "stop={time: 20s}"),
+        ("virtual.learner=none", "training.synchronization=softsync"),
+        ("measure.momentum={steps: 40}",),
+    ],
+)
+@pytest.mark.parametrize("durability", ["update", "{every: 700ms}"])
+def test_any_synchronization_goes_on(parts, durability, tmp_path: Path) -> None:
+    text = CRASHING.replace("algorithm: adacomp", "codec: {kind: topk, keep: 5%}")
+    runs = [
+        played(tmp_path / str(n), *SMALL, f"server.durability={durability}", *parts, text=text)
+        for n in range(2)
+    ]
+    lines = [(folder / "run.jsonl").read_bytes() for folder, _, _ in runs]
+    assert lines[0] == lines[1]
+    records = runs[0][2].records
+    assert [r for r in split(records, "update") if r["at"] > 4.5]
+    assert runs[0][1]["outcome"] == "success"
+
+
+def test_without_durability_the_mistake_says_what_is_lost() -> None:
+    with pytest.raises(ScenarioError, match="needs a durable server, as all updates would be lost"):
+        loads(CRASHING, (), Path())
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("{kind: server-crash, at: 1s}", "lasts: is missing"),
+        ("{kind: server-crash, at: 1s, lasts: 1s, nodes: [adsl-0]}", "is of devices"),
+    ],
+)
+def test_it_strikes_the_server_only(fault, message) -> None:
+    text = SCENARIO.replace("faults:", f"server: {{durability: update}}\nfaults:\n  - {fault}")
+    with pytest.raises(ScenarioError, match=message):
+        loads(text, (), Path())
