@@ -118,6 +118,25 @@ def test_a_pause_may_overlap_a_cut_and_a_crash(play):
     assert not run.said("exit")
 
 
+def test_a_straggler_waits_before_each_gradient(play):
+    """Also in its next incarnation; the gradients themselves take as long as ever."""
+    faults = (
+        "faults:\n  - {kind: straggler, nodes: [right], delay: 800ms, at: 4s, lasts: 14s}\n"
+        "  - {kind: crash, nodes: [right], at: 8s, lasts: 1s}\n"
+    )
+    run = play(world(stop="time: 20s", rest=faults))
+    (lag,), (on,) = run.said("lag", node="right"), run.said("catch_up", node="right")
+    assert 4.0 <= lag["at"] < 4.3 and 18.0 <= on["at"] < 18.3
+    assert lag["setting"] == {"delay": {"fixed": 0.8}} and lag["fault"] == "straggler"
+    for since, until in ((4.3, 8.0), (9.0, 18.0)):
+        times = [r["at"] for r in gap(run, "right", since, until)]
+        steps = [after - before for before, after in pairwise(times)]
+        assert steps and 0.8 < min(steps) and median(steps) < 1.0
+    assert median(r["compute"] for r in gap(run, "right", 4.3, 18.0)) < 0.4
+    assert len(gap(run, "left", 4.3, 8.0)) > 5 < len(gap(run, "right", 18.9, 20.0))
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
+
+
 def test_a_device_leaves_in_order_and_nobody_waits_for_it(play):
     """The barrier would wait a minute for a device that is gone without a goodbye."""
     text = world(
