@@ -336,6 +336,9 @@ class Supervisor:
             if "record" in drawn:
                 pass_on(drawn)
                 continue
+            if verbs.row(drawn["begin"]).by == "engine":
+                say("drawn", **drawn)  # the conductor begins and ends it
+                continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
             self.obey({**order, "setting": drawn.get("setting")})
             if drawn["lasts"] is not None:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from ..faults import FAULTS, Recurring, scheduled
 from ..units import Bytes, Share
+from ..world.cpu_quota import LEAST
 from ..world.link import Link
 from ..world.roles import EVALUATOR, SERVER
 from .fault_fields import TIMES
@@ -19,7 +20,7 @@ MEMORY = Bytes(256 << 20)
 LEAST_MEMORY = Bytes(128 << 20)
 """Smallest memory limit: a worker needs up to 100 MiB, and one with less than this cannot start."""
 
-LEAST_SHARE = Share(0.01)
+LEAST_SHARE = Share(LEAST)
 """Smallest CPU share: the kernel hands out processor time in slices of about 1 % of a core."""
 
 MOST_DEVICES = 1_000_000

@@ -8,8 +8,19 @@ network: its short steps are not slowed down at all.
 PERIOD = 0.1
 """Seconds; the kernel's default, and Docker's."""
 
+LEAST = 0.01
+"""Smallest quota in cores: the kernel hands out processor time in slices of about 1 % of a core."""
+
 _ROUNDING = 1e-12
 """Seconds that count as none: the binary remainder of a budget that fits in decimal."""
+
+
+def throttled(cpu: float | None, factor: float) -> float:
+    """Return the quota in cores of a device with the quota `cpu` that keeps `factor` of its time.
+
+    Without a quota (None) the device has one core. The result is `LEAST` or more.
+    """
+    return max(LEAST, (1.0 if cpu is None else cpu) * factor)
 
 
 class Quota:
@@ -51,6 +62,29 @@ class Quota:
         self._period += 1 + whole
         self._left = self._allowance - last
         return self._period * PERIOD + last
+
+    def change(self, now: float, share: float) -> None:
+        """Allow `share` of a core from `now` on, with a whole budget at once.
+
+        Linux refills the budget when the quota of a group changes (`tg_set_cfs_bandwidth`). Work
+        under way ends at another time: plan the work that `remaining` returns again.
+        """
+        self._allowance = min(1.0, share) * PERIOD
+        self._period, self._left = int(now // PERIOD), self._allowance
+
+    def remaining(self, began: float, work: float, end: float, now: float) -> float:
+        """Return the work left at `now`, of `work` that `finish` planned from `began` to `end`."""
+        if end - began <= work + _ROUNDING:  # it waits for no budget
+            return min(work, max(0.0, end - now))
+        first, present, last = (int(time // PERIOD) for time in (began, now, end))
+        if present >= last:
+            return max(0.0, end - now)
+        # later periods: whole allowances, and the last part, each at the beginning of its period
+        later = (last - 1 - present) * self._allowance + end - last * PERIOD
+        if present > first:
+            return later + max(0.0, self._allowance - (now - present * PERIOD))
+        done_first = work - (last - 1 - first) * self._allowance - (end - last * PERIOD)
+        return later + max(0.0, done_first - (now - began))
 
     def restart(self) -> None:
         """Begin with a whole budget: a crashed device owes nothing for unfinished work."""

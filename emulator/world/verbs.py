@@ -90,6 +90,15 @@ VERBS = (
         silences=False,
         tunable=True,
     ),
+    Verb(
+        "throttle",
+        undone_by="unthrottle",
+        done="A device's CPU quota was multiplied by the `factor` in `setting`.",
+        undone="A device that was throttled has its own CPU quota again, or none as before.",
+        silences=False,
+        tunable=True,
+        by="engine",
+    ),
 )
 """The table. A schedule orders actions on one node at one time as their verbs stand here."""
 
@@ -105,8 +114,8 @@ ORDER = {name: place for place, name in enumerate(_IN_TURN)}
 verb has a setting, as a fault may take over from one with another setting."""
 
 
-class Powers(Protocol):
-    """Power of a runtime over one node: a method for every verb of the table.
+class NodePowers(Protocol):
+    """Power over one node: a method for every verb of the table with `by="node"`.
 
     The two methods of a row are called in turns, `kill` before `start`. Rows may overlap: a node
     may be killed while a fault severs it.
@@ -149,6 +158,20 @@ class Powers(Protocol):
         """Send gradients as they are again."""
 
 
+class EnginePowers(Protocol):
+    """Power over one node: a method for every verb of the table with `by="engine"`."""
+
+    def throttle(self, setting: Setting) -> None:
+        """Multiply the node's CPU quota by `setting["factor"]`; without a quota it has one core."""
+
+    def unthrottle(self) -> None:
+        """Give the node its own CPU quota back, or none if it had none."""
+
+
+class Powers(NodePowers, EnginePowers, Protocol):
+    """Power over one node with every verb of the table."""
+
+
 def row(name: str) -> Verb:
     """Return the row that has the verb `name`. Raises ValueError for an unknown verb."""
     try:
@@ -173,7 +196,7 @@ def record(name: str) -> str:
     return verb.record if verb.name == name else verb.undone_record
 
 
-def perform(powers: Powers, name: str, setting: Setting | None = None) -> None:
+def perform(powers: NodePowers | EnginePowers, name: str, setting: Setting | None = None) -> None:
     """Call the method `name` of `powers`, with the `setting` if the verb has one.
 
     Raises ValueError if `name` is no verb.

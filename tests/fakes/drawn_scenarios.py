@@ -35,6 +35,7 @@ OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "straggler": {"delay": LAWS},
     "churn": {"on": LAWS, "off": LAWS},
     "availability": {"trace": st.just(["on 0, off 3600, end 86400"])},
+    "slow": {"factor": SHARES},
 }
 """The keys that a kind of fault needs beside those of its schedule."""
 BY_LAW = {kind for kind, fault in FAULTS.items() if is_episodic(fault)}

@@ -46,6 +46,7 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
     (FAULTS["churn"](on=Fixed(Seconds(2)), off=Fixed(Seconds(1))), "leave", "join"),  # type: ignore[call-arg]
     (FAULTS["availability"](trace=("on 0, off 5, end 9",), by="crash"), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["byzantine"](), "falsify", "reform"),
+    (FAULTS["slow"](factor=Fraction(0.25)), "throttle", "unthrottle"),  # type: ignore[call-arg]
 ]
 
 

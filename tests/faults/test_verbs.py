@@ -11,9 +11,10 @@ import pytest
 from emulator.faults import Fault
 from emulator.log.records import KINDS, FaultRecord, Record, kind
 from emulator.node.supervisor import Supervisor
+from emulator.runtimes.docker.container_powers import ContainerPowers
 from emulator.runtimes.virtual.device_faults import DevicePowers
 from emulator.world import verbs
-from emulator.world.verbs import VERBS, Action, FaultCounts, Powers, row
+from emulator.world.verbs import VERBS, Action, EnginePowers, FaultCounts, NodePowers, Powers, row
 from tests.faults.test_faults import VERBS_OF_KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -22,8 +23,10 @@ WORDS = NAMES | {what for verb in VERBS for what in (verb.record, verb.undone_re
 
 
 def test_powers_have_a_method_for_each_verb_and_for_nothing_else() -> None:
-    methods = {name for name in vars(Powers) if not name.startswith("_")}
+    methods = {name for name in dir(Powers) if not name.startswith("_")}
     assert methods == NAMES == set(verbs.ORDER)
+    by = {"node": NodePowers, "engine": EnginePowers}
+    assert {name for name in NAMES if name not in vars(by[row(name).by])} == set()
     assert len(NAMES) == 2 * len(VERBS)
 
 
@@ -35,9 +38,14 @@ def test_no_record_of_a_verb_takes_the_place_of_another_record() -> None:
     assert KINDS.keys() == others | set(whats)
 
 
-@pytest.mark.parametrize("runtime", [Supervisor, DevicePowers])
+CONTAINERS = {"node": Supervisor, "engine": ContainerPowers}
+"""Who does the verbs to a container, by the row's `by`."""
+
+
+@pytest.mark.parametrize("on", ["virtual", "docker"])
 @pytest.mark.parametrize("name", sorted(NAMES))
-def test_each_runtime_has_every_verb(runtime: type, name: str) -> None:
+def test_each_runtime_has_every_verb(on: str, name: str) -> None:
+    runtime = DevicePowers if on == "virtual" else CONTAINERS[row(name).by]
     method = getattr(runtime, name, None)
     assert method is not None, f"{runtime.__name__} has no method {name!r}"
     tuned = row(name).tunable and verbs.begins(name)

@@ -17,10 +17,12 @@ from ...node.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...scenario import Scenario
+from ...world import verbs
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .cleanup import clean_up
 from .client import finished
+from .engine_faults import EngineFaults
 from .exits import Exits
 from .launching import Launcher
 from .nodelogs import NodeLogs
@@ -55,6 +57,8 @@ class DockerRuntime:
         self._log = ServerLog(world.output / "run.jsonl", load)
         self._node_logs = NodeLogs(folder, world.nodes)
         self._exits = Exits(client, folder.run)
+        cpus = {device.name: device.cpu for device in world.scenario.nodes}
+        self._engine = EngineFaults(client, folder.run, cpus)
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
 
@@ -98,6 +102,9 @@ class DockerRuntime:
         return False
 
     def perform(self, action: Action, planned: float) -> None:
+        if verbs.row(action.verb).by == "engine":
+            self._engine.perform(action, planned)
+            return
         order = {"verb": action.verb, "fault": action.fault, "planned": planned}
         self._stdio.tell(action.node, {**order, "setting": action.setting})
 
@@ -108,6 +115,7 @@ class DockerRuntime:
             self._await_server()
 
     def teardown(self) -> None:
+        self._engine.close()
         self._stdio.close()
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
@@ -138,8 +146,13 @@ class DockerRuntime:
                 self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
                     self._reports.ended(news.node)
+            elif news.fact and news.fact["what"] == "drawn":
+                self._engine.draw(news.node, news.fact)
             else:
                 self._reports.hear(news)
+        if not self._log.stop:
+            for done in self._engine.tick(time.monotonic()):
+                self._reports.did(*done)
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
 

@@ -46,6 +46,10 @@ class Reports:
         elif fact["what"] != "ready":
             self._report(said.node, fact.pop("now"), fact)
 
+    def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
+        """Record `fact`, which the engine did to `node` at the monotonic time `now`."""
+        self._report(node, now, fact)
+
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
 

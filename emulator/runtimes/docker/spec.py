@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from ...node import config
+from ...world.cpu_quota import PERIOD
 from ...world.roles import EVALUATOR, SERVER
 
 CAPABILITIES = ("KILL", "NET_ADMIN", "SETGID", "SETUID")
@@ -22,6 +23,9 @@ SHARES = {SERVER: 65536, EVALUATOR: 2}
 """Weights by which containers share a core that several want; a device has 1024, the default of
 the engine. Server and evaluator are on no device: devices should not notice the server's work, nor
 wait for the evaluator, which occupies a core while it scores the test set."""
+
+CPU_PERIOD = round(PERIOD * 1e6)
+"""Microseconds in which a container may use its CPU quota once."""
 
 ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 """Options that give the bridge no address. An internal network leads nowhere beyond the host, but
@@ -90,7 +94,9 @@ def container(wanted: Container) -> dict[str, Any]:
     if wanted.node in SHARES:
         kwargs["cpu_shares"] = SHARES[wanted.node]
     if wanted.cpu is not None:
-        kwargs["nano_cpus"] = round(wanted.cpu * 1e9)
+        # not as `nano_cpus`, which the engine could not take off again
+        kwargs["cpu_period"] = CPU_PERIOD
+        kwargs["cpu_quota"] = round(wanted.cpu * CPU_PERIOD)
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs

@@ -83,6 +83,14 @@ class DevicePowers:
         """Let the device send its gradients, from its next one on."""
         self._device.change("falsify", None)
 
+    def throttle(self, setting: Setting) -> None:
+        """Multiply the device's CPU quota by a factor, also for work under way."""
+        self._device.throttle(setting["factor"])
+
+    def unthrottle(self) -> None:
+        """Give the device its own CPU quota back."""
+        self._device.throttle(None)
+
 
 class DeviceFaults:
     """Counts the faults on every device, does the verbs with an effect, and logs these verbs."""

@@ -77,8 +77,9 @@ class Fleet:
                 device.timeout, device.hazards = timeout, spec.hazards
                 if examples := dealt.get(spec.name):
                     device.step = times[examples]
+                device.cores, device.reception = spec.cpu, received
                 if spec.cpu is not None and spec.cpu < 1:
-                    device.quota, device.reception = Quota(spec.cpu), received
+                    device.quota = Quota(spec.cpu)
                 self.nodes[spec.name] = device
         for device in self.nodes.values():
             self._begin(device, 0)
@@ -87,14 +88,8 @@ class Fleet:
 
     def boot(self, device: VirtualDevice) -> None:
         """Begin to boot `device`; at the end of the boot the worker runs."""
-        clock, end = device.surroundings.clock, device.done(self._boot_law)
-        clock.at(end, self._booted, device, device.incarnation, clock.now, end)
-
-    def _booted(self, device: VirtualDevice, incarnation: int, began: float, end: float) -> None:
-        """Begin the worker, unless `device` was paused meanwhile and is still on its way up."""
-        work = began, end, self._booted, device, incarnation, began, end
-        if not (device.standstill and device.standstill.delays_work(*work)):
-            self._begin(device, incarnation)
+        incarnation = device.incarnation
+        device.boot(self._boot_law, lambda: self._begin(device, incarnation))
 
     def _begin(self, device: VirtualDevice, incarnation: int) -> None:
         """Begin the worker of `incarnation`, unless `device` has died again while it booted."""

@@ -324,7 +324,8 @@ def test_a_container_word_for_word() -> None:
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
-        "nano_cpus": 200_000_000,
+        "cpu_period": 100_000,
+        "cpu_quota": 20_000,
         "mem_limit": 256 << 20,
         "memswap_limit": 256 << 20,
     }
@@ -350,7 +351,7 @@ def test_a_network_word_for_word() -> None:
 
 def test_no_profile_no_limits() -> None:
     kwargs = spec.container(replace(WANTED, cpu=None, memory=None))
-    assert {"nano_cpus", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
+    assert {"cpu_period", "cpu_quota", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
 
 
 # -- the smallest world by hand --------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The work of a device that holds the layers before a cut, in virtual time."""
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ....core.cut_commands import LossGradient
 from ....core.messages import ActivationGradient, Logits
@@ -9,9 +8,7 @@ from ....core.worker import Computed
 from ....vectors import Vector
 from ..cut_times import PassShares
 from ..learning.gradient_handle import CutHandle, CutSource
-
-Finish = Callable[[float, float], float]
-"""Returns the end of work: of a begin, and of seconds of a whole core."""
+from .passes import Finish, PiecewisePass
 
 
 class SlopesDecoder(Protocol):
@@ -22,18 +19,6 @@ class SlopesDecoder(Protocol):
 
     def logits(self, answer: Logits, /) -> Vector:
         """Return the logits, row by row."""
-
-
-class CutPass(NamedTuple):
-    """A forward or backward pass through the device's part of a model."""
-
-    began: float
-    end: float
-    finished: Callable[[float], Any]
-    """Called with the time at which the pass ends; returns the result of the worker's command."""
-
-    def over(self, now: float, /) -> Any:
-        return self.finished(now)
 
 
 class CutPasses:
@@ -52,29 +37,29 @@ class CutPasses:
         self._step = 0.0  # seconds of a whole core for this iteration
         self._computed = 0.0  # seconds of this iteration's forward pass
 
-    def forward(self, handle: CutHandle, step: float, now: float, finish: Finish) -> CutPass:
+    def forward(self, handle: CutHandle, step: float, now: float, finish: Finish) -> PiecewisePass:
         """Begin an iteration of `step` seconds of a whole core with its forward pass."""
         self._handle, self._step = handle, step
 
-        def over(ended: float) -> Any:
+        def over(ended: float, seconds: list[float]) -> Any:
             self._computed = ended - now
             return handle.activated()
 
-        return CutPass(now, finish(now, self._shares.forward * step), over)
+        return PiecewisePass.begin(now, [self._shares.forward * step], finish, over)
 
     def loss(self, answer: Logits) -> LossGradient:
         """Return the loss of the mini-batch at the logits of `answer`."""
         return self._iteration.loss_at(self._decoder.logits(answer))
 
-    def backward(self, answer: ActivationGradient, now: float, finish: Finish) -> CutPass:
+    def backward(self, answer: ActivationGradient, now: float, finish: Finish) -> PiecewisePass:
         """Begin the backward pass from the gradient in `answer`."""
         handle, computed = self._iteration, self._computed
         handle.begin(self._decoder.slopes(answer, handle.rows))
 
-        def over(ended: float) -> Computed[CutHandle]:
+        def over(ended: float, seconds: list[float]) -> Computed[CutHandle]:
             return Computed(handle, answer.loss, computed + ended - now)
 
-        return CutPass(now, finish(now, self._shares.backward * self._step), over)
+        return PiecewisePass.begin(now, [self._shares.backward * self._step], finish, over)
 
     @property
     def _iteration(self) -> CutHandle:

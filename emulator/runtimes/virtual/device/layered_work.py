@@ -6,18 +6,14 @@ passes at the same moments as in a container.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....core.messages import Pull, Request, UpdateSegment
 from ....core.scheduler import Scheduler
 from ....core.worker import Computed
 from ....layout import Segment
 from ..learning.gradient_handle import PrefetchedSegment, SegmentedHandle, SegmentedLearner
-from .passes import LayerPass
-
-Finish = Callable[[float, float], float]
-"""Returns the end of work: of a begin, and of seconds of a whole core."""
+from .passes import Finish, PiecewisePass
 
 
 class LayerTimes(NamedTuple):
@@ -67,45 +63,40 @@ class LayeredWork:
         """Begin an iteration of `step` seconds of a whole core; `handle` is on its gradient."""
         self._handle, self._step, self._computed = handle, step, 0.0
 
-    def forward(self, segment: Segment, now: float, finish: Finish) -> LayerPass:
+    def forward(self, segment: Segment, now: float, finish: Finish) -> PiecewisePass:
         """Begin the forward pass of the layers of `segment` at the time `now`."""
-        seconds, end = self._seconds(_part(self._times.forward, segment), now, finish)
 
-        def over(ended: float) -> None:
+        def over(ended: float, seconds: list[float]) -> None:
             self._computed += ended - now
             self.scheduler.forward(segment, seconds, now, ended)
 
-        return LayerPass(now, end, over)
+        return self._begin(_part(self._times.forward, segment), now, finish, over)
 
-    def backward(self, segment: Segment, now: float, finish: Finish) -> LayerPass:
+    def backward(self, segment: Segment, now: float, finish: Finish) -> PiecewisePass:
         """Begin the backward pass of the layers of `segment` at the time `now`."""
         handle = self._handle
         if handle is None:
             raise RuntimeError("a backward pass comes after a forward pass")
         handle.begin(segment)
-        # the last layer is computed first
-        works = reversed(_part(self._times.backward, segment))
-        seconds, end = self._seconds(works, now, finish)
-        seconds.reverse()
 
-        def over(ended: float) -> Computed[SegmentedHandle]:
+        def over(ended: float, seconds: list[float]) -> Computed[SegmentedHandle]:
             self._computed += ended - now
+            seconds.reverse()
             self.scheduler.backward(segment, seconds, now, ended)
             return Computed(handle, handle.loss(), self._computed)
 
-        return LayerPass(now, end, over)
+        # the last layer is computed first
+        return self._begin(_part(self._times.backward, segment)[::-1], now, finish, over)
 
-    def _seconds(
-        self, parts: Iterable[float], now: float, finish: Finish
-    ) -> tuple[list[float], float]:
-        """Return the seconds that each layer takes, one after the other, and the end of the last.
-
-        `parts` are the layers' parts of the step. Seconds include waits for the CPU quota.
-        """
-        ends = [now]
-        for part in parts:
-            ends.append(finish(ends[-1], part * self._step))
-        return [end - began for began, end in pairwise(ends)], ends[-1]
+    def _begin(
+        self,
+        parts: Iterable[float],
+        now: float,
+        finish: Finish,
+        over: Callable[[float, list[float]], Any],
+    ) -> PiecewisePass:
+        """Begin a pass through layers one after the other; `parts` are their parts of the step."""
+        return PiecewisePass.begin(now, (part * self._step for part in parts), finish, over)
 
 
 def _part(times: tuple[float, ...], segment: Segment) -> tuple[float, ...]:

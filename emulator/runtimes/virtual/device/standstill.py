@@ -63,8 +63,13 @@ class Standstill:
         self._clock.at(due, call, *arguments)
         return True
 
+    def lost(self, began: float) -> float:
+        """Return the seconds of standstill since `began`, with those of a pause that lasts."""
+        present = 0.0 if self._since is None else self._clock.now - max(self._since, began)
+        return self._lost(began) + present
+
     def _lost(self, began: float) -> float:
-        """Return the seconds of standstill since `began`."""
+        """Return the seconds of past pauses since `began`."""
         lost = 0.0
         for begin, end in reversed(self._spans):
             if end <= began:

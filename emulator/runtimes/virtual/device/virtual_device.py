@@ -28,7 +28,7 @@ from ....faults.lag import VERB as LAG
 from ....faults.lag import Lag
 from ....layout import Segment
 from ....scenario.dealt_steps import BatchTime
-from ....world.cpu_quota import Quota
+from ....world.cpu_quota import Quota, throttled
 from ....world.laws import Fixed, Law
 from ....world.verbs import Setting
 from ..learning.gradient_handle import (
@@ -41,7 +41,7 @@ from ..learning.gradient_handle import (
 from ..links.network import GroupLinks
 from .cut_passes import CutPasses
 from .layered_work import LayeredWork
-from .passes import Pass, WholePass
+from .passes import Boot, Pass, Piece, WholePass, planned
 from .receive_cost import Reception
 from .standstill import Standstill
 from .surroundings import Surroundings
@@ -58,9 +58,10 @@ class VirtualDevice:
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "incarnation"),
-        *("lag", "layered", "learner", "lie", "links", "listed", "name", "number", "quota"),
-        *("reception", "settings", "standstill", "step", "surroundings", "timeout", "until"),
+        *("_dice", "coroutine", "cores", "cut", "fault_draws", "hazards", "held", "inbox"),
+        *("incarnation", "lag", "layered", "learner", "lie", "links", "listed", "name", "number"),
+        *("quota", "reception", "settings", "standstill", "step", "surroundings", "timeout"),
+        *("until", "working"),
     )
 
     def __init__(
@@ -78,7 +79,9 @@ class VirtualDevice:
         self.learner: VirtualLearner | None = None
         self.layered: LayeredWork | None = None
         self.cut: CutPasses | None = None  # of a worker that holds the layers before a cut
-        self.quota: Quota | None = None  # None: the node has a whole core
+        self.cores: float | None = None  # the node's own CPU quota; None: it has none
+        self.quota: Quota | None = None  # in force; None: the node has a whole core
+        self.working: Pass | None = None  # the computation under way
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
         # by verb, of the faults that the device plays itself; None: it never had any
@@ -112,7 +115,7 @@ class VirtualDevice:
         if self.standstill is not None:
             self.standstill.forget()
         self.coroutine = self.learner = self.layered = self.cut = None
-        self.lag = self.inbox = self.until = self.held = None
+        self.lag = self.working = self.inbox = self.until = self.held = None
 
     def change(self, verb: str, setting: Setting | None) -> None:
         """Put the `setting` of `verb` into force, in this and later incarnations; None ends it."""
@@ -181,12 +184,41 @@ class VirtualDevice:
         if self.until is not None and self.until <= self.surroundings.clock.now:
             self.give_up(self.until)
 
-    def done(self, law: Law, times: int = 1) -> float:
-        """Return the end of work from now on.
+    def boot(self, law: Law, then: Callable[[], None]) -> None:
+        """Begin to boot; `law` gives the seconds of a whole core. Call `then` at the end."""
+        now, work = self.surroundings.clock.now, self._drawn(law)
+        self._work(Boot(now, work, self._finish(now, work), then))
 
-        The work has `times` pieces; `law` gives the seconds that each takes a whole core.
+    def throttle(self, factor: float | None) -> None:
+        """Multiply the node's own CPU quota by `factor`, from now on; None: have it back.
+
+        Work under way goes on with the new quota.
         """
-        return self._finish(self.surroundings.clock.now, self._drawn(law, times))
+        now, work = self.surroundings.clock.now, self.working
+        pieces = () if work is None else work.pieces
+        # the work has reached this time, counted without pauses
+        own = now - self.standstill.lost(work.began) if work and self.standstill else now
+        done = [piece for piece in pieces if piece.end <= own]
+        left = [piece.work for piece in pieces[len(done) :]]
+        if left:
+            left[0] = self._remaining(pieces[len(done)], own)
+        self._set_quota(now, self.cores if factor is None else throttled(self.cores, factor))
+        if work is not None and left:
+            self._work(work.replanned([*done, *planned(now, left, self._finish)], now))
+
+    def _remaining(self, piece: Piece, own: float) -> float:
+        if self.quota is None:
+            return min(piece.work, piece.end - own)
+        return self.quota.remaining(*piece, own)
+
+    def _set_quota(self, now: float, share: float | None) -> None:
+        """Have `share` of a core from `now` on; None, or a whole core, is no quota."""
+        if share is None or share >= 1:
+            self.quota = None
+        elif self.quota is None:
+            self.quota = Quota(share)
+        else:
+            self.quota.change(now, share)
 
     def _drawn(self, law: Law, times: int = 1) -> float:
         """Return seconds of a whole core, drawn from `law` for `times` pieces of work."""
@@ -312,9 +344,8 @@ class VirtualDevice:
 
     def _compute(self, handle: GradientHandle) -> None:
         handle.begin()
-        now = self.surroundings.clock.now
-        end = self._finish(now, self._step_time(handle.steps))
-        self._work(WholePass(now, end, handle))
+        now, work = self.surroundings.clock.now, self._step_time(handle.steps)
+        self._work(WholePass(now, now, work, self._finish(now, work), handle))
 
     def _forward(self, piece: PrefetchedSegment) -> None:
         layered, now = self._layer_by_layer, self.surroundings.clock.now
@@ -344,12 +375,16 @@ class VirtualDevice:
         return self.layered
 
     def _work(self, work: Pass) -> None:
+        self.working = work
         self.surroundings.clock.at(work.end, self._worked, self.incarnation, work)
 
     def _worked(self, incarnation: int, work: Pass) -> None:
-        if incarnation != self.incarnation:
-            return
+        if incarnation != self.incarnation or work is not self.working:
+            return  # the device has died, or has planned the work anew
         delayed = work.began, work.end, self._worked, incarnation, work
         if self.standstill and self.standstill.delays_work(*delayed):
             return
-        self._live(work.over(self.surroundings.clock.now))
+        self.working = None
+        result = work.over(self.surroundings.clock.now)
+        if not isinstance(work, Boot):  # at the end of which the worker has begun
+            self._live(result)

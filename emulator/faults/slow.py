@@ -1,0 +1,26 @@
+"""The fault `slow`: a device has less processor time, as when it is hot or shared."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..units import Fraction
+from ..world.verbs import Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slow:
+    """Slow: the device's CPU quota is multiplied by `factor`; one without a quota has a core."""
+
+    kind: Literal["slow"] = "slow"
+    factor: Fraction
+    """Share of its processor time that the device keeps, above zero, for example `25%`."""
+
+    def __post_init__(self) -> None:
+        if not self.factor > 0:
+            raise ValueError(f"factor is {self.factor}: it must be above zero")
+
+    def begin(self, node: str) -> Action:
+        return Action("throttle", node, self.kind, {"factor": float(self.factor)})
+
+    def end(self, node: str) -> Action:
+        return Action("unthrottle", node, self.kind)

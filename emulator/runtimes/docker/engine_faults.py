@@ -1,0 +1,163 @@
+"""Faults on containers that the conductor plays through the engine, as changes of a CPU quota.
+
+A call to the engine takes tens of milliseconds, so threads make the calls: faults of many devices
+at one time do not wait for each other. The calls for one device come in their order.
+"""
+
+import heapq
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+
+from ...world import verbs
+from ...world.verbs import Action, FaultCounts
+from . import spec
+from .client import refusals
+from .container_powers import ContainerPowers
+
+TOGETHER = 8
+"""Most calls to the engine at once."""
+
+
+class Done(NamedTuple):
+    """A verb that was done to a container."""
+
+    now: float
+    """Reading of the monotonic clock when the engine had done it."""
+    node: str
+    fact: dict[str, Any]
+    """The report, as a supervisor would make it."""
+
+
+@dataclass
+class _Order:
+    """A verb for a container."""
+
+    action: Action
+    kind: str
+    """Kind of the fault that began, of those that overlap."""
+    planned: float | None
+    then: Callable[[float], None] = lambda now: None
+    """Called with the monotonic time when the verb is done."""
+
+
+@dataclass
+class _Node:
+    """The faults on a device, and the calls to the engine for it."""
+
+    powers: ContainerPowers
+    counts: FaultCounts = field(default_factory=FaultCounts)
+    waiting: deque[_Order] = field(default_factory=deque)
+    call: Future[float | None] | None = None
+    """The call under way, which does the first of `waiting`."""
+
+
+class EngineFaults:
+    """Plays the verbs with `by="engine"` to the containers of a run. For one thread."""
+
+    def __init__(self, client: DockerClient, run: str, cpus: Mapping[str, float | None]) -> None:
+        """`cpus`: CPU quota of each device in cores, None without one."""
+        self._client, self._run, self._cpus = client, run, cpus
+        self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
+        self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
+        self._tickets = 0
+        self._pool = ThreadPoolExecutor(TOGETHER)
+
+    def perform(self, action: Action, planned: float) -> None:
+        """Begin to do an `action` of the timeline, which is due at `planned`."""
+        self._obey(action, planned)
+
+    def draw(self, node: str, drawn: Mapping[str, Any]) -> None:
+        """Begin the fault that a device has drawn, and plan its end.
+
+        `drawn` is the supervisor's report: `{"fault", "begin", "end", "setting", "lasts"}`.
+        """
+        begin = Action(drawn["begin"], node, drawn["fault"], drawn["setting"])
+        end, lasts = Action(drawn["end"], node, drawn["fault"]), drawn["lasts"]
+
+        def plan_end(now: float) -> None:
+            if lasts is not None:
+                self._tickets += 1
+                heapq.heappush(self._ends, (now + lasts, self._tickets, end))
+
+        if not self._obey(begin, None, plan_end):  # it prolongs a fault that holds the device
+            plan_end(time.monotonic())
+
+    def tick(self, now: float) -> list[Done]:
+        """Begin the ends that are due by the monotonic time `now`; return the verbs done by now.
+
+        Raises DeploymentError if the engine refused a call for a container that runs.
+        """
+        while self._ends and self._ends[0][0] <= now:
+            self._obey(heapq.heappop(self._ends)[2], None)
+        return [done for name in self._nodes for done in self._finished(name)]
+
+    def close(self) -> None:
+        """Wait for the calls under way, and make no further call."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def _obey(
+        self, action: Action, planned: float | None, then: Callable[[float], None] | None = None
+    ) -> bool:
+        """Let `action` be done, unless another fault of its verb holds the device."""
+        node = self._nodes.get(action.node)
+        if node is None:
+            container = spec.name(self._run, action.node)
+            powers = ContainerPowers(self._client, container, self._cpus[action.node])
+            node = self._nodes[action.node] = _Node(powers)
+        if not node.counts.changes(action.verb, action.fault):
+            return False
+        order = _Order(action, node.counts.kind(action.verb), planned)
+        if then is not None:
+            order.then = then
+        node.waiting.append(order)
+        self._next(node)
+        return True
+
+    def _next(self, node: _Node) -> None:
+        if node.call is None and node.waiting:
+            node.call = self._pool.submit(self._call, node.powers, node.waiting[0].action)
+
+    def _call(self, powers: ContainerPowers, action: Action) -> float | None:
+        """Do `action`; return the monotonic time after, None if the container runs no more."""
+        with refusals(f"{action.verb} of {action.node}"):
+            try:
+                verbs.perform(powers, action.verb, action.setting)
+            except APIError:
+                if self._runs(action.node):
+                    raise
+                return None
+        return time.monotonic()
+
+    def _runs(self, node: str) -> bool:
+        try:
+            state = self._client.api.inspect_container(spec.name(self._run, node))["State"]
+        except NotFound:
+            return False
+        return bool(state["Running"])
+
+    def _finished(self, name: str) -> list[Done]:
+        """Take the end of the call for the device `name`, and make the next call."""
+        node = self._nodes[name]
+        if node.call is None or not node.call.done():
+            return []
+        now, order, node.call = node.call.result(), node.waiting.popleft(), None
+        self._next(node)
+        if now is None:
+            return []
+        order.then(now)
+        action = order.action
+        fact = {
+            "what": verbs.record(action.verb),
+            "fault": order.kind,
+            "begins": action.begins,
+            "planned": order.planned,
+        }
+        setting = {} if action.setting is None else {"setting": action.setting}
+        return [Done(now, name, {**fact, **setting})]

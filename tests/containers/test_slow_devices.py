@@ -1,0 +1,94 @@
+"""Devices with less processor time, on real containers, seen from outside."""
+
+import re
+import threading
+import time
+
+import pytest
+
+from tests.containers.conftest import TINY
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
+
+
+def world(**parts):
+    text = TINY.replace("updates: 300, time: 60s", parts.get("stop", "time: 14s"))
+    text = text.replace("{name: left}", parts.get("left", "{name: left}"))
+    text = text.replace("{name: right}", parts.get("right", "{name: right}"))
+    return text + parts.get("rest", "")
+
+
+class Watch(threading.Thread):
+    """Reads again and again what the engine says of the containers of the tests' runs."""
+
+    def __init__(self, client, ours, read):
+        super().__init__(daemon=True)
+        self._client, self._ours, self._read = client, ours, read
+        self._over = threading.Event()
+        self.seen = []  # monotonic time, node, value; one entry for each change
+
+    def run(self):
+        last = {}
+        while not self._over.wait(0.05):
+            for container in self._client.api.containers(filters={"label": "emulate.device"}):
+                if container["Id"] not in self._ours():
+                    continue
+                try:
+                    value = self._read(container["Id"])
+                except Exception:
+                    continue  # the container has ended
+                node = re.sub(r".*-", "", container["Names"][0])
+                if last.get(node, "nothing") != value:
+                    last[node] = value
+                    self.seen.append((time.monotonic(), node, value))
+
+    def end(self):
+        self._over.set()
+        self.join()
+        return self.seen
+
+
+@pytest.fixture
+def quotas(client, ours):
+    """Watch the CPU quotas of containers, in cores; None without one."""
+
+    def read(container):
+        host = client.api.inspect_container(container)["HostConfig"]
+        return host["CpuQuota"] / host["CpuPeriod"] if host["CpuQuota"] > 0 else None
+
+    watch = Watch(client, ours, read)
+    watch.start()
+    yield watch
+    watch.end()
+
+
+def test_a_slow_device_has_a_share_of_its_quota(play, quotas):
+    faults = (
+        "faults:\n  - {kind: slow, nodes: [left, right], factor: 25%, at: 4s, lasts: 5s}\n"
+        "  - {kind: crash, nodes: [left], at: 5s, lasts: 1s}\n"
+    )
+    run = play(world(right="{name: right, profile: {cpu: 40%}}", rest=faults))
+    seen, (start,) = quotas.end(), run.said("start")
+    expected = {"left": [None, 0.25, None], "right": [0.4, 0.1, 0.4]}
+    for node, values in expected.items():
+        changes = [(at - start["zero"], value) for at, name, value in seen if name == node]
+        assert [value for _, value in changes] == values
+        slow, own = (at for at, _ in changes[1:])
+        (throttle,) = run.said("throttle", node=node)
+        (unthrottle,) = run.said("unthrottle", node=node)
+        assert throttle["setting"] == {"factor": 0.25} and throttle["fault"] == "slow"
+        for record, planned, looked in ((throttle, 4.0, slow), (unthrottle, 9.0, own)):
+            assert record["planned"] == planned <= record["at"] < planned + 0.3
+            assert looked == pytest.approx(record["at"], abs=0.5)
+    assert run.summary["faults_realised"] == 3 and not run.said("exit")
+
+
+def test_a_device_may_draw_that_it_is_slow(play, quotas):
+    drawn = "[{name: hot, faults: [{kind: slow, factor: 50%, per_iteration: 5%, lasts: 2s}]}]"
+    run = play(world(right=f"{{name: right, failures: {drawn}}}"))
+    quotas.end()
+    begins, ends = run.said("throttle", node="right"), run.said("unthrottle", node="right")
+    assert begins and len(begins) - len(ends) in (0, 1)
+    for begin, end in zip(begins, ends, strict=False):
+        assert begin["planned"] == begin["at"] and end["at"] - begin["at"] > 1.95
+    assert not run.said("throttle", node="left")

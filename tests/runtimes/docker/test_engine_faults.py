@@ -1,0 +1,127 @@
+"""Faults that the conductor plays through the engine, on a made-up engine."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from docker.errors import APIError, NotFound
+
+from emulator.errors import DeploymentError
+from emulator.runtimes.docker.engine_faults import Done, EngineFaults
+from emulator.world.verbs import Action
+
+DRAWN = {"fault": "slow", "begin": "throttle", "end": "unthrottle", "setting": {"factor": 0.5}}
+
+
+class Engine:
+    """An engine that keeps the updates of containers, and may refuse them."""
+
+    def __init__(self) -> None:
+        self.api = self
+        self.quotas: list[tuple[str, int]] = []
+        self.refuses, self.runs = False, True
+
+    def update_container(self, container: str, *, cpu_period: int, cpu_quota: int) -> None:
+        assert cpu_period == 100_000
+        if self.refuses:
+            raise APIError("no", explanation="no such quota")
+        self.quotas.append((container, cpu_quota))
+
+    def inspect_container(self, container: str) -> dict[str, Any]:
+        if not self.runs:
+            raise NotFound("gone")
+        return {"State": {"Running": True}}
+
+
+@pytest.fixture
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def faults(engine: Engine) -> Iterator[EngineFaults]:
+    client: Any = engine
+    faults = EngineFaults(client, "r", {"a": None, "b": 0.2})
+    yield faults
+    faults.close()
+
+
+def throttle(node: str, factor: float = 0.25, fault: str = "slow") -> Action:
+    return Action("throttle", node, fault, {"factor": factor})
+
+
+def done(faults: EngineFaults, count: int, ahead: float = 0.0) -> list[Done]:
+    """Tick until `count` verbs are done, with a clock that is `ahead` of the real one."""
+    found: list[Done] = []
+    until = time.monotonic() + 10
+    while len(found) < count:
+        assert time.monotonic() < until
+        found += faults.tick(time.monotonic() + ahead)
+    return found
+
+
+def test_a_quota_is_multiplied_and_comes_back(faults: EngineFaults, engine: Engine) -> None:
+    for node in ("a", "b"):
+        faults.perform(throttle(node), 2.0)
+    done(faults, 2)
+    faults.perform(Action("unthrottle", "a", "slow"), 3.0)
+    faults.perform(Action("unthrottle", "b", "slow"), 3.0)
+    (first, second) = done(faults, 2)
+    assert sorted(engine.quotas[:2]) == [("emulate-r-a", 25_000), ("emulate-r-b", 5_000)]
+    assert sorted(engine.quotas[2:]) == [("emulate-r-a", -1), ("emulate-r-b", 20_000)]
+    facts = {"what": "unthrottle", "fault": "slow", "begins": False, "planned": 3.0}
+    assert first.fact == second.fact == facts
+
+
+def test_calls_for_one_device_come_in_their_order(faults: EngineFaults, engine: Engine) -> None:
+    for factor in (0.1, 0.2, 0.3):
+        faults.perform(throttle("a", factor), 1.0)
+        faults.perform(Action("unthrottle", "a", "slow"), 1.0)
+    reports = done(faults, 6)
+    assert [quota for _, quota in engine.quotas] == [10_000, -1, 20_000, -1, 30_000, -1]
+    assert [r.fact.get("setting") for r in reports[::2]] == [
+        {"factor": factor} for factor in (0.1, 0.2, 0.3)
+    ]
+
+
+def test_a_drawn_fault_begins_at_once_and_ends_by_itself(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    (begun,) = done(faults, 1)
+    assert begun.fact["planned"] is None and begun.fact["setting"] == {"factor": 0.5}
+    assert faults.tick(begun.now + 29.9) == []
+    (ended,) = done(faults, 1, ahead=30.0)
+    assert ended.fact["what"] == "unthrottle"
+    assert engine.quotas == [("emulate-r-a", 50_000), ("emulate-r-a", -1)]
+
+
+def test_a_drawn_fault_prolongs_a_planned_one(faults: EngineFaults, engine: Engine) -> None:
+    faults.perform(throttle("a", fault="hot"), 1.0)
+    faults.draw("a", {**DRAWN, "lasts": 30.0})
+    faults.perform(Action("unthrottle", "a", "hot"), 2.0)
+    (begun,) = done(faults, 1)
+    assert faults.tick(time.monotonic()) == []
+    (ended,) = done(faults, 1, ahead=31.0)
+    assert (begun.fact["fault"], ended.fact["fault"]) == ("hot", "hot")
+    assert engine.quotas == [("emulate-r-a", 25_000), ("emulate-r-a", -1)]
+
+
+def test_a_fault_that_is_drawn_for_good_has_no_end(faults: EngineFaults, engine: Engine) -> None:
+    faults.draw("a", {**DRAWN, "lasts": None})
+    done(faults, 1)
+    assert faults.tick(time.monotonic() + 1e9) == [] and len(engine.quotas) == 1
+
+
+def test_what_the_engine_refuses_ends_the_run_unless_the_container_has_ended(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    engine.refuses, engine.runs = True, False
+    faults.perform(throttle("a"), 1.0)
+    time.sleep(0.1)
+    assert faults.tick(time.monotonic()) == []
+    engine.runs = True
+    faults.perform(throttle("b"), 1.0)
+    with pytest.raises(DeploymentError, match="throttle of b: Docker refused: no such quota"):
+        done(faults, 1)
