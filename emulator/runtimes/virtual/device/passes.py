@@ -15,7 +15,7 @@ Finish = Callable[[float, float], float]
 """Returns the end of work: of a begin, and of seconds of a whole core."""
 
 
-class Piece(NamedTuple):
+class WorkPiece(NamedTuple):
     """A piece of work without a pause."""
 
     began: float
@@ -36,21 +36,21 @@ class Pass(Protocol):
         """When the computation ends, unless the device stands still meanwhile."""
 
     @property
-    def pieces(self) -> Sequence[Piece]:
+    def pieces(self) -> Sequence[WorkPiece]:
         """The pieces of the computation, in order."""
 
-    def replanned(self, pieces: Sequence[Piece], now: float) -> Self:
+    def replanned(self, pieces: Sequence[WorkPiece], now: float) -> Self:
         """Return the computation with `pieces`, of which those left were planned at `now`."""
 
     def over(self, now: float, /) -> object:
         """End the computation at the time `now`; return the result of the worker's command."""
 
 
-def planned(now: float, works: Iterable[float], finish: Finish) -> list[Piece]:
+def planned(now: float, works: Iterable[float], finish: Finish) -> list[WorkPiece]:
     """Plan the `works`, in seconds of a whole core, one after the other from `now` on."""
-    pieces: list[Piece] = []
+    pieces: list[WorkPiece] = []
     for work in works:
-        pieces.append(Piece(now, work, finish(now, work)))
+        pieces.append(WorkPiece(now, work, finish(now, work)))
         now = pieces[-1].end
     return pieces
 
@@ -65,10 +65,10 @@ class Boot(NamedTuple):
     """Begins the worker."""
 
     @property
-    def pieces(self) -> tuple[Piece]:
-        return (Piece(self.began, self.work, self.end),)
+    def pieces(self) -> tuple[WorkPiece]:
+        return (WorkPiece(self.began, self.work, self.end),)
 
-    def replanned(self, pieces: Sequence[Piece], now: float) -> Self:
+    def replanned(self, pieces: Sequence[WorkPiece], now: float) -> Self:
         return self._replace(**pieces[-1]._asdict())
 
     def over(self, now: float, /) -> None:
@@ -86,10 +86,10 @@ class WholePass(NamedTuple):
     handle: GradientHandle
 
     @property
-    def pieces(self) -> tuple[Piece]:
-        return (Piece(self.began, self.work, self.end),)
+    def pieces(self) -> tuple[WorkPiece]:
+        return (WorkPiece(self.began, self.work, self.end),)
 
-    def replanned(self, pieces: Sequence[Piece], now: float) -> Self:
+    def replanned(self, pieces: Sequence[WorkPiece], now: float) -> Self:
         return self._replace(**pieces[-1]._asdict())
 
     def over(self, now: float, /) -> Computed[GradientHandle]:
@@ -103,7 +103,7 @@ class PiecewisePass(NamedTuple):
     since: float
     """When the pass began."""
     began: float
-    pieces: Sequence[Piece]
+    pieces: Sequence[WorkPiece]
     finished: Callable[[float, list[float]], Any]
     """Called with the time at which the pass ends, and the seconds of each piece; returns the
     result of the worker's command."""
@@ -123,7 +123,7 @@ class PiecewisePass(NamedTuple):
     def end(self) -> float:
         return self.pieces[-1].end
 
-    def replanned(self, pieces: Sequence[Piece], now: float) -> Self:
+    def replanned(self, pieces: Sequence[WorkPiece], now: float) -> Self:
         return self._replace(began=now, pieces=pieces)
 
     def over(self, now: float, /) -> Any:

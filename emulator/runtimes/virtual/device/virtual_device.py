@@ -41,7 +41,7 @@ from ..learning.gradient_handle import (
 from ..links.network import GroupLinks
 from .cut_passes import CutPasses
 from .layered_work import LayeredWork
-from .passes import Boot, Pass, Piece, WholePass, planned
+from .passes import Boot, Pass, WholePass, WorkPiece, planned
 from .receive_cost import Reception
 from .standstill import Standstill
 from .surroundings import Surroundings
@@ -206,7 +206,7 @@ class VirtualDevice:
         if work is not None and left:
             self._work(work.replanned([*done, *planned(now, left, self._finish)], now))
 
-    def _remaining(self, piece: Piece, own: float) -> float:
+    def _remaining(self, piece: WorkPiece, own: float) -> float:
         if self.quota is None:
             return min(piece.work, piece.end - own)
         return self.quota.remaining(*piece, own)
