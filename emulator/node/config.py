@@ -34,6 +34,19 @@ GOODBYE = signal.SIGUSR2
 """Signal that asks a worker to say goodbye to the server and end."""
 
 
+class Reshaping(msgspec.Struct, frozen=True):
+    """The facts from which the supervisor makes the commands that change its node's link."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    backend: dict[str, str]
+    """Mechanisms of the host, as `Backend.plain` writes them."""
+    beyond: list[Plain]
+    """Sides of far ends that outgoing packets pass."""
+    server_up: Plain
+    """The server's side that the node's incoming messages pass."""
+
+
 class Network(msgspec.Struct, frozen=True):
     """The commands with which the supervisor changes the node's network."""
 
@@ -43,6 +56,8 @@ class Network(msgspec.Struct, frozen=True):
     """Drop every packet; empty where the host has no means to cut a link."""
     mend: list[Command] = []
     """Let packets pass again."""
+    reshaping: Reshaping | None = None
+    """None: no fault changes the link."""
 
 
 class Delay(msgspec.Struct, frozen=True):
@@ -57,6 +72,10 @@ class Delay(msgspec.Struct, frozen=True):
     pace: float = 0.0
     """Seconds per byte of a message, at the rate of the link; zero without a rate."""
 
+    def plain(self) -> dict[str, float]:
+        """Return the fields for JSON."""
+        return msgspec.structs.asdict(self)
+
 
 class ServerAddress(msgspec.Struct, frozen=True):
     """The connection from a node to the server."""
@@ -68,6 +87,8 @@ class ServerAddress(msgspec.Struct, frozen=True):
     timeout: float
     """Seconds after which a question without an answer is asked again."""
     hold: Delay = Delay()
+    changing: bool = False
+    """Whether faults may change the `hold`."""
 
 
 class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
@@ -99,6 +120,8 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     plan: Plan
     holds: dict[str, Delay] = {}
     """Delay and jitter with which messages of each node are held, by the node's name."""
+    changing: bool = False
+    """Whether faults may change the `holds`."""
     gathering: float | None = None
     """Seconds from its start that the server waits for all hellos; None: the conductor waits."""
     initial: bool = False

@@ -11,6 +11,10 @@ from typing import IO, Any
 from ..world.verbs import Setting
 from .line_reader import LineReader
 
+HOLD = "hold"
+"""Name under which the server's settings have the delays that faults have changed, by node. It is
+no verb: the conductor sends it to the server when the link of a device changes."""
+
 
 class PartOrders:
     """The settings in force on this part, by verb."""

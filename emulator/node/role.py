@@ -15,6 +15,8 @@ from ..transport.farewell import Farewell
 from ..transport.peer import Peer
 from . import config
 from .config import GOODBYE, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from .hold_changes import OwnHold
+from .part_orders import PartOrders
 from .supervisor import CONTROL
 
 if TYPE_CHECKING:
@@ -47,7 +49,8 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
     assembly = WorkerAssembly(part.plan, layout)
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
     scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
-    faults = _part_faults(node, part, incarnation)
+    orders = PartOrders()
+    faults = _part_faults(node, part, incarnation, orders)
     made = node.name, incarnation, part, assembly, layout, batches, faults.settings
     if scheduler is not None:
         parts = layered_parts(*made, scheduler)
@@ -55,11 +58,13 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
         parts = cut_parts(*made, part.plan.cut)
     else:
         parts = whole_parts(*made)
+    hold = _hold(part.connection, part.plan.seed, node.name, incarnation)
     with _connect(part.connection) as peer:
         node_driver.run(
             parts.coroutine,
             peer,
-            hold=_hold(part.connection, part.plan.seed, node.name, incarnation),
+            hold=hold,
+            before_hold=OwnHold(hold, part.connection.hold, orders).look if hold else _nothing,
             learner=parts.learner,
             work=parts.work,
             cut=parts.cut,
@@ -99,17 +104,22 @@ def _hold(connection: ServerAddress, seed: int, name: str, incarnation: int) -> 
 
     hold = connection.hold
     stream = chance.received_delay(seed, name, incarnation)
-    return hold_for(hold.delay, hold.jitter, hold.setup, hold.pace, stream)
+    return hold_for(hold.delay, hold.jitter, hold.setup, hold.pace, stream, connection.changing)
 
 
-def _part_faults(node: NodeConfig, part: WorkerRole, incarnation: int) -> "PartFaults":
+def _nothing() -> None:
+    pass
+
+
+def _part_faults(
+    node: NodeConfig, part: WorkerRole, incarnation: int, orders: PartOrders
+) -> "PartFaults":
     """Make the player of the faults that the worker plays itself."""
     from ..faults.lag import Lag
     from .part_faults import PartFaults
-    from .part_orders import PartOrders
 
     lag = Lag(part.plan.seed, node.name, incarnation)
-    return PartFaults(PartOrders(), lag, _fault_draws(node, part, incarnation))
+    return PartFaults(orders, lag, _fault_draws(node, part, incarnation))
 
 
 def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:

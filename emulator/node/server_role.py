@@ -2,6 +2,7 @@
 
 import signal
 import time
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -26,6 +27,8 @@ from .checkpoint import Checkpoints, save
 from .config import ENDINGS, PORT, ServerRole
 from .durable.durable_server import DurableServer
 from .durable.recovery import recovered
+from .hold_changes import DevicesHolds
+from .part_orders import PartOrders
 from .roll import FILE, Roll
 
 WHOLE = schedules.plain(schedules.Sequential())
@@ -51,14 +54,15 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
         else:
             server, log = recovered(output, part.plan, partial(build, part), part.resumes)
             opened.callback(server.close)
+        holds = _holds(part)
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         with Router(address, part.guests, part.heartbeat, largest, pieces) as router:
             server_driver.serve(
                 server,
                 router,
-                holds=_holds(part),
-                chores=_chores(server, part.plan, output, log),
+                holds=holds,
+                chores=(*_chores(server, part.plan, output, log), *_changes(part, holds)),
                 canceled=lambda: canceled[0] if canceled else "",
             )
             save(output / "model.npz", server.model, server.whole)
@@ -106,9 +110,15 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
     holds = {}
     for name, delay in part.holds.items():
         stream = chance.server_received_delay(part.plan.worker.seed, name)
-        if hold := hold_for(delay.delay, delay.jitter, delay.setup, delay.pace, stream):
+        times = delay.delay, delay.jitter, delay.setup, delay.pace
+        if hold := hold_for(*times, stream, part.changing):
             holds[name] = hold
     return holds
+
+
+def _changes(part: ServerRole, holds: Mapping[str, Hold[Any]]) -> tuple[Chore, ...]:
+    """Make the chore that changes `holds` as the supervisor orders, if faults may change them."""
+    return (DevicesHolds(holds, PartOrders()),) if part.changing else ()
 
 
 def _chores(

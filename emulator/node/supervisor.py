@@ -19,12 +19,14 @@ from typing import Any
 
 from ..errors import DeploymentError
 from ..shaping.apply import apply
+from ..shaping.command import Command
 from ..world import verbs
 from ..world.verbs import Setting
 from . import config, memory
+from .access_link import AccessLink
 from .config import ENDINGS, GOODBYE, NodeConfig
 from .line_reader import LineReader
-from .part_orders import PartSettings
+from .part_orders import HOLD, PartSettings
 from .revivals import Revivals
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
@@ -96,8 +98,13 @@ class Supervisor:
     """Settings of the faults that the part itself plays."""
     revivals: Revivals = field(default_factory=Revivals)
     """Boots of a durable server that died unasked."""
+    holds: dict[str, Any] = field(default_factory=dict)
+    """Changed delays of the messages that the server receives, by node."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
     """The kernel's counts of memory events when the part was started."""
+
+    def __post_init__(self) -> None:
+        self.link = AccessLink(self.node.network)
 
     def run(self) -> None:
         """Shape the link, start the part, and do verbs until the part or the conductor ends."""
@@ -171,6 +178,9 @@ class Supervisor:
         verb, setting = order["verb"], order.get("setting")
         if verb == "stop":
             self._close(ENDINGS[order.get("reason", "canceled")])
+        elif verb == HOLD:
+            self.holds[order["node"]] = order["delay"]
+            self.settings.change(HOLD, self.holds)
         elif self.faults.changes(verb, order.get("fault", "")):
             verbs.perform(self, verb, setting)
             self._report(verb, setting, order.get("planned"))
@@ -197,7 +207,7 @@ class Supervisor:
         if self.child is not None:
             return
         if self._device and not self.faults.holds("sever"):
-            apply(self.node.network.mend)
+            apply(self.link.mend())
         if not self.faults.holds("leave"):
             self._boot_anew()
 
@@ -227,7 +237,15 @@ class Supervisor:
     def mend(self) -> None:
         """Let packets through again; if the part is down, `start` does so later."""
         if not self.faults.holds("kill"):
-            apply(self.node.network.mend)
+            apply(self.link.mend())
+
+    def reshape(self, setting: Setting) -> None:
+        """Change the link, in the kernel and where the part holds messages back."""
+        self._reshape(setting)
+
+    def restore(self) -> None:
+        """Give the node its own link again."""
+        self._reshape(None)
 
     def pause(self) -> None:
         """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
@@ -268,9 +286,19 @@ class Supervisor:
 
         A part that is paused stays so, unless it was asked to end meanwhile.
         """
+        self._apply_at_rest(self.link.sever())
+
+    def _reshape(self, setting: Setting | None) -> None:
+        """Change the link by `setting`; None gives the node its own link."""
+        self._apply_at_rest(self.link.reshape(setting))
+        delay = None if setting is None else self.link.received_delay()
+        self.settings.change("reshape", None if delay is None else delay.plain())
+
+    def _apply_at_rest(self, commands: list[Command]) -> None:
+        """Run `commands` while the part stands still."""
         self._signal(signal.SIGSTOP)
         try:
-            apply(self.node.network.sever)
+            apply(commands)
         finally:
             if self.closing or not self.faults.holds("pause"):
                 self._signal(signal.SIGCONT)

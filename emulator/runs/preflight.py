@@ -16,6 +16,7 @@ from ..machine.host import Host, lacks_containers
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
 from ..scenario.initial_model import initial_model
+from ..scenario.reshaped_links import reshaped_links
 from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
@@ -133,6 +134,9 @@ def _links(scenario: Scenario) -> Iterator[tuple[str, Link]]:
     yield "server.link", scenario.server.link
     for number, group in enumerate(scenario.devices):
         yield f"devices[{number}].link", group.link
+    for name, links in reshaped_links(scenario).items():
+        for link in links:
+            yield f"{name}: link under a fault", link
 
 
 def _tensorflow() -> Iterator[HostError]:

@@ -12,7 +12,7 @@ from ..world.cpu_quota import LEAST
 from ..world.link import Link
 from ..world.roles import EVALUATOR, SERVER
 from .fault_fields import TIMES
-from .fields import Kinds, NotEmpty, Profiled, law_types
+from .fields import Kinds, NotEmpty, Profiled, read_types
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -73,7 +73,7 @@ class DeviceProfile(Section):
 AnyRecurring = Annotated[
     Recurring,
     Kinds(
-        [scheduled(Recurring, fault, TIMES | law_types(fault)) for fault in FAULTS.values()],
+        [scheduled(Recurring, fault, TIMES | read_types(fault)) for fault in FAULTS.values()],
         bare=False,
     ),
 ]

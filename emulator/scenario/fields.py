@@ -13,6 +13,7 @@ from pydantic_core import core_schema
 
 from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
+from ..world.link import Link
 from .reading.wording import not_among
 
 _BARE = "a word"
@@ -190,7 +191,11 @@ Duration = Annotated[Seconds, AfterValidator(_positive)]
 AnyLaw = Annotated[Law, Laws()]
 
 
-def law_types(cls: type) -> dict[str, Any]:
-    """Return the types with which to read the fields of the dataclass `cls` that are laws."""
-    read = {Law: AnyLaw, Law | None: AnyLaw | None}
+def read_types(cls: type) -> dict[str, Any]:
+    """Return the types with which to read the fields of the dataclass `cls` that need another.
+
+    These are laws, and links, which may be given by a preset's name.
+    """
+    link = Annotated[Link, Profiled("link preset")]
+    read = {Law: AnyLaw, Law | None: AnyLaw | None, Link | None: link | None}
     return {field.name: read[field.type] for field in fields(cls) if field.type in read}

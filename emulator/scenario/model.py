@@ -44,7 +44,7 @@ from .fields import (
     NamedOr,
     NotEmpty,
     Profiled,
-    law_types,
+    read_types,
 )
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .layer_shares import LayerShares
@@ -298,7 +298,7 @@ class Virtual(Section):
 AnyAimed = Annotated[
     Aimed,
     Kinds(
-        [scheduled(Aimed, fault, TIMES | NODES | law_types(fault)) for fault in FAULTS.values()],
+        [scheduled(Aimed, fault, TIMES | NODES | read_types(fault)) for fault in FAULTS.values()],
         bare=False,
     ),
 ]

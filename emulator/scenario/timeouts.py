@@ -1,31 +1,44 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
+from collections.abc import Iterable
+from itertools import chain
+
 from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..models import MODELS
 from ..schedules import Sequential
 from ..world.link import Link
 from .model import Scenario
+from .reshaped_links import reshaped_links
 
 LEAST_TIMEOUT = 30.0
 """Smallest time-out of an answer in seconds, however fast the links are."""
 
 
-def answer_timeout(scenario: Scenario, link: Link, model: int) -> float:
+def answer_timeout(
+    scenario: Scenario, link: Link, model: int, others: Iterable[Link] = ()
+) -> float:
     """Return the seconds after which a device on `link` gives up waiting for an answer.
 
     The time is four times that of an exchange in which all devices ask for a model of `model`
-    bytes at once: a later answer must have been lost. With a cut model the time for which
+    bytes at once, on the slowest of `link` and the `others` that faults may give the device: a
+    later answer must have been lost. With a cut model the time for which
     activations wait for those of other devices comes on top: a device that gives up loses its
     mini-batch, while one that asks for a model in vain has lost nothing.
     """
     waits = scenario.training.synchronization if scenario.training.cut else None
     patience = float(getattr(waits, "patience", 0.0))
-    return max(LEAST_TIMEOUT, 4 * exchange_time(scenario, link, model)) + patience
+    slowest = max(exchange_time(scenario, each, model) for each in (link, *others))
+    return max(LEAST_TIMEOUT, 4 * slowest) + patience
 
 
 def slowest_exchange(scenario: Scenario, model: int) -> float:
-    """Return the longest `exchange_time` of any device, in seconds; `model` is in bytes."""
-    return max(exchange_time(scenario, group.link, model) for group in scenario.devices)
+    """Return the longest `exchange_time` of any device, in seconds; `model` is in bytes.
+
+    The links count that faults may give devices, too.
+    """
+    links = {group.link for group in scenario.devices}
+    links |= set(chain.from_iterable(set(reshaped_links(scenario).values())))
+    return max(exchange_time(scenario, link, model) for link in links)
 
 
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:

@@ -29,6 +29,19 @@ def clear(device: str = "eth0") -> list[Command]:
     return nft.clear() + tc.clear(device)
 
 
+def change(
+    old: Link, new: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+) -> list[Command]:
+    """Return commands that turn the shape of `old` into that of `new`; a cut by nftables stays.
+
+    Queued packets stay queued, and leave as on the new link, unless `new` needs another tree.
+    """
+    commands = tc.change(old, new, backend, device, beyond)
+    if backend.loss != "nftables" or (old.up.loss, old.down.loss) == (new.up.loss, new.down.loss):
+        return commands
+    return commands + (nft.lose(new, device) or [nft.lose_nothing()])
+
+
 def sever(link: Link, backend: Backend, device: str = "eth0") -> list[Command]:
     """Return commands that block a shaped link both ways; the node's connections survive.
 

@@ -25,13 +25,14 @@ Message = TypeVar("Message")
 
 
 def hold_for(
-    delay: float, jitter: float, setup: float, pace: float, stream: str
+    delay: float, jitter: float, setup: float, pace: float, stream: str, changing: bool = False
 ) -> "Hold[Any] | None":
     """Return a hold with jitter from the random stream `stream`; None without delay and set-up.
 
-    `delay`, `jitter` and `setup` are in seconds, `pace` in seconds per byte.
+    `delay`, `jitter` and `setup` are in seconds, `pace` in seconds per byte. A hold that is
+    `changing` may get delay and set-up later.
     """
-    if not (delay or setup):
+    if not (delay or setup or changing):
         return None
     return Hold(Seconds(delay), Seconds(jitter), Random(stream), setup=setup, pace=pace)
 
@@ -93,6 +94,11 @@ class Hold(Generic[Message]):
             due = max(due, self._line[-1].due)
         self._line.append(_Held(due, self._sent, size, message))
         self._bytes += size
+
+    def change(self, delay: float, jitter: float, *, setup: float, pace: float) -> None:
+        """Hold the messages that arrive from here on for other times; those in the line stay."""
+        self._delay, self._jitter = Seconds(delay), Seconds(jitter)
+        self._setup, self._pace = setup, pace
 
     def renew(self, now: float) -> None:
         """Make the link as new at time `now`, as the sender has lost its power and booted again.

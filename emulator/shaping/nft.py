@@ -39,6 +39,11 @@ def lose(link: Link, device: str) -> list[Command]:
     return [_nft(_fresh(_LOSS, chains))] if chains else []
 
 
+def lose_nothing() -> Command:
+    """Return a command that undoes `lose`, done or not."""
+    return _nft(_gone(_LOSS))
+
+
 def sever(device: str) -> list[Command]:
     """Return a command that blocks IP both ways at `device`, unknown to TCP; connections survive.
 

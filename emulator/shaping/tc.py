@@ -57,6 +57,8 @@ SLOWEST = 100.0
 ns, 275 s, and a frame takes longer than that below 45 bit/s."""
 ANY_SEGMENTS = 65535
 """Segments in a superpacket without a limit."""
+_KINDS = ("tbf", "netem", "bfifo", "htb")
+"""Qdiscs and classes with numbers that `tc` can change in place."""
 FEW_SEGMENTS = 4
 """Smallest bucket, in frames, that limits superpackets: a slow link must not shorten them."""
 
@@ -74,10 +76,48 @@ def shape(
     if max_segments < ANY_SEGMENTS:
         commands.append(f"ip link set dev {device} gso_max_segs {max_segments}")
     commands += _tree(link.up, backend, device, lossy=link.up.loss > 0)
-    incoming = _tree(link.down, backend, _ifb(device), lossy=False)
-    if incoming:
-        commands += redirect(device) + incoming
+    commands += _incoming(link, backend, device)
     return [Command.of(line) for line in commands]
+
+
+def _incoming(link: Link, backend: Backend, device: str) -> list[str]:
+    """Return commands for the qdiscs of incoming packets; none for a downlink without a shape."""
+    incoming = _tree(link.down, backend, _ifb(device), lossy=False)
+    return redirect(device) + incoming if incoming else []
+
+
+def change(
+    old: Link, new: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+) -> list[Command]:
+    """Return commands that turn the shape of `old` into that of `new`, both by `shape`.
+
+    Where both have the same tree, its numbers are changed in place, and no queued packet is lost.
+    Otherwise the tree is built anew, and the packets in its queues are lost, as in a handover.
+    """
+    before = [
+        *_tree(old.up, backend, device, lossy=old.up.loss > 0),
+        *_incoming(old, backend, device),
+    ]
+    after = [
+        *_tree(new.up, backend, device, lossy=new.up.loss > 0),
+        *_incoming(new, backend, device),
+    ]
+    if list(map(_place, before)) != list(map(_place, after)):
+        return clear(device) + shape(new, backend, device, beyond)
+    pairs = zip(before, after, strict=True)
+    commands = [line.replace(" add ", " change ", 1) for was, line in pairs if line != was]
+    beyond = tuple(beyond)
+    limits = [segments(link.up, beyond, backend) for link in (old, new)]
+    if limits[0] != limits[1]:
+        commands.append(f"ip link set dev {device} gso_max_segs {limits[1]}")
+    return [Command.of(line) for line in commands]
+
+
+def _place(line: str) -> list[str]:
+    """Return the words of a command up to the kind of its qdisc or class: its place in the tree."""
+    words = line.split()
+    kinds = [place for place, word in enumerate(words) if word in _KINDS]
+    return words[: kinds[0] + 1] if kinds else words
 
 
 def clear(device: str = "eth0") -> list[Command]:

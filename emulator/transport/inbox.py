@@ -2,6 +2,7 @@
 
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -33,6 +34,8 @@ class Inbox:
     peer: Peer
     hold: Hold[Delivery] | None
     """None: messages are delivered as they arrive."""
+    before_hold: Callable[[], None] = lambda: None
+    """Called before a message is held; may change the `hold`."""
     due: deque[Delivery] = field(default_factory=deque)
     """Messages to be delivered next."""
     looked: float = field(default_factory=time.monotonic)
@@ -77,6 +80,7 @@ class Inbox:
         if self.hold is None:
             self.due.append(delivery)
         else:
+            self.before_hold()
             self.hold.take(delivery, now, size, after)
 
     def _release(self, now: float) -> None:

@@ -52,6 +52,7 @@ def run(
     held_model: HeldModel | None = None,
     begun: Callable[[float], None] = lambda zero: None,
     before_gradient: Callable[[], None] = lambda: None,
+    before_hold: Callable[[], None] = lambda: None,
     computing: Callable[[], AbstractContextManager[None]] = nullcontext,
     durable: bool = False,
 ) -> None:
@@ -59,12 +60,13 @@ def run(
 
     `hold` delays messages from the server. `work` computes layer by layer, `cut` the layers
     before a cut. `held_model` keeps the model if pulls are patches or carry coded values. `begun`
-    is called with the run's zero. `before_gradient` is called before each gradient, and need not
-    return. A context of `computing` holds while the node computes and does not use `peer`.
-    With `durable`, pushes are numbered, and sent again if a connection may have lost them.
+    is called with the run's zero, `before_hold` before a message is held. `before_gradient` is
+    called before each gradient, and need not return. A context of `computing` holds while the node
+    computes and does not use `peer`. With `durable`, pushes are numbered, and sent again if a
+    connection may have lost them.
     """
     pushes = SentPushes(peer) if durable else None
-    exchange = _Exchange(peer, Inbox(peer, hold), held_model, work, pushes)
+    exchange = _Exchange(peer, Inbox(peer, hold, before_hold), held_model, work, pushes)
     result: Any = None
     try:
         while True:

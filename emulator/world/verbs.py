@@ -69,6 +69,14 @@ VERBS = (
         severs=True,
     ),
     Verb(
+        "reshape",
+        undone_by="restore",
+        done="The link of a device changed; `setting` says how.",
+        undone="A device has its own link again.",
+        silences=False,
+        tunable=True,
+    ),
+    Verb(
         "pause",
         undone_by="resume",
         done="A device was frozen: its kernel answers, its processes do nothing.",
@@ -137,7 +145,13 @@ class NodePowers(Protocol):
         """Drop all packets to and from the node; processes and connections live on."""
 
     def mend(self) -> None:
-        """Let packets through again, on the node's own link."""
+        """Let packets through again, on the node's link as it is then."""
+
+    def reshape(self, setting: Setting) -> None:
+        """Give the node the link that `reshaping.reshaped` makes of its own with `setting`."""
+
+    def restore(self) -> None:
+        """Give the node its own link again."""
 
     def pause(self) -> None:
         """Freeze the node's processes; the kernel still receives, and sends data handed to it."""

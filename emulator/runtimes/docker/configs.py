@@ -1,12 +1,13 @@
 """Makes the configuration of each container from a scenario. Pure: no file, no engine."""
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ...core.heartbeat import Heartbeat
 from ...core.plan import Plan
 from ...core.prior_costs import PriorCosts
+from ...node.access_link import held, reshaping_of
 from ...node.config import (
     PORT,
     Delay,
@@ -18,12 +19,15 @@ from ...node.config import (
     WorkerRole,
 )
 from ...scenario import Device, Scenario
+from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.secrets import AllowList, Secret
-from ...world.link import FRAME, Link, Side
+from ...world.link import Link, Side
+from ...world.reshaping import reshaped
 from ...world.roles import EVALUATOR, SERVER
+from ...world.verbs import Setting
 
 
 @dataclass(frozen=True)
@@ -66,6 +70,7 @@ class NodeConfigs:
             holds=self._holds(),
             gathering=gathering,
             initial=self.scenario.training.initial is not None,
+            changing=bool(self._reshaped),
         )
         beyond = [device.link.down for device in self.scenario.nodes]
         return self._node(SERVER, part, self.scenario.server.link, beyond)
@@ -104,19 +109,38 @@ class NodeConfigs:
             shape=access.shape(link, self.backend, beyond=beyond),
             sever=access.sever(link, self.backend) if cuts else [],
             mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
+            reshaping=(
+                reshaping_of(link, self.backend, self.scenario.server.link)
+                if name in self._reshaped
+                else None
+            ),
         )
         return NodeConfig(name, self.user, part, network)
 
     # -- times -----------------------------------------------------------------------------------
 
+    @cached_property
+    def _reshaped(self) -> Mapping[str, Sequence[Link]]:
+        """The links that faults may give devices, by the device's name."""
+        return reshaped_links(self.scenario)
+
+    def received_delay(self, device: Device, setting: Setting | None) -> Delay:
+        """Return for how long the server holds messages of `device` back under a `setting`.
+
+        The setting is that of the verb `reshape` in force; None: none is.
+        """
+        return self._held(reshaped(device.link, setting).up, self.scenario.server.link.down)
+
     def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
         """Return the connection of `name`, which pulls `model` bytes over `link`."""
+        others = self._reshaped.get(name, ())
         return ServerAddress(
             address=f"tcp://{address}:{PORT}",
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
-            timeout=answer_timeout(self.scenario, link, model),
-            hold=self._held(self.scenario.server.link.up, link.down, name),
+            timeout=answer_timeout(self.scenario, link, model, others),
+            hold=self._held(self.scenario.server.link.up, link.down, name == EVALUATOR),
+            changing=bool(others),
         )
 
     def heartbeat(self) -> Heartbeat:
@@ -131,23 +155,19 @@ class NodeConfigs:
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
-        holds = {d.name: self._held(d.link.up, towards, d.name) for d in self.scenario.nodes}
-        holds[EVALUATOR] = self._held(Side(), towards, EVALUATOR)
-        return {name: held for name, held in holds.items() if held.delay or held.setup}
+        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
+        holds[EVALUATOR] = self._held(Side(), towards, evaluator=True)
+        return {
+            name: held
+            for name, held in holds.items()
+            if held.delay or held.setup or name in self._reshaped
+        }
 
-    def _held(self, first: Side, second: Side, node: str) -> Delay:
+    def _held(self, first: Side, second: Side, evaluator: bool = False) -> Delay:
         """Return for how long the receiver holds back messages that pass both sides of a link.
 
-        `node` is the end that is not the server. The kernel knows no messages, so their set-up is
-        left to the receiver; the delay is left to it only if the kernel cannot delay packets.
+        `evaluator`: whether the end that is not the server is the evaluator.
         """
-        delay = jitter = setup = pace = 0.0
-        if self.backend.delay == "receiver":
-            delay = first.delay + second.delay
-            # jitters of independent sides add up in their squares
-            jitter = math.hypot(first.jitter, second.jitter)
-        if node != EVALUATOR:  # a measurement costs no link anything
-            setup = first.setup + second.setup
-            slower = min((side.rate for side in (first, second) if side.rate), default=None)
-            pace = 8 * FRAME / slower if setup and slower else 0.0
-        return Delay(delay, jitter, setup, pace)
+        delay = held(self.backend, first, second)
+        # a measurement costs no link anything
+        return Delay(delay.delay, delay.jitter) if evaluator else delay

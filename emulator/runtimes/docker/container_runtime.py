@@ -12,12 +12,14 @@ from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import StartRecord
 from ...machine.host import Load
+from ...node.part_orders import HOLD
 from ...node.roll import FILE as HELLOS
 from ...node.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...scenario import Scenario
 from ...world import verbs
+from ...world.reshaping import VERB
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .cleanup import clean_up
@@ -29,7 +31,7 @@ from .nodelogs import NodeLogs
 from .prepare import Prepared
 from .reporting import Reports
 from .server_log import ServerLog
-from .stdio import OutputEnded, Stdio
+from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 LAST_WRITES = 10.0
@@ -149,12 +151,22 @@ class DockerRuntime:
             elif news.fact and news.fact["what"] == "drawn":
                 self._engine.draw(news.node, news.fact)
             else:
+                self._tell_the_server(news)
                 self._reports.hear(news)
         if not self._log.stop:
             for done in self._engine.tick(time.monotonic()):
                 self._reports.did(*done)
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _tell_the_server(self, news: Said) -> None:
+        """Tell the server's supervisor of a changed link: the server may hold messages for it."""
+        fact = news.fact
+        if fact is None or (verb := verbs.row_of_record(fact["what"])) is None or verb.name != VERB:
+            return
+        device = next(each for each in self._world.scenario.nodes if each.name == news.node)
+        delay = self._world.configs.received_delay(device, fact.get("setting"))
+        self._stdio.tell(SERVER, {"verb": HOLD, "node": news.node, "delay": delay.plain()})
 
     def _follow(self) -> None:
         for record in self._log.read():

@@ -10,6 +10,7 @@ from docker.types import LogConfig
 from ...errors import DeploymentError
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
+from ...scenario.reshaped_links import reshaped_links
 from ...shaping.backend import Backend, choose
 from ...shaping.features import Features
 from ...world.verbs import row
@@ -64,7 +65,8 @@ def backend_for(
 
     `timeline`: the scenario's compiled schedule. Raises HostError if the kernel lacks a means.
     """
-    links = [scenario.server.link, *(device.link for device in scenario.nodes)]
+    links = {scenario.server.link, *(device.link for device in scenario.nodes)}
+    links.update(*set(reshaped_links(scenario).values()))
     features = probe(client, image)
     return choose(features, links, cuts_needed(timeline, scenario.nodes, features))
 

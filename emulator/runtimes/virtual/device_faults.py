@@ -56,6 +56,14 @@ class DevicePowers:
         if not self.faults.holds("kill"):
             self._channel.mend(self._device)
 
+    def reshape(self, setting: Setting) -> None:
+        """Change the device's link; messages under way on it go on at the new rate."""
+        self._device.links.reshape(self._device.number, setting)
+
+    def restore(self) -> None:
+        """Give the device its own link again."""
+        self._device.links.reshape(self._device.number, None)
+
     def pause(self) -> None:
         """Let the device stand still; a device on its way up boots later."""
         self._device.pause()

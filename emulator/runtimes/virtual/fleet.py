@@ -12,6 +12,7 @@ from ...core.layered_worker import layered_worker
 from ...core.worker import worker
 from ...runs.compute_groups import dealt_batches
 from ...scenario import Scenario
+from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
@@ -67,6 +68,7 @@ class Fleet:
         devices = iter(scenario.nodes)
         dealt, size = dealt_batches(scenario), scenario.training.batch_size
         times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
+        changed = reshaped_links(scenario)
         sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
         for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
@@ -75,6 +77,9 @@ class Fleet:
                 spec = next(devices)  # in the order of the groups
                 device = VirtualDevice(surroundings, spec.name, group_links, number)
                 device.timeout, device.hazards = timeout, spec.hazards
+                if others := changed.get(spec.name):
+                    own = scenario, group.link, 4 * self._size
+                    device.timeout = answer_timeout(*own, others)
                 if examples := dealt.get(spec.name):
                     device.step = times[examples]
                 device.cores, device.reception = spec.cpu, received

@@ -7,6 +7,7 @@ slash, or one that ends in .yaml, is a path relative to the scenario's folder.
 
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -71,7 +72,8 @@ def inline(document: Document, library: Library, towards: Address | None = None)
     def profile(file: Path, kind: Kind) -> Document:
         return _contents(read(file), kind, file.stem)
 
-    for address, kind in list(_uses(document.data)):
+    # a failure profile may name link presets in its turn: its contents are there by then
+    for address, kind in chain(list(_uses(document.data)), _uses_of_faults(document.data)):
         name = document.at(address)
         on_the_way = towards is None or address == towards[: len(address)] != towards
         if not isinstance(name, str) or not on_the_way:
@@ -137,3 +139,25 @@ def _uses(data: Any) -> Iterator[tuple[Address, Kind]]:
         failures = group.get("failures")
         for number in range(len(failures) if isinstance(failures, list) else 0):
             yield ("devices", index, "failures", number), "failures"
+
+
+def _uses_of_faults(data: Any) -> Iterator[tuple[Address, Kind]]:
+    """Yield the addresses at which the faults of the scenario `data` may name a link preset."""
+    scenario = data if isinstance(data, dict) else {}
+    yield from _links_in((), scenario)
+    for index, group in enumerate(_list(scenario, "devices")):
+        for number, profile in enumerate(_list(group, "failures")):
+            yield from _links_in(("devices", index, "failures", number), profile)
+
+
+def _links_in(holder: Address, section: Any) -> Iterator[tuple[Address, Kind]]:
+    """Yield the addresses of the links in the list `faults` of `section`, which is at `holder`."""
+    for number, fault in enumerate(_list(section, "faults")):
+        if isinstance(fault, dict) and "link" in fault:
+            yield (*holder, "faults", number, "link"), "links"
+
+
+def _list(section: Any, key: str) -> list[Any]:
+    """Return the list under `key` of `section`; an empty one if there is none."""
+    values = section.get(key) if isinstance(section, dict) else None
+    return values if isinstance(values, list) else []

@@ -119,6 +119,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "gathering": None,
         "initial": False,
         "resumes": 0,
+        "changing": False,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
             "far": {"delay": pytest.approx(0.027), "jitter": 0.003, **NO_SETUP},
@@ -140,6 +141,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "heartbeat": {"interval": 2.0, "timeout": 10.0},
             "timeout": 30.0,
             "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
+            "changing": False,
         },
         "plan": WORKER_PLAN,
         "hazards": [

@@ -2,7 +2,7 @@
 
 import math
 from array import array
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ....world.link import FRAME
 from .cubic import Regrowth, recover
@@ -10,6 +10,16 @@ from .tcp import INITIAL, RESTART, Tcp
 
 Start: TypeAlias = tuple[float, Regrowth | None]
 """The window, and the regrowth after a time-out, when a message began or went on."""
+
+
+class _Constants(NamedTuple):
+    """The constants of a link for TCP."""
+
+    tcp: Tcp
+    rate: float
+    """Bits of frames a second."""
+    pace: float
+    """Seconds for each byte of a message."""
 
 
 class Connections:
@@ -21,10 +31,10 @@ class Connections:
 
     def __init__(self, tcp: Tcp, rate: float, devices: int) -> None:
         """Keep windows for `devices` links with `rate` bits of frames a second."""
-        self.tcp = tcp
         self.rested = array("d", [-math.inf]) * devices
         """Time at which each connection last sent the end of a message."""
-        self._rate, self._pace = rate, 8 * FRAME / rate  # pace: seconds for each byte of a message
+        self._common = _Constants(tcp, rate, 8 * FRAME / rate)
+        self._own: dict[int, _Constants] = {}  # of the links that a fault has changed
         self._window = array("d", [INITIAL]) * devices
         self._regrowth: dict[int, Regrowth] = {}
 
@@ -36,13 +46,8 @@ class Connections:
         """
         rest = now - self.rested[number]
         start = window, regrowth = self._wake(number, rest)
-        if regrowth is None:
-            idle, self._window[number] = self.tcp.ramp(size, self._rate, window)
-        else:
-            ramp = regrowth.ramp(size, self._pace, self.tcp.rtt, window)
-            idle, self._window[number], regrowth = ramp
-            self._note(number, regrowth)
-        return idle, self.tcp.credit(rest + idle), start
+        idle = self._ramp(number, size, window, regrowth)
+        return idle, self._of(number).tcp.credit(rest + idle), start
 
     def wait(self, number: int, now: float) -> Start:
         """Begin a message on a link that is cut; return TCP's state. `recover` goes on later."""
@@ -52,19 +57,34 @@ class Connections:
 
     def stall(self, number: int, seconds: float, start: Start) -> None:
         """Stop at a cut, after TCP has been sending for `seconds` from `start` on."""
-        window, regrowth = start
+        (window, regrowth), tcp = start, self._of(number).tcp
         if regrowth is None:
-            self._window[number] = self.tcp.widened(window, seconds)
+            self._window[number] = tcp.widened(window, seconds)
         else:
-            self._window[number] = regrowth.widened(window, seconds, self.tcp.pace, self.tcp.rtt)
+            self._window[number] = regrowth.widened(window, seconds, tcp.pace, tcp.rtt)
+
+    def reshape(self, number: int, tcp: Tcp | None, rate: float) -> None:
+        """Give a link `tcp` and a `rate` of its own; without `tcp` it has those of the group."""
+        if tcp is None:
+            self._own.pop(number, None)
+        else:
+            self._own[number] = _Constants(tcp, rate, 8 * FRAME / rate)
+
+    def go_on(self, number: int, size: float, start: Start) -> tuple[float, Start]:
+        """Go on with `size` bytes left of a message that `stall` has stopped, on a changed link.
+
+        Return the seconds that the link idles during the rest of the message, and TCP's state.
+        """
+        start = self._window[number], start[1]
+        return self._ramp(number, size, *start), start
 
     def recover(self, number: int, size: float) -> tuple[float, Start]:
         """Go on after a time-out, with `size` bytes left.
 
         Return the seconds that the link idles during the rest of the message, and TCP's state.
         """
-        struck = self._window[number]
-        idle, self._window[number], regrowth = recover(size, self._pace, self.tcp.rtt, struck)
+        struck, own = self._window[number], self._of(number)
+        idle, self._window[number], regrowth = recover(size, own.pace, own.tcp.rtt, struck)
         self._note(number, regrowth)
         return idle, (RESTART, Regrowth.after(struck))
 
@@ -78,7 +98,25 @@ class Connections:
         window, regrowth = self._window[number], self._regrowth.get(number)
         if regrowth is not None:
             regrowth = regrowth.begun(window)
-        return self.tcp.window(window, rest), regrowth
+        return self._of(number).tcp.window(window, rest), regrowth
+
+    def _ramp(self, number: int, size: float, window: float, regrowth: Regrowth | None) -> float:
+        """Widen the window from `window` by a message of `size` bytes.
+
+        Return the seconds that the link idles meanwhile.
+        """
+        own = self._of(number)
+        if regrowth is None:
+            idle, self._window[number] = own.tcp.ramp(size, own.rate, window)
+        else:
+            idle, self._window[number], regrowth = regrowth.ramp(
+                size, own.pace, own.tcp.rtt, window
+            )
+            self._note(number, regrowth)
+        return idle
+
+    def _of(self, number: int) -> _Constants:
+        return self._own.get(number, self._common) if self._own else self._common
 
     def _note(self, number: int, regrowth: Regrowth | None) -> None:
         if regrowth is None:

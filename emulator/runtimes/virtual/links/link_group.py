@@ -8,6 +8,10 @@ A cut stops the message that is leaving; messages that have left arrive. After t
 goes on where it was. Modelled TCP notices the end of a cut at its next retry, and then opens its
 window slowly. It also opens the window anew after a pause, and stays below the rate that loss
 allows.
+
+A fault may give a link constants of its own, at any time. The rest of the message that is leaving
+goes on at the new rate; with TCP the window is as wide as it was, and opens for the new link.
+Messages that have left arrive as they would have.
 """
 
 import math
@@ -32,18 +36,24 @@ class LinkGroup:
         devices: int,
         dice: Callable[[int], Random],
         server_link: ServerLink | None = None,
+        *,
+        changing: bool = False,
     ) -> None:
         """`dice(number)` draws a device's jitter.
 
         `server_link` is the server's side; None means that it has no rate, so nothing is shared.
+        `changing`: whether `reshape` may be called.
         """
         self._clock, self._constants, self._dice = clock, constants, dice
         self._server_link = server_link
         self._busy: list[Transmission | None] = [None] * devices
         self._cut: dict[int, float] = {}  # number of a device that is cut off: since when
         self._carried = array("q", bytes(8 * devices))  # bytes, without those of busy links
-        # arrival of each device's last message, which none may overtake; only jitter could do that
-        self._arrived = array("d", bytes(8 * devices)) if constants.jitter else None
+        self._own: dict[int, LinkConstants] = {}  # of the links that a fault has changed
+        # arrival of each device's last message, which none may overtake; only jitter could do that,
+        # and a delay that has become shorter
+        in_order = changing or constants.jitter
+        self._arrived = array("d", bytes(8 * devices)) if in_order else None
         tcp = constants.tcp
         self._connections = Connections(tcp, constants.rate, devices) if tcp else None
 
@@ -75,7 +85,7 @@ class LinkGroup:
         now, since, busy = self._clock.now, self._cut.pop(number), self._busy[number]
         if busy is None:
             return
-        tcp = self._constants.tcp
+        tcp = self._of(number).tcp
         if tcp is None:
             self._resume(busy)
             return
@@ -117,6 +127,34 @@ class LinkGroup:
             self.send(number, message.size, message.deliver, *message.arguments)
         return bool(waiting)
 
+    def reshape(self, number: int, constants: LinkConstants | None) -> None:
+        """Give the device's link `constants` of its own; None gives it those of the group."""
+        old, new = self._of(number), constants or self._constants
+        if new == old:
+            return
+        while (busy := self._busy[number]) and self._moves(busy) and self._leaving(busy):
+            if busy.shared and self._server_link:
+                self._server_link.leave(busy, old.rate)
+            self.sent(busy)  # its event is due at this very moment
+        moving = busy is not None and self._moves(busy)
+        if busy is not None:
+            if moving:
+                self._pause(busy)
+            self._take_bits_back(busy, old.rate)
+        if constants is None:
+            self._own.pop(number, None)
+        else:
+            self._own[number] = constants
+        if self._connections is not None:
+            self._connections.reshape(number, constants.tcp if constants else None, new.rate)
+        if busy is None or not moving:
+            return  # a cut, or a time-out of TCP, ends with the new constants
+        if self._connections is not None and busy.start is not None:
+            rest = busy.bits / BITS
+            idle, busy.start = self._connections.go_on(number, rest, busy.start)
+            busy.gap = busy.setup + idle
+        self._resume(busy)
+
     def carried(self, number: int) -> int:
         """Return the bytes of messages carried so far by the device's link."""
         busy = self._busy[number]
@@ -127,7 +165,7 @@ class LinkGroup:
     def _begin(self, busy: Transmission) -> None:
         """Begin to send `busy.message`, or wait for the end of a cut."""
         number, size, now = busy.number, busy.message.size, self._clock.now
-        setup, connections = self._constants.setup, self._connections
+        setup, connections = self._of(number).setup, self._connections
         busy.stalled, busy.since = None, now
         busy.gap, busy.bits = setup, size * BITS
         busy.setup, busy.crossed = setup, 0
@@ -148,7 +186,7 @@ class LinkGroup:
         busy.since, busy.stalled = self._clock.now, None
         if self._server_link is None:
             # no other flow can slow the bits down, so their time is known: one event instead of two
-            busy.gap += busy.bits / self._constants.rate
+            busy.gap += busy.bits / self._of(busy.number).rate
             busy.bits = 0.0
         if busy.gap:
             self._clock.at(busy.since + busy.gap, self._enter, busy, busy.epoch)
@@ -172,7 +210,7 @@ class LinkGroup:
             self.sent(busy)
         else:
             busy.shared = True
-            self._server_link.join(busy, busy.bits, self._constants.rate)
+            self._server_link.join(busy, busy.bits, self._of(busy.number).rate)
 
     def sent(self, busy: Transmission) -> None:
         """Plan the arrival of a message, as the last bit has left, and begin the next message."""
@@ -191,17 +229,38 @@ class LinkGroup:
 
     def _arrival(self, number: int) -> float:
         """Return the arrival of a message that leaves now. No message overtakes another."""
-        constants, now = self._constants, self._clock.now
+        constants, now = self._of(number), self._clock.now
+        drawn = now + constants.delay
         if self._arrived is None:
-            return now + constants.delay
-        # a normal law cut off at four deviations, as netem draws it
-        deviation = min(4.0, max(-4.0, self._dice(number).gauss()))
-        drawn = now + constants.delay + constants.jitter * deviation
+            return drawn
+        if constants.jitter:
+            # a normal law cut off at four deviations, as netem draws it
+            drawn += constants.jitter * min(4.0, max(-4.0, self._dice(number).gauss()))
         due = max(drawn, now, self._arrived[number])
         self._arrived[number] = due
         return due
 
-    # -- cuts and counters -----------------------------------------------------------------------
+    # -- cuts, changes and counters --------------------------------------------------------------
+
+    def _of(self, number: int) -> LinkConstants:
+        """Return the constants of the device's link."""
+        return self._own.get(number, self._constants) if self._own else self._constants
+
+    def _moves(self, busy: Transmission) -> bool:
+        """Return whether the message goes on, unless TCP lets the link idle."""
+        return busy.stalled is None and busy.number not in self._cut
+
+    def _take_bits_back(self, busy: Transmission, rate: float) -> None:
+        """Undo that `_resume` turned bits into seconds of the gap, at `rate`.
+
+        The gap of a link that is not cut is the rest of the setup then.
+        """
+        if busy.bits or not busy.gap:
+            return
+        most = busy.message.size * BITS
+        # an infinite rate passes all bits at the end of the gap
+        busy.bits = most if rate == math.inf else min(most, (busy.gap - busy.setup) * rate)
+        busy.gap = busy.setup
 
     def _pause(self, busy: Transmission) -> None:
         """Stop the message: void the planned event, and keep the number of bits left."""
@@ -211,7 +270,7 @@ class LinkGroup:
         self._progress(busy)  # `crossed` stays at this count while the link stands still
         elapsed = self._clock.now - busy.since
         if busy.shared and self._server_link:
-            busy.bits = self._server_link.leave(busy, self._constants.rate)
+            busy.bits = self._server_link.leave(busy, self._of(busy.number).rate)
             busy.shared = False
         else:
             busy.gap = max(0.0, busy.gap - elapsed)
@@ -220,14 +279,14 @@ class LinkGroup:
             if not busy.bits and busy.gap:
                 # `_resume` had turned the bits into seconds of the gap; `_retry` needs them back,
                 # as it makes a new gap
-                busy.bits = min(busy.message.size * BITS, busy.gap * self._constants.rate)
+                busy.bits = min(busy.message.size * BITS, busy.gap * self._of(busy.number).rate)
         busy.setup = max(0.0, busy.setup - elapsed)
         busy.since = self._clock.now
 
     def _leaving(self, busy: Transmission) -> bool:
         """Return whether the last bit leaves at this very moment, its event being yet to run."""
         if busy.shared and self._server_link:
-            return self._server_link.left(busy, self._constants.rate) <= 0
+            return self._server_link.left(busy, self._of(busy.number).rate) <= 0
         return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._clock.now
 
     def _progress(self, busy: Transmission) -> int:
@@ -239,7 +298,7 @@ class LinkGroup:
 
     def _left(self, busy: Transmission) -> float:
         """Return the bits of the message that have not left, while the link is not cut."""
-        rate = self._constants.rate
+        rate = self._of(busy.number).rate
         if busy.shared and self._server_link:
             return self._server_link.left(busy, rate)
         if busy.bits or rate == math.inf:  # still in the gap, or in no time at all

@@ -2,12 +2,16 @@
 
 import math
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
+from ....scenario.reshaped_links import reshaped_links
 from ....world.link import FRAME, Link, Side
+from ....world.reshaping import reshaped
+from ....world.verbs import Setting
 from ..clock.heap import Heap
 from .link_group import LinkGroup
 from .server_link import ServerLink
@@ -16,6 +20,8 @@ from .transmission import LinkConstants
 
 Direction: TypeAlias = Literal["up", "down"]
 """`up` is from a device to the server, `down` from the server to a device."""
+UP: Direction = "up"
+DOWN: Direction = "down"
 
 
 class InterfaceBytes(NamedTuple):
@@ -28,10 +34,19 @@ class InterfaceBytes(NamedTuple):
 class GroupLinks:
     """The links of one group of devices, up and down. `number` is a device's index in the group."""
 
-    def __init__(self, up: LinkGroup, down: LinkGroup, acknowledged: float) -> None:
-        """`acknowledged`: bytes of TCP's acknowledgements per byte of a message."""
+    def __init__(
+        self,
+        up: LinkGroup,
+        down: LinkGroup,
+        acknowledged: float,
+        constants: Callable[[Setting, Direction], LinkConstants] | None = None,
+    ) -> None:
+        """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
+
+        `constants` returns those of a link that a fault changes; None if no fault does.
+        """
         self.up, self.down = up, down
-        self._acknowledged = acknowledged
+        self._acknowledged, self._changed = acknowledged, constants
 
     def cut(self, number: int) -> None:
         """Stop both directions until `mend`."""
@@ -42,6 +57,13 @@ class GroupLinks:
         """Let both directions go on after `cut`."""
         self.up.mend(number)
         self.down.mend(number)
+
+    def reshape(self, number: int, setting: Setting | None) -> None:
+        """Change the link as the verb `reshape` with `setting` does; None restores it."""
+        if self._changed is None:
+            return
+        for group, direction in ((self.up, UP), (self.down, DOWN)):
+            group.reshape(number, None if setting is None else self._changed(setting, direction))
 
     def drop(self, number: int) -> None:
         """Forget the connection and every message not sent yet."""
@@ -77,14 +99,21 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
         "down": _server_link(clock, server.up),
     }
 
+    tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
+
     def one_way(group: Group, direction: Direction) -> LinkGroup:
-        constants = link_constants(group.link, server, direction, scenario.virtual.tcp)
+        constants = link_constants(group.link, server, direction, tcp)
         dice = _dice(scenario.seed, group.names, direction)
-        return LinkGroup(clock, constants, len(group.names), dice, shared[direction])
+        changes = any(name in changing for name in group.names) if changing else False
+        number = len(group.names)
+        return LinkGroup(clock, constants, number, dice, shared[direction], changing=changes)
+
+    def changed(group: Group, setting: Setting, direction: Direction) -> LinkConstants:
+        return link_constants(reshaped(group.link, setting), server, direction, tcp)
 
     acknowledged = acknowledgements(scenario)
     return [
-        GroupLinks(one_way(group, "up"), one_way(group, "down"), acknowledged)
+        GroupLinks(one_way(group, UP), one_way(group, DOWN), acknowledged, partial(changed, group))
         for group in scenario.devices
     ]
 

@@ -1,0 +1,93 @@
+"""The access link of a container: the commands that cut it, mend it, and change it for a fault.
+
+Faults of different verbs overlap, so the link keeps the setting in force: a cut that ends, and a
+device that boots, find the link as the setting has it, not as it was at first.
+"""
+
+import math
+
+from ..shaping import access
+from ..shaping.backend import Backend
+from ..shaping.command import Command
+from ..world import reshaping
+from ..world.link import FRAME, Link, Side
+from ..world.reshaping import reshaped
+from ..world.verbs import Setting
+from .config import Delay, Network, Reshaping
+
+
+class AccessLink:
+    """The commands for the link of a node, as faults leave it."""
+
+    def __init__(self, network: Network) -> None:
+        self._network, self._cut = network, False
+        self._own = self._wanted = self._shaped = Link()
+        self._backend, self._beyond = Backend(), list[Side]()
+        if network.reshaping is not None:
+            self._own = self._wanted = self._shaped = reshaping.read(network.reshaping.link)
+            self._backend = Backend.read(network.reshaping.backend)
+            self._beyond = [reshaping.read_side(side) for side in network.reshaping.beyond]
+
+    def sever(self) -> list[Command]:
+        """Return commands that cut the link."""
+        self._cut = True
+        return self._network.sever
+
+    def mend(self) -> list[Command]:
+        """Return commands that let packets through again, on the link as the setting has it."""
+        self._cut = False
+        if self._wanted == self._own == self._shaped:
+            return self._network.mend
+        mend = access.mend(self._wanted, self._backend, beyond=self._beyond)
+        if self._backend.cut in ("nftables", "drop"):
+            return [*self._change(), *mend]
+        # a cut by netem has taken the place of the shape, and its end shapes the link anew
+        self._shaped = self._wanted
+        return mend
+
+    def reshape(self, setting: Setting | None) -> list[Command]:
+        """Return commands that change the link by `setting`; None gives back the node's own link.
+
+        A link that is cut changes when it is mended.
+        """
+        self._wanted = reshaped(self._own, setting)
+        return [] if self._cut else self._change()
+
+    def _change(self) -> list[Command]:
+        old, self._shaped = self._shaped, self._wanted
+        return access.change(old, self._wanted, self._backend, beyond=self._beyond)
+
+    def received_delay(self) -> Delay | None:
+        """Return for how long the node holds back the messages that it receives.
+
+        None if it cannot change.
+        """
+        changed = self._network.reshaping
+        if changed is None:
+            return None
+        server = reshaping.read_side(changed.server_up)
+        return held(self._backend, server, self._wanted.down)
+
+
+def held(backend: Backend, first: Side, second: Side) -> Delay:
+    """Return for how long a receiver holds back messages that pass both sides of a link.
+
+    The kernel knows no messages, so their set-up is left to the receiver; the delay is left to it
+    only if the kernel cannot delay packets.
+    """
+    delay = jitter = 0.0
+    if backend.delay == "receiver":
+        delay = first.delay + second.delay
+        # jitters of independent sides add up in their squares
+        jitter = math.hypot(first.jitter, second.jitter)
+    setup = first.setup + second.setup
+    slower = min((side.rate for side in (first, second) if side.rate), default=None)
+    pace = 8 * FRAME / slower if setup and slower else 0.0
+    return Delay(delay, jitter, setup, pace)
+
+
+def reshaping_of(link: Link, backend: Backend, server: Link) -> Reshaping:
+    """Return what the supervisor of a device on `link` needs to change it; `server` is behind."""
+    beyond = [reshaping.plain_side(server.down)]
+    up = reshaping.plain_side(server.up)
+    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up)

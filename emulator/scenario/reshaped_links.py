@@ -1,0 +1,41 @@
+"""The links that faults may give the devices of a scenario, beside the devices' own links."""
+
+from collections.abc import Sequence
+
+from ..faults import Scheduled
+from ..world.link import Link
+from ..world.reshaping import VERB, reshaped
+from ..world.verbs import Setting
+from .model import Scenario
+
+
+def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
+    """Return the links that faults may give each device, by its name; others have no entry."""
+    aimed = [
+        (setting, frozenset(scenario.targets_of_faults.aimed(index)))
+        for index, fault in enumerate(scenario.faults)
+        if (setting := _setting(fault)) is not None
+    ]
+    links: dict[str, tuple[Link, ...]] = {}
+    for group in scenario.devices:
+        entries = [entry for profile in group.failures for entry in profile.faults]
+        own = [setting for entry in entries if (setting := _setting(entry)) is not None]
+        if not (own or aimed):
+            continue
+        common = _links(group.link, own)
+        others = [(reshaped(group.link, setting), names) for setting, names in aimed]
+        for name in group.names:
+            found = common + tuple(link for link, names in others if name in names)
+            if found:
+                links[name] = found
+    return links
+
+
+def _setting(fault: Scheduled) -> Setting | None:
+    """Return the setting with which `fault` changes a link; None if it changes none."""
+    begin = fault.begin("")
+    return begin.setting if begin.verb == VERB else None
+
+
+def _links(link: Link, settings: Sequence[Setting]) -> tuple[Link, ...]:
+    return tuple(reshaped(link, setting) for setting in settings)

@@ -1,0 +1,75 @@
+"""A link that becomes another one, as commands."""
+
+import pytest
+
+from emulator.shaping import access
+from emulator.shaping.backend import Backend
+from emulator.shaping.command import Command
+from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Link, Side
+
+IN_KERNEL = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
+WITHOUT_NETEM = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
+BY_HTB = Backend(rate="htb", delay="receiver", loss="nftables", cut="nftables")
+
+
+def both(**side: float) -> Link:
+    types = {"rate": Rate, "delay": Seconds, "loss": Fraction}
+    made = Side(**{name: types[name](value) for name, value in side.items()})  # type: ignore[arg-type]
+    return Link(made, made)
+
+
+def words(commands: list[Command]) -> list[str]:
+    return [str(command) for command in commands]
+
+
+def test_a_rate_changes_in_place_and_keeps_the_queue() -> None:
+    changes = access.change(both(rate=8e6), both(rate=2e6), WITHOUT_NETEM)
+    assert words(changes) == [
+        "tc qdisc change dev eth0 root handle 504e: tbf rate 2000000bit burst 2014 limit 62500",
+        "tc qdisc change dev ifb-eth0 root handle 504e: tbf rate 2000000bit burst 2014 limit 62500",
+    ]
+    by_htb = words(access.change(both(rate=8e6), both(rate=2e6), BY_HTB))
+    assert by_htb[0] == (
+        "tc class change dev eth0 parent 504e: classid 504e:1 htb rate 2000000bit burst 2014 "
+        "cburst 2014 quantum 1514"
+    )
+    assert all(" change " in line for line in by_htb)
+
+
+def test_a_delay_of_netem_changes_in_place() -> None:
+    old, new = both(rate=8e6, delay=0.02), both(rate=8e6, delay=0.2)
+    changes = words(access.change(old, new, IN_KERNEL))
+    assert changes == [
+        f"tc qdisc change dev {device} parent 504e:1 handle 504f: netem limit 298 delay 200000us "
+        "rate 100gbit"
+        for device in ("eth0", "ifb-eth0")
+    ]
+    assert access.change(old, new, WITHOUT_NETEM) == []  # the receiver holds messages for it
+
+
+def test_another_tree_is_built_anew_and_a_cut_stays() -> None:
+    old, new = both(rate=8e6), both(rate=8e6, loss=0.05)
+    changes = access.change(old, new, WITHOUT_NETEM)
+    assert words(changes)[:4] == [
+        "tc qdisc del dev eth0 root handle 504e:",
+        "tc qdisc del dev eth0 ingress",
+        "ip link del dev ifb-eth0 type ifb",
+        "ip link set dev eth0 gso_max_segs 65535",
+    ]
+    assert changes[4:] == access.shape(new, WITHOUT_NETEM)
+    assert not any("emulate-cut" in command.text for command in changes)
+    back = access.change(new, old, WITHOUT_NETEM)
+    assert back[4:-1] == access.shape(old, WITHOUT_NETEM)
+    assert back[-1].text == "add table inet emulate-loss\ndelete table inet emulate-loss\n"
+
+
+@pytest.mark.parametrize("backend", [IN_KERNEL, WITHOUT_NETEM, BY_HTB])
+@pytest.mark.parametrize("link", [Link(), both(rate=1e6, delay=0.01), both(rate=1e6, loss=0.01)])
+def test_a_link_that_stays_needs_no_command(link: Link, backend: Backend) -> None:
+    assert access.change(link, link, backend) == []
+
+
+def test_superpackets_follow_the_buckets() -> None:
+    changes = words(access.change(both(rate=1e9), both(rate=100e6), WITHOUT_NETEM))
+    assert changes[-1] == "ip link set dev eth0 gso_max_segs 17"
