@@ -55,7 +55,8 @@ class NumpyEvaluator:
         with np.errstate(over="ignore", invalid="ignore"):
             _, logits = self._network.forward(theta, x, y)
             losses, _ = cross_entropy(logits, y)
-        return int(np.count_nonzero(logits.argmax(1) == y)), float(losses.sum())
+            total = float(losses.sum())  # in f32, which overflows where training diverges
+        return int(np.count_nonzero(logits.argmax(1) == y)), total
 
     def close(self) -> None:
         """Do nothing, as no resource is held."""

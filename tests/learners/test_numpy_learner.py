@@ -159,6 +159,9 @@ def test_what_is_not_finite_is_no_warning() -> None:
     gradient, loss = NumpyLearner(SMALL.layout).gradient(theta, *batch(SMALL, 4))
     assert not np.isfinite(gradient).all() and not np.isfinite(loss)
     assert not np.isfinite(NumpyEvaluator(SMALL.layout).evaluate(theta, *batch(SMALL, 4))[1])
+    theta = np.zeros(SMALL.layout.size, np.float32)
+    theta[-3:] = 0, -2e38, -2e38  # finite losses with an infinite sum
+    assert np.isinf(NumpyEvaluator(SMALL.layout).evaluate(theta, *batch(SMALL, 40))[1])
 
 
 def layout(*variables: tuple[str, tuple[int, ...]]) -> Layout:

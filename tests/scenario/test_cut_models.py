@@ -72,6 +72,11 @@ def test_a_perceptron_has_nothing_before_its_first_dense_layer() -> None:
     assert small(with_cut("{place: {after: 1}}")).training.cut == Cut(1)
 
 
+def test_a_model_of_one_layer_cannot_be_cut() -> None:
+    (mistake,) = mistakes(("digits-mlp", "digits-softmax"), with_cut("{place: {after: 1}}"))
+    assert mistake.endswith("digits-softmax cannot be cut: it has a single layer")
+
+
 def test_a_layer_table_cannot_be_cut() -> None:
     table = ("digits-mlp", "{layers: vgg-19}")
     step = ("stop:", "virtual: {step: 1s}\nstop:")
