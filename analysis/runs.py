@@ -21,6 +21,7 @@ from .shapes import MANIFEST, POINT, SCENARIO, SUMMARY, Shape, check
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
     "goodbye": ("at", "node"),
+    "battery": ("at", "node", "charge"),
     "start": ("at", "devices", "zero"),
     "pull": ("at", "node", "version", "bytes"),
     "update": (

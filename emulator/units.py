@@ -109,6 +109,29 @@ class Quantity(float):
         }
 
 
+class Joules(Quantity):
+    """An energy in joules."""
+
+    units = {  # noqa: RUF012
+        "nJ": 1e-9,
+        "uJ": 1e-6,
+        "mJ": 1e-3,
+        "J": 1.0,
+        "kJ": 1e3,
+        "mWh": 3.6,
+        "Wh": 3600.0,
+        "kWh": 3.6e6,
+    }
+    example = "10Wh"
+
+
+class Watts(Quantity):
+    """A power in watts."""
+
+    units = {"uW": 1e-6, "mW": 1e-3, "W": 1.0, "kW": 1e3}  # noqa: RUF012
+    example = "2.5W"
+
+
 class Seconds(Quantity):
     """A time in seconds, up to `MAX_SECONDS`."""
 

@@ -20,6 +20,9 @@ from .occurrences import Interval, Once, Repeated
 ALL = "all"
 """Stands under `nodes` for every device of the scenario."""
 
+DATES = ("at", "every", "per_iteration", "between", "lasts", "together", "spread")
+"""Keys that say when a fault strikes."""
+
 _TIMES = ("at", "every", "per_iteration")
 _OF_DEVICES = ("nodes", "count", "share", "together", "spread", "per_iteration")
 """Keys that say something of devices only."""
@@ -46,6 +49,8 @@ class Scheduled(ABC):
     """
     strikes_server: ClassVar[bool] = False
     """Whether the fault strikes the server, and no device."""
+    by_itself: ClassVar[bool] = False
+    """Whether the device alone decides when the fault begins and ends, so that no key does."""
 
     at: Law | None = None
     """Time of the strike, counted from the moment at which every node has said hello: a time as
@@ -76,8 +81,8 @@ class Scheduled(ABC):
     def __post_init__(self) -> None:
         given = [name for name, value in vars(self).items() if is_given(value)]
         aimed, kind = isinstance(self, Aimed), type(self)
-        options = {"always": self.always, "server": self.strikes_server}
-        if found := conflicts(given, aimed=aimed, episodic=is_episodic(kind), **options):
+        rules = {"always": self.always, "server": self.strikes_server, "by_itself": self.by_itself}
+        if found := conflicts(given, aimed=aimed, episodic=is_episodic(kind), **rules):
             raise MisplacedKeysError(found)
 
     @abstractmethod
@@ -162,12 +167,14 @@ def conflicts(
     always: bool = False,
     episodic: bool = False,
     server: bool = False,
+    by_itself: bool = False,
 ) -> list[tuple[str, str]]:
     """Return the keys that do not fit the other keys of an entry, with messages.
 
     `given` has the keys that the entry sets, an `aimed` one or one of a failure profile; with
-    `always` it needs no time, and an `episodic` one is never drawn by iteration. One that strikes
-    the `server` names no devices. An empty key stands for the whole entry.
+    `always` it needs no time, an `episodic` one is never drawn by iteration, and one that begins
+    `by_itself` has no times at all. One that strikes the `server` names no devices. An empty key
+    stands for the whole entry.
     """
     found: list[tuple[str, str]] = []
     if server and not aimed:
@@ -178,6 +185,10 @@ def conflicts(
         if "lasts" not in given:
             found.append(("lasts", "is missing: without the server nothing happens any more"))
         given = [*(key for key in given if key not in _OF_DEVICES), "nodes"]
+    if by_itself and (dated := [key for key in DATES if key in given]):
+        message = "the device itself finds out when this fault strikes: leave the key out"
+        found += [(key, message) for key in dated]
+        given = [key for key in given if key not in dated]
     times = [key for key in _TIMES if key in given]
     if len(times) > 1 or not (times or always):
         listed = " and ".join(times) or "none"

@@ -210,6 +210,16 @@ class FaultRecord(LogRecord):
     """How strongly, at the begin of a fault whose verb has a setting, as `{"factor": 0.25}`."""
 
 
+class BatteryRecord(LogRecord, tag="battery"):
+    """The charge of a device's battery: at the run's begin, when the device is off or on again,
+    and when the charge has changed by 5 % of the capacity."""
+
+    node: str
+    """Name of the device."""
+    charge: Share
+    """Energy in the battery, as a share of its capacity."""
+
+
 class CheckpointRecord(LogRecord, tag="checkpoint"):
     """The server saved the model."""
 
@@ -278,6 +288,7 @@ Record: TypeAlias = (
     | FaultRecord
     | PlanRecord
     | IterationRecord
+    | BatteryRecord
     | CheckpointRecord
     | RecoveredRecord
     | ExitRecord

@@ -98,6 +98,8 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     plan: WorkerPlan
     hazards: list[Plain] = []
     """Faults that the device draws once an iteration, as `Device.hazards` holds them."""
+    battery: Plain | None = None
+    """The battery that the device lives on, as `BatteryConstants.read` takes it; None: none."""
     prior: PriorCosts | None = None
     """Costs that the first plan of each boot is made from; None: model and update travel whole."""
 

@@ -69,6 +69,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             work=parts.work,
             cut=parts.cut,
             held_model=assembly.held_model(),
+            begun=(lambda zero: _tell({"begun": zero})) if part.battery else (lambda zero: None),
             before_gradient=faults.before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
             durable=part.plan.durable,

@@ -21,9 +21,11 @@ from ..errors import DeploymentError
 from ..shaping.apply import apply
 from ..shaping.command import Command
 from ..world import verbs
+from ..world.battery import BatteryConstants
 from ..world.verbs import Setting
 from . import config, memory
 from .access_link import AccessLink
+from .battery_feed import BatteryFeed
 from .config import ENDINGS, GOODBYE, NodeConfig
 from .line_reader import LineReader
 from .part_orders import HOLD, PartSettings
@@ -100,6 +102,8 @@ class Supervisor:
     """Boots of a durable server that died unasked."""
     holds: dict[str, Any] = field(default_factory=dict)
     """Changed delays of the messages that the server receives, by node."""
+    battery: BatteryFeed | None = None
+    """Battery of a device that has one."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
     """The kernel's counts of memory events when the part was started."""
 
@@ -115,6 +119,8 @@ class Supervisor:
         control, self.drawn_to = os.pipe()
         self.selector.register(control, selectors.EVENT_READ, self._drawn)
         self.orders, self.draws = LineReader(0), LineReader(control)
+        if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
+            self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
         self._boot()
         say("ready")
         self._watch()
@@ -132,6 +138,8 @@ class Supervisor:
                 self._sample()
                 due = now + SAMPLING
             self._end_due(now)
+            if self.battery is not None and not self.closing:
+                self._drain(self.battery, now)
             if self.parting is not None and now >= self.parting:
                 self._end_part()
 
@@ -364,6 +372,10 @@ class Supervisor:
             if "record" in drawn:
                 pass_on(drawn)
                 continue
+            if "begun" in drawn:
+                if self.battery is not None:
+                    self.battery.begin(drawn["begun"], _counters())
+                continue
             if verbs.row(drawn["begin"]).by == "engine":
                 say("drawn", **drawn)  # the conductor begins and ends it
                 continue
@@ -384,8 +396,26 @@ class Supervisor:
 
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
-        try:
-            rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
-        except OSError as error:
-            raise InterfaceGoneError(GONE) from error
+        rx, tx = _counters()
         say("traffic", rx=rx, tx=tx)
+
+    def _drain(self, battery: BatteryFeed, now: float) -> None:
+        """Feed `battery` up to `now`; switch the device off if it is empty, on if it is back."""
+        pid = None if self.child is None else self.child.pid
+        verb = battery.tick(now, pid, _counters())
+        if verb is not None:
+            self.obey({"verb": verb, "fault": "energy"})
+            say("battery", charge=battery.level())
+            if battery.lost:
+                say("lost")
+        elif (level := battery.news()) is not None:
+            say("battery", charge=level)
+
+
+def _counters() -> tuple[int, int]:
+    """Return the bytes that the interface has received and sent. Raises InterfaceGoneError."""
+    try:
+        rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+    except OSError as error:
+        raise InterfaceGoneError(GONE) from error
+    return rx, tx

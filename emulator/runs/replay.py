@@ -41,8 +41,8 @@ class Replay:
     def of(self, scenario: Scenario) -> Scenario:
         """Return `scenario` for the replay: no device draws a fault by itself.
 
-        Each `per_iteration` becomes 0 %. Raises EmulatorError if the timeline strikes a device that
-        `scenario` does not have.
+        Each `per_iteration` becomes 0 %, and batteries are left out. Raises EmulatorError if the
+        timeline strikes a device that `scenario` does not have.
         """
         self._check(scenario)
         groups = tuple(
@@ -112,4 +112,5 @@ def _undrawn(faults: tuple[F, ...]) -> tuple[F, ...]:
     return tuple(
         fault if fault.per_iteration is None else replace(fault, per_iteration=Fraction(0))
         for fault in faults
+        if not fault.by_itself
     )

@@ -88,6 +88,24 @@ class FaultTargets:
                 found[name] = shared.setdefault(tuple(map(id, struck)), tuple(struck))
         return found
 
+    def batteries(self) -> dict[str, dict[str, Any]]:
+        """Return the batteries of devices by name, as `BatteryConstants.read` takes them.
+
+        A device with several has the first: aimed ones come before those of profiles.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        for index, fault in enumerate(self._faults):
+            if battery := getattr(fault, "battery", None):
+                found = dict.fromkeys(self.aimed(index), battery) | found
+        for group in self._groups:
+            for profile in group.failures:
+                for index, entry in enumerate(profile.faults):
+                    if battery := getattr(entry, "battery", None):
+                        for name in group.names:
+                            if self.strikes(name, profile, index):
+                                found.setdefault(name, battery)
+        return found
+
     def _named(self, nodes: Iterable[str] | str) -> Iterator[str]:
         members = self._members
         if nodes == ALL:

@@ -7,7 +7,7 @@ the JSON schema. Read a file with `load`: it also makes the checks that need mor
 import re
 from dataclasses import replace
 from functools import cached_property
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -360,6 +360,11 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @cached_property
+    def batteries(self) -> dict[str, dict[str, Any]]:
+        """Batteries of the devices that have one, by name, for `BatteryConstants.read`."""
+        return self.targets_of_faults.batteries()
 
     @cached_property
     def targets_of_faults(self) -> FaultTargets:

@@ -235,3 +235,20 @@ def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):
     ]
     assert median(abs(record["at"] - record["planned"]) for record in again) < 0.3
     assert json.loads((latest / "manifest.json").read_text())["replay"]["actions"] == len(first)
+
+
+def test_a_device_is_off_while_its_battery_is_empty(play):
+    """25 W from 100 J on: empty within 4 s; charged from 8 s on, and back at half of it."""
+    battery = (
+        "{kind: energy, nodes: [right], capacity: 100J, idle: 23W, core: 1J, sent: 1nJ, day: 60s, "
+        "back: 50%, recharge: [{begin: 8s, end: 50s, power: 50W}]}"
+    )
+    run = play(world(stop="time: 26s", rest=f"faults:\n  - {battery}\n"))
+    (kill,), (boot,) = run.said("kill", fault="energy"), run.said("boot", fault="energy")
+    assert 100 / 26 - 0.2 < kill["at"] < 100 / 23 + 0.3 and kill["planned"] == kill["at"]
+    assert 9.0 <= boot["at"] < 9.3
+    assert not gap(run, "right", kill["at"] + 0.3, 9.0) and gap(run, "right", 9.0, 26.0)
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
+    levels = [(r["at"], r["charge"]) for r in run.said("battery", node="right")]
+    assert levels[0][1] > 0.9 and {level for _, level in levels} >= {0.0}
+    assert not run.said("exit") and gap(run, "left", 4.5, 8.0)

@@ -41,13 +41,25 @@ OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
 """The keys that a kind of fault needs beside those of its schedule."""
 BY_LAW = {kind for kind, fault in FAULTS.items() if is_episodic(fault)}
 """Kinds that no iteration draws."""
+WITHOUT_TIMES = {kind for kind, fault in FAULTS.items() if getattr(fault, "by_itself", False)}
+BATTERIES = st.fixed_dictionaries(
+    {"kind": st.just("energy"), "capacity": st.sampled_from(["5J", "2.5Wh", "1e3mWh"])},
+    optional={
+        "idle": st.sampled_from(["1W", "2.5mW"]),
+        "core": st.just("3J"),
+        "sent": st.just("2uJ"),
+        "back": SHARES,
+        "clock": TIMES,
+        "recharge": st.just([{"begin": "22h", "end": "6h", "power": "5W"}]),
+    },
+)
 
 
 def faults(
     keys: dict[str, st.SearchStrategy[Any]], but: Collection[str] = (), **optional: Any
 ) -> st.SearchStrategy[dict[str, Any]]:
     """Draw a fault of any kind outside `but`, with `keys` and some of the `optional` keys."""
-    return st.sampled_from(sorted(set(FAULTS) - set(but))).flatmap(
+    return st.sampled_from(sorted(set(FAULTS) - set(but) - WITHOUT_TIMES)).flatmap(
         lambda kind: st.fixed_dictionaries(
             {"kind": st.just(kind), **keys, **OWN_KEYS.get(kind, {})}, optional=optional
         )
@@ -60,6 +72,7 @@ RECURRING = (
     | faults({"every": LAWS, "between": WINDOWS})
     | faults({"at": LAWS, "together": st.just(True)}, lasts=LAWS, spread=LAWS)
     | faults({"per_iteration": SHARES}, BY_LAW, lasts=LAWS)
+    | BATTERIES
 )
 TARGETS = st.fixed_dictionaries({"share": SHARES}) | st.just({"nodes": "all"})
 WORDS = st.sampled_from(["no", "null", "1e3", "0x10", "12", "on", "a-b", "007", "y"])

@@ -12,7 +12,7 @@ import pytest
 from emulator import chance
 from emulator.faults import FAULTS, Aimed, Fault, Hazard, Recurring, scheduled
 from emulator.faults.occurrences import MOST_FAILURES, Interval
-from emulator.units import Fraction, Seconds
+from emulator.units import Fraction, Joules, Seconds
 from emulator.world import laws
 from emulator.world.laws import LAWS, Exponential, Fixed, Law, LogNormal, Normal, Uniform, Weibull
 from emulator.world.verbs import Action, row
@@ -45,6 +45,7 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
         *("lag", "catch_up"),
     ),
     (FAULTS["churn"](on=Fixed(Seconds(2)), off=Fixed(Seconds(1))), "leave", "join"),  # type: ignore[call-arg]
+    (FAULTS["energy"](capacity=Joules(10)), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["availability"](trace=("on 0, off 5, end 9",), by="crash"), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["byzantine"](), "falsify", "reform"),
     (FAULTS["slow"](factor=Fraction(0.25)), "throttle", "unthrottle"),  # type: ignore[call-arg]

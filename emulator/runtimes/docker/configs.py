@@ -81,6 +81,7 @@ class NodeConfigs:
             connection=self._connection(device.name, address, device.link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
+            battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )
         return self._node(device.name, part, device.link, [self.scenario.server.link.down])

@@ -68,7 +68,9 @@ def backend_for(
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
     features = probe(client, image)
-    return choose(features, links, cuts_needed(timeline, scenario.nodes, features))
+    wanted = cuts_needed(timeline, scenario.nodes, features)
+    # an empty battery is a loss of power, too
+    return choose(features, links, wanted or (bool(scenario.batteries) and features.nftables))
 
 
 def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: Features) -> bool:

@@ -17,6 +17,7 @@ from ...scenario.reading.wording import counted
 from ...scenario.timeouts import slowest_exchange
 from ...world.roles import SERVER
 from ...world.verbs import Action
+from .batteries import Batteries
 from .channel import Channel
 from .clock.alarms import Alarms
 from .clock.heap import Heap
@@ -116,6 +117,8 @@ class VirtualRuntime:
         self._endpoint.arm()
         while self._server.zero is None and not self.clock.halted:
             self.clock.run(math.inf, 1)
+        batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
+        batteries.install(scenario, self.fleet.nodes)
         self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero)
         self._do(self._meter)
         for chore in self._chores:

@@ -59,7 +59,8 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
             f"{kind!r} needs a durable server, as all updates would be lost, and the run with them:"
             " write server.durability: update, or {every: 30s} to lose the updates since then",
         )
-    options = {"always": always, "episodic": episodic, "server": server}
+    by_itself = getattr(FAULTS[kind], "by_itself", False)
+    options = {"always": always, "episodic": episodic, "server": server, "by_itself": by_itself}
     for key, message in conflicts(given, aimed=aimed, **options):
         if key:
             document.complain((*address, key), message)

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from ...faults import FAULTS, Aimed, Recurring, Scheduled
-from ...faults.schedule import is_episodic
+from ...faults.schedule import DATES, is_episodic
 from ..algorithms import ALGORITHMS
 from ..model import Scenario
 
@@ -91,8 +91,11 @@ def _tidy(part: dict[str, Any]) -> None:
 def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
     """Add to the schema of a fault the keys of which it needs one: a time, and targets."""
     kind = FAULTS[part["properties"]["kind"]["const"]]
-    if is_episodic(kind):
-        del part["properties"]["per_iteration"]
+    refused = ["per_iteration"] if is_episodic(kind) else []
+    if getattr(kind, "by_itself", False):
+        refused += [key for key in DATES if key not in refused]
+    for key in refused:
+        del part["properties"][key]
     if not getattr(kind, "always", False):
         times = [key for key in ("at", "every", "per_iteration") if key in part["properties"]]
         part["oneOf"] = [{"required": [key]} for key in times]

@@ -13,7 +13,7 @@ from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.falsifying import VERB as FALSIFY
 from ....core.fault_draws import FaultDraws
-from ....core.messages import Leave, ModelReply, Reply
+from ....core.messages import Leave, ModelReply, Reply, Request
 from ....core.worker import (
     Await,
     Backward,
@@ -40,6 +40,7 @@ from ..learning.gradient_handle import (
 )
 from ..links.network import GroupLinks
 from .cut_passes import CutPasses
+from .device_battery import DeviceBattery
 from .layered_work import LayeredWork
 from .passes import Boot, Pass, WholePass, WorkPiece, planned
 from .receive_cost import Reception
@@ -58,7 +59,8 @@ class VirtualDevice:
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "coroutine", "cores", "cut", "fault_draws", "hazards", "held", "inbox"),
+        *("_dice", "battery", "coroutine", "cores", "cut", "fault_draws", "hazards", "held"),
+        "inbox",
         *("incarnation", "lag", "layered", "learner", "lie", "links", "listed", "name", "number"),
         *("quota", "reception", "settings", "standstill", "step", "surroundings", "timeout"),
         *("until", "working"),
@@ -73,6 +75,7 @@ class VirtualDevice:
         self.timeout = math.inf  # seconds that the server has to answer
         self.step: BatchTime | None = None  # None: a draw of the surroundings' step
         self.hazards: tuple[dict[str, Any], ...] = ()
+        self.battery: DeviceBattery | None = None  # None: the node is on the mains
         self.incarnation = 0  # the number of crashes
         self.coroutine: Coroutine | None = None  # None while the node is down or boots
         # of a worker that computes whole models, or layer by layer; the evaluator has neither
@@ -112,6 +115,8 @@ class VirtualDevice:
             self.coroutine.close()
         if self.quota is not None:
             self.quota.restart()
+        if self.battery is not None:
+            self.battery.off()
         if self.standstill is not None:
             self.standstill.forget()
         self.coroutine = self.learner = self.layered = self.cut = None
@@ -130,7 +135,7 @@ class VirtualDevice:
         """Tell the server that the node leaves; a node that boots or is paused says nothing."""
         if self.coroutine is None or (self.standstill and self.standstill.paused):
             return
-        self.surroundings.request(self, Leave(self.name))
+        self._request(Leave(self.name))
 
     def hear(self, incarnation: int, message: Incoming, size: int = 0) -> None:
         """Take `message` of `size` bytes, meant for `incarnation` of the node."""
@@ -138,6 +143,8 @@ class VirtualDevice:
             return
         if self.standstill and self.standstill.delays(self.hear, incarnation, message, size):
             return
+        if self.battery is not None:
+            self.battery.received(size)
         if isinstance(message, PrefetchedReply | PrefetchedSegment | ModelReply):
             self._receive(message, size)
         if self.until is not None:
@@ -187,6 +194,8 @@ class VirtualDevice:
     def boot(self, law: Law, then: Callable[[], None]) -> None:
         """Begin to boot; `law` gives the seconds of a whole core. Call `then` at the end."""
         now, work = self.surroundings.clock.now, self._drawn(law)
+        if self.battery is not None:
+            self.battery.on()
         self._work(Boot(now, work, self._finish(now, work), then))
 
     def throttle(self, factor: float | None) -> None:
@@ -251,7 +260,7 @@ class VirtualDevice:
                 result = None
                 match command:
                     case Tell(message):
-                        size = surroundings.request(self, message)
+                        size = self._request(message)
                         if self.layered is not None:
                             self.layered.sent(message, size, surroundings.clock.now)
                     case Await(timeout):
@@ -287,6 +296,13 @@ class VirtualDevice:
                             self.layered.scheduler.started(zero)
         except StopIteration:
             self.coroutine = None
+
+    def _request(self, message: Request) -> int:
+        """Send `message` to the server; return its size in bytes."""
+        size = self.surroundings.request(self, message)
+        if self.battery is not None:
+            self.battery.sent(size)
+        return size
 
     def _wait(self, timeout: float) -> None:
         surroundings = self.surroundings
@@ -376,6 +392,9 @@ class VirtualDevice:
 
     def _work(self, work: Pass) -> None:
         self.working = work
+        if self.battery is not None:
+            now = self.surroundings.clock.now
+            self.battery.works(sum(each.work for each in work.pieces if each.end > now), work.end)
         self.surroundings.clock.at(work.end, self._worked, self.incarnation, work)
 
     def _worked(self, incarnation: int, work: Pass) -> None:
