@@ -88,11 +88,11 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     help="Learning rates of the first grid, and of the baselines that search a grid.",
 )
 @click.option(
-    "--least-loss",
+    "--paper",
     is_flag=True,
-    help="Begin the searches with the groups of the cold start's least loss. Without this option "
-    "they begin, as in the paper, with the fewest groups whose updates are within 10 % of the most "
-    "frequent.",
+    help="Begin the searches, as in the paper, with the fewest groups whose updates are within "
+    "10 % of the most frequent. Without this option they begin with the groups of the cold start's "
+    "least loss.",
 )
 @click.option("--refine", is_flag=True, help="Probe finer momenta around the best of each grid.")
 @click.option(
@@ -132,9 +132,9 @@ def tune(
     Follows Algorithm 1 of Omnivore (Hadjis et al., 2016). A cold start tries one group of all
     devices first, then more and smaller groups, each with short probes from the initial weights,
     until more groups do not make updates 10 % more frequent. Then a grid of momenta and rates is
-    probed from the best model so far. While the best momentum is 0, there is too much asynchrony,
-    and the number of groups is halved. With --budget, epochs of training and searches alternate
-    until the budget is spent or stop.accuracy is reached.
+    probed from the model with the least loss so far, and with its number of groups. While the best
+    momentum is 0, there is too much asynchrony, and the number of groups is halved. With --budget,
+    epochs of training and searches alternate until the budget is spent or stop.accuracy is reached.
 
     The score of a probe is the mean of its last ten displayed losses; the loss of every fifth group
     update is displayed. training.batch_size is the mini-batch of a whole group.
@@ -198,7 +198,7 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
     """
     from ..scenario import dump
 
-    steps = (options.least_loss, on)
+    steps = (f"paper={options.paper}", on)
     choices = (options.probe, options.epoch, options.budget, options.rates, options.refine)
     digest = sha256(f"{dump(scenario)}\0{choices}{steps}".encode()).hexdigest()[:8]
     return f"{scenario.name}-{digest}"

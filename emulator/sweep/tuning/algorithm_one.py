@@ -43,24 +43,25 @@ def algorithm_one(
     rates: Sequence[float] = FIRST_RATES,
     epochs: int = 0,
     refine: bool = False,
-    least_loss: bool = False,
+    paper: bool = False,
 ) -> Generator[Request, Any, None]:
     """Tune `devices` devices, and keep `state` up to date.
 
     After the cold start and a first search come `epochs` epochs, each but the last followed by a
     search from its model. `refine` adds the second pass over finer momenta. The searches begin with
-    as many groups as the server can use; with `least_loss`, which is not in the paper, with those
-    of the cold start's least loss.
+    the groups of the cold start's least loss; with `paper` with as many groups as the server can
+    use, as in the paper and the released code.
     """
-    state.cold = yield from cold_start(devices, rates, refine=refine)
+    state.cold = yield from cold_start(devices, rates, refine=refine, paper=paper)
     if state.cold is None:
         return
     state.setting, state.checkpoint = state.cold.chosen, state.cold.checkpoint
-    groups = state.cold.chosen.groups if least_loss else state.cold.fastest
+    # frequent updates may still be worth little: final runs of equal time show their worth
+    groups = state.cold.fastest if paper else state.cold.chosen.groups
     why = (
-        "the least loss of the cold start"
-        if least_loss
-        else "the fewest groups within 10 % of the fastest measured updates"
+        "the fewest groups within 10 % of the fastest measured updates"
+        if paper
+        else "the least loss of the cold start"
     )
     yield Decision("steady 1", f"begin with g={groups}: {why}")
     last = state.cold.settings[groups]

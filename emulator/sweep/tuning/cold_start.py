@@ -27,7 +27,7 @@ class ColdStart:
     """The results of a cold start."""
 
     chosen: Setting
-    """The setting with the least loss after its final run."""
+    """The setting with the least loss of the final runs."""
     checkpoint: str
     """Label of that final run."""
     settings: dict[int, Setting] = field(default_factory=dict)
@@ -44,9 +44,18 @@ class ColdStart:
 
 
 def cold_start(
-    devices: int, rates: Sequence[float] = FIRST_RATES, *, refine: bool = False
+    devices: int,
+    rates: Sequence[float] = FIRST_RATES,
+    *,
+    refine: bool = False,
+    paper: bool = False,
 ) -> Generator[Request, Any, ColdStart | None]:
-    """Return the best setting for `devices` devices; None if every first probe diverged."""
+    """Return the best setting for `devices` devices; None if every first probe diverged.
+
+    Final runs are compared by their losses in the second half of their time, which is the same for
+    all; with `paper` by their scores, whose 50 updates are half of the time of one group, and a
+    small part of that of many groups.
+    """
     settings: dict[int, Setting] = {}
     speeds: dict[int, float] = {}
     losses: dict[int, float] = {}
@@ -67,8 +76,9 @@ def cold_start(
             break
         final: TrialResult = yield _final(chosen)
         settings[groups], speeds[groups] = chosen, final.update_seconds
-        if final.loss is not None:
-            losses[groups] = final.loss
+        loss = final.loss if paper else final.half_loss
+        if loss is not None:
+            losses[groups] = loss
         if last is not None and speeds[groups] > FASTER * speeds[last.groups]:
             yield Decision(
                 f"cold g={groups}",
@@ -84,7 +94,7 @@ def cold_start(
     checkpoint = _final(best).label
     yield Decision(
         "cold",
-        f"begin with the model of {best}: least loss {losses[best.groups]:.4f} after the final run",
+        f"begin with the model of {best}: least loss {losses[best.groups]:.4f} of the final runs",
         best,
         checkpoint,
     )

@@ -23,8 +23,9 @@ def compare(
 ) -> list[dict[str, Any]]:
     """Play the tuned setting and the baselines to the target; return a row for each.
 
-    The tuned setting goes on from the newest checkpoint, and the time of the checkpoint counts. A
-    row has `name`, the best `setting` and its `seconds` to the target (None: missed by all), the
+    The tuned setting goes on from the newest checkpoint, and the time of the checkpoint counts;
+    `tuned-anew` plays the same setting from the initial weights, as the baselines begin. A row
+    has `name`, the best `setting` and its `seconds` to the target (None: missed by all), the
     number of `runs`, `cost_seconds` of all runs, and `times` of each setting. A run that misses the
     target costs its whole time.
     """
@@ -36,9 +37,11 @@ def compare(
     (finished,) = journal.play([tuned])
     rows = [_row("tuned", [(state.setting, finished)], ledger.age(start), ledger)]
     rate, devices = scenario.training.learning_rate, len(scenario.nodes)
+    compared = {"tuned-anew": [state.setting]}
     for name in options.baselines:
         _, make = BASELINES[name]
-        settings = make(devices, rate, options.rates)
+        compared[name] = make(devices, rate, options.rates)
+    for name, settings in compared.items():
         points = [Point(f"run {setting}", with_setting(scenario, setting)) for setting in settings]
         played = zip(settings, journal.play(points), strict=True)
         rows.append(_row(name, list(played), 0.0, ledger))

@@ -25,7 +25,8 @@ def score(
     """Return the facts of a probe from the `records` of its run, as JSON types.
 
     `group` holds the group's number and `batches` the mini-batch of each device. The facts are
-    `loss` (the score; None if a loss is not finite or nothing was displayed), `group_updates`,
+    `loss` (the score; None if a loss is not finite or nothing was displayed), `half_loss` (the mean
+    of all losses in the second half of the time; None if one is not finite), `group_updates`,
     `update_seconds` (mean time between group updates; None for fewer than two), and `displayed`
     (pairs of time and loss).
     """
@@ -42,10 +43,18 @@ def score(
     finite = None not in losses and last
     return {
         "loss": fsum(last) / len(last) if finite else None,
+        "half_loss": _second_half(times, losses),
         "group_updates": len(times),
         "update_seconds": _between(times, names),
         "displayed": displayed,
     }
+
+
+def _second_half(times: Sequence[float], losses: Sequence[float | None]) -> float | None:
+    """Return the mean of the `losses` in the second half of `times`; None without a finite mean."""
+    half = [loss for at, loss in zip(times, losses, strict=True) if 2 * at >= times[-1]]
+    finite = [loss for loss in half if loss is not None]
+    return fsum(finite) / len(finite) if finite and len(finite) == len(half) else None
 
 
 def _between(times: Sequence[float], groups: Sequence[int]) -> float | None:

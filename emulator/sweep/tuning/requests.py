@@ -63,6 +63,8 @@ class TrialResult:
     """Group updates."""
     update_seconds: float
     """Emulated seconds from one group update to the next, on average."""
+    half_loss: float | None
+    """Mean of all losses in the second half of the time; None if the trial has no score."""
     short: bool = False
     """Whether the trial ended before a loss was displayed, and did not diverge."""
 

@@ -67,8 +67,9 @@ class TuneOptions:
     """Learning rates of the first grid, and of the exhaustive search."""
     refine: bool = False
     """Whether a second pass probes finer momenta around the best one."""
-    least_loss: bool = False
-    """Whether searches begin with the groups of the cold start's least loss, not the fastest."""
+    paper: bool = False
+    """Whether searches begin with the fastest groups, not with those of the cold start's least
+    loss."""
     baselines: Sequence[str] = ()
     """Names of the baselines that are played to the scenario's target, for comparison."""
 

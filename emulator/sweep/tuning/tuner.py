@@ -134,7 +134,7 @@ class _Tuner:
             rates=self.options.rates,
             epochs=0 if self.options.budget is None else _ENDLESS,
             refine=self.options.refine,
-            least_loss=self.options.least_loss,
+            paper=self.options.paper,
         )
         answer: Any = None
         try:

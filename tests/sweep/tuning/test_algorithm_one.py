@@ -17,16 +17,27 @@ Loss = Callable[[Trial], float | None]
 
 
 def drive(
-    loss: Loss, speeds: dict[int, float], epochs: int = 0, *, short: bool = False, **options: bool
+    loss: Loss,
+    speeds: dict[int, float],
+    epochs: int = 0,
+    *,
+    halves: dict[int, float] | None = None,
+    short: bool = False,
+    **options: bool,
 ) -> tuple[TuningState, list[Trial], list[str]]:
-    """Run the algorithm on as many devices as the largest number of groups in `speeds`."""
+    """Run the algorithm on as many devices as the largest number of groups in `speeds`.
+
+    `halves` are the losses in the second half of final runs; None: as `loss` has it.
+    """
     state = TuningState()
     trials: list[Trial] = []
     decisions: list[str] = []
 
     def result(trial: Trial) -> TrialResult:
         trials.append(trial)
-        return TrialResult(loss(trial), trial.length, 50, speeds[trial.setting.groups], short)
+        score = loss(trial)
+        half = score if halves is None else halves[trial.setting.groups]
+        return TrialResult(score, trial.length, 50, speeds[trial.setting.groups], half, short)
 
     steps = algorithm_one(max(speeds), state, epochs=epochs, **options)
     answer: object = None
@@ -90,7 +101,7 @@ def test_more_groups_are_tried_until_the_server_is_saturated() -> None:
 
 def test_groups_are_halved_while_the_best_momentum_is_zero() -> None:
     best = {1: (0.1, 0.9), 2: (0.1, 0.6), 4: (0.1, 0.0), 8: (0.1, 0.0)}
-    state, trials, decisions = drive(best_at(best), LINEAR)
+    state, trials, decisions = drive(best_at(best), LINEAR, paper=True)
     steady = [trial for trial in trials if trial.phase.startswith("steady")]
     assert list(dict.fromkeys(t.setting.groups for t in steady)) == [8, 4, 2]
     assert state.halvings == [8, 4]
@@ -110,8 +121,9 @@ def test_groups_are_not_halved_below_one() -> None:
     def loss(trial: Trial) -> float:
         return best_at(best if "cold" in trial.phase else zero)(trial)
 
-    state, *_ = drive(loss, LINEAR)
+    state, *_ = drive(loss, LINEAR, paper=True)
     assert state.setting == Setting(1, 0.1, 0.0)
+    assert state.halvings == [8, 4, 2]
 
 
 def test_epochs_go_on_from_each_other() -> None:
@@ -142,7 +154,7 @@ def test_a_grid_that_diverges_throughout_has_too_much_asynchrony() -> None:
             return None
         return best_at(best)(trial)
 
-    state, _, decisions = drive(loss, LINEAR)
+    state, _, decisions = drive(loss, LINEAR, paper=True)
     assert state.halvings == [8]
     assert any(
         "no probe has a loss: too much asynchrony: from g=8 to g=4" in text for text in decisions
@@ -181,12 +193,22 @@ def test_a_second_pass_probes_finer_momenta() -> None:
         groups, rate, momentum = trial.setting
         return abs(momentum - best[groups][1]) + 10 * abs(rate - 0.1) + 1
 
-    state, trials, _ = drive(loss, LINEAR, refine=True)
+    state, trials, _ = drive(loss, LINEAR, refine=True, paper=True)
     assert state.setting == Setting(8, 0.1, 0.5)
     assert len(trials) == len({trial.label for trial in trials})
 
 
-def test_searches_may_begin_with_the_groups_of_the_least_loss() -> None:
+def test_searches_begin_with_the_groups_of_the_least_loss() -> None:
     best = dict.fromkeys(LINEAR, (0.1, 0.3)) | {1: (0.1, 0.9)}
-    _, trials, _ = drive(best_at(best), LINEAR, least_loss=True)
+    _, trials, decisions = drive(best_at(best), LINEAR)
     assert {t.setting.groups for t in trials if t.phase.startswith("steady")} == {1}
+    assert "steady 1: begin with g=1: the least loss of the cold start" in decisions
+
+
+@pytest.mark.parametrize(("paper", "groups"), [(False, 4), (True, 1)])
+def test_final_runs_are_compared_over_equal_times(paper: bool, groups: int) -> None:
+    best = dict.fromkeys(LINEAR, (0.1, 0.3)) | {1: (0.1, 0.9)}  # the last ten losses say g = 1
+    halves = {1: 0.5, 2: 0.4, 4: 0.3, 8: 0.6}
+    state, *_ = drive(best_at(best), LINEAR, halves=halves, paper=paper)
+    assert state.cold is not None
+    assert state.cold.chosen.groups == groups

@@ -189,7 +189,7 @@ def test_a_budget_trains_until_the_target(tmp_path: Path) -> None:
     assert training["trials"] >= 1
     assert training["seconds"] <= 60
     names = [row["name"] for row in result.report["comparison"]]
-    assert names == ["tuned", "fixed-sync", "fixed-async"]
+    assert names == ["tuned", "tuned-anew", "fixed-sync", "fixed-async"]
     table = comparison([tmp_path / "out/tuning.json"])
     assert list(table.name) == names
     assert table.cost[0] == result.report["costs"]["probes"]["seconds"]

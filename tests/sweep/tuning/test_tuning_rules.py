@@ -170,6 +170,7 @@ def test_the_score_is_the_mean_of_the_last_ten_of_every_fifth_loss() -> None:
     assert facts["update_seconds"] == 1.0
     assert [at for at, _ in facts["displayed"]] == list(range(5, 61, 5))
     assert facts["loss"] == sum(range(15, 61, 5)) / 10
+    assert facts["half_loss"] == sum(range(31, 63)) / 32  # from second 31 of 62
 
 
 def test_steps_of_two_groups_at_one_time_are_two() -> None:
@@ -195,4 +196,5 @@ def test_a_group_that_updates_once_counts_with_the_others() -> None:
 def test_a_loss_that_is_not_finite_is_a_divergence() -> None:
     steps = [update(step, "a", 1.0 if step else None) for step in range(60)]
     assert score(steps, {"a": 0}, {"a": 1})["loss"] is None
-    assert score([], {}, {})["loss"] is None
+    assert score(steps[:2], {"a": 0}, {"a": 1})["half_loss"] == 1.0
+    assert score([], {}, {})["loss"] is score([], {}, {})["half_loss"] is None
