@@ -24,8 +24,9 @@ SHARED = 800 << 20
 
 SERVER_LEARNER = 160 << 20
 """Bytes that the server takes more if it computes layers of a cut model: TensorFlow's own memory,
-without its libraries, and activations. Measured with two devices: 35 MiB for the dense layers of
-`mnist-cnn` in batches of 10, 143 MiB for 19 layers of `mnist-resnet` in batches of 128."""
+without its libraries, and activations. In single runs with two devices, which no command repeats,
+it took 35 MiB for the dense layers of `mnist-cnn` in batches of 10, and 143 MiB for 19 layers of
+`mnist-resnet` in batches of 128."""
 
 COPIES = 16
 """Vectors of the model's size that the server may hold at once for itself: the model, two moments
@@ -34,8 +35,8 @@ of an optimizer, the scratch space of a step, and the snapshots for the evaluato
 COPIES_A_DEVICE = 4
 """Vectors of the model's size that the server may hold for each device: a model on its way to the
 device, a push on its way to the server, and, for devices that wait for each other, the push as
-received and as decoded. With 40 devices and dense pushes of `mnist-mlp`, the server was measured to
-hold 2.0 for each device when asynchronous, and 1.5 at a barrier."""
+received and as decoded. Few runs hold all four at once: in single runs with 40 devices and dense
+pushes of `mnist-mlp`, which no command repeats, the server held about 2 for each device."""
 
 PORTS = 1000
 """Containers on one network: a Linux bridge has 1,023 ports, and a few go to the engine."""
