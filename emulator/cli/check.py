@@ -25,7 +25,7 @@ def check(file: Path, overrides: tuple[str, ...], on: str, as_json: bool) -> Non
 
     The output has the resolved devices and links, the compute groups if there are any, the faults
     as compiled from the seed, for a cut model (`training.fully_connected`) both parts and the bytes
-    of an update, the demand for cores and memory beside the host's, the keys that a runtime
+    of an update, the demand for cores and memory beside the host's, the keys that the runtime
     ignores, and each reason for which `emulate run` would refuse the scenario. Reasons that lie in
     the Docker engine are shown by `emulate doctor` instead. The exit code is 2 if the file has
     mistakes, which are listed with their places, and 1 if this host cannot carry the scenario.
