@@ -52,11 +52,10 @@ class Outage(NamedTuple):
     fault: Scheduled
     begin: float
     end: float
-
-    @property
-    def begins(self) -> Action:
-        """The action with which the outage begins."""
-        return self.fault.begin(self.node)
+    begins: Action
+    """Action at the begin."""
+    ends: Action
+    """Action at the end of a temporary fault."""
 
 
 def timeline(scenario: Scenario) -> list[Timed]:
@@ -149,9 +148,10 @@ def _of_profiles(scenario: Scenario, draws: EpisodeDraws) -> Iterator[Outage]:
 def _drawn(
     draws: EpisodeDraws, fault: Scheduled, node: str, profile: str, index: int
 ) -> Iterator[Outage]:
+    actions = fault.begin(node), fault.end(node)  # shared by all outages: a day has many
     for begin, end in draws.of(fault, node, profile, index):
         # to the microsecond: people read the schedule, and tests compare its bytes
-        yield Outage(node, fault, round(begin, 6), round(end, 6))
+        yield Outage(node, fault, round(begin, 6), round(end, 6), *actions)
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:
@@ -173,6 +173,6 @@ def _merged(outages: Sequence[Outage]) -> list[Outage]:
 
 def _actions(outage: Outage) -> Iterator[Timed]:
     """Yield the action at the begin of `outage`, and the action at the end of a temporary fault."""
-    yield Timed(outage.begin, outage.fault.begin(outage.node))
+    yield Timed(outage.begin, outage.begins)
     if outage.end < math.inf:
-        yield Timed(outage.end, outage.fault.end(outage.node))
+        yield Timed(outage.end, outage.ends)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from emulator.errors import ScenarioError
 from emulator.scenario import Scenario, dump, loads, timeline
+from emulator.scenario.reading.dump import plain
 from emulator.scenario.timeline import Outage, outages, to_jsonl
 from tests.fakes.small_scenario import SCENARIOS, addresses
 
@@ -163,6 +164,10 @@ def test_what_is_dumped_compiles_to_the_same_bytes() -> None:
 
 
 FAULTS: list[dict[str, Any]] = [
+    *(
+        {**plain(fault), "nodes": ["shed"], "every": "10s", "lasts": "1s"}
+        for fault, *_ in VERBS_OF_KINDS
+    ),
     {"kind": "crash", "nodes": ["farm-0", "shed"], "at": {"uniform": ["1s", "2s"]}, "lasts": "1s"},
     {"kind": "pause", "nodes": "all", "every": "3h", "between": ["1h", "end"], "lasts": "1s"},
     {"kind": "crash", "share": "30%", "at": "1h", "together": True, "spread": {"fixed": "1s"}},
@@ -211,8 +216,7 @@ def test_a_mutated_fault_is_compiled_or_refused_with_its_place(
     try:
         timeline(loads(json.dumps(data, indent=1), folder=SCENARIOS))
     except ScenarioError as error:
-        if error.mistakes:
-            assert all("faults" in mistake["place"] for mistake in error.mistakes)
-            assert all(mistake["line"] for mistake in error.mistakes)
-        else:
-            assert "more than 10,000 failures" in str(error)
+        if "more than 10,000 failures" in str(error):
+            return
+        assert all("faults" in mistake["place"] for mistake in error.mistakes)
+        assert all(mistake["line"] for mistake in error.mistakes)
