@@ -33,9 +33,9 @@ class FaultPicture:
 
     def __init__(self, plan: FaultPlan, width: int) -> None:
         self._plan = plan
-        self._members = -(-len(plan.devices) // MOST_ROWS)
-        first = range(0, len(plan.devices), self._members)
-        self._rows = [plan.devices[start : start + self._members] for start in first]
+        self._members = -(-len(plan.nodes) // MOST_ROWS)
+        first = range(0, len(plan.nodes), self._members)
+        self._rows = [plan.nodes[start : start + self._members] for start in first]
         labels = [spans(row)[:_LONGEST_LABEL] for row in self._rows]
         self._label = max(map(len, labels), default=0)
         self._labels = labels

@@ -135,7 +135,7 @@ def _kinds(planned: "FaultPlan") -> "Table":
     from .tables import table
 
     made = table("kind", "faults", "devices", "mean duration", "share of all devices' time")
-    whole = planned.end * len(planned.devices)
+    whole = planned.end * len(planned.nodes)
     for kind in planned.kinds:
         share = f"{kind.seconds / whole:.2%}"
         mean = _time(kind.seconds / kind.faults)
@@ -199,4 +199,4 @@ def draw_plan(planned: "FaultPlan", figure: Path) -> None:
     rows = [(fault.node, fault.fault, fault.at, fault.until) for fault in planned.faults]
     expected = [(fault.fault, fault.per_iteration, len(fault.nodes)) for fault in planned.expected]
     drawn = analysis("fault_gantt").png
-    drawn(rows, planned.devices, planned.end, figure, title=planned.name, expected=expected)
+    drawn(rows, planned.nodes, planned.end, figure, title=planned.name, expected=expected)

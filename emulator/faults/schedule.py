@@ -227,8 +227,19 @@ def scheduled(
             for name, kind in (types or {}).items()
         ],
         bases=(fault, schedule),
+        namespace={"__post_init__": _check_both},
         frozen=True,
         kw_only=True,
     )
     joined.__doc__ = fault.__doc__
     return joined
+
+
+def _check_both(entry: Any) -> None:
+    """Run the checks of the fault and those of the schedule, of which Python would run the first.
+
+    Raises ValueError.
+    """
+    for cls in type(entry).__bases__:
+        if check := getattr(cls, "__post_init__", None):
+            check(entry)

@@ -16,8 +16,10 @@ from ..log.lines import read
 from ..log.record_fields import kind
 from ..log.records import FaultRecord, Record
 from ..scenario import Scenario, Timed
+from ..scenario.durability import NONE
 from ..units import Fraction
 from ..world import verbs
+from ..world.roles import SERVER
 from ..world.verbs import Action
 
 F = TypeVar("F", bound=Scheduled)
@@ -42,7 +44,7 @@ class Replay:
         """Return `scenario` for the replay: no device draws a fault by itself.
 
         Each `per_iteration` becomes 0 %, and batteries are left out. Raises EmulatorError if the
-        timeline strikes a device that `scenario` does not have.
+        timeline strikes a device that `scenario` does not have, or a server that keeps nothing.
         """
         self._check(scenario)
         groups = tuple(
@@ -62,8 +64,13 @@ class Replay:
         return Scenario.model_construct(**{**fields, **changed})
 
     def _check(self, scenario: Scenario) -> None:
-        known = {device.name for device in scenario.nodes}
+        known = {SERVER, *(device.name for device in scenario.nodes)}
         struck = dict.fromkeys(timed.action.node for timed in self.timeline)
+        if SERVER in struck and scenario.server.durability == NONE:
+            raise EmulatorError(
+                f"the faults of {self.run} cannot be replayed: the server crashes, and all updates "
+                "would be lost: write server.durability: update"
+            )
         unknown = [repr(name) for name in struck if name not in known]
         if unknown:
             more = f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else ""

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..world import laws
+from ..world.roles import SERVER
 from .model import Scenario
 from .timeline import Outage, horizon, outages
 
@@ -53,7 +54,7 @@ class KindSum:
     fault: str
     faults: int
     devices: int
-    """Number of devices that are struck."""
+    """Number of devices that are struck; the server counts as one."""
     seconds: float
     """Sum of the durations before the plan's end."""
 
@@ -69,6 +70,12 @@ class FaultPlan:
     devices: tuple[str, ...]
     faults: tuple[PlannedFault, ...]
     expected: tuple[ExpectedFault, ...]
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """The devices, after the server if a fault strikes it."""
+        struck = any(fault.node == SERVER for fault in self.faults)
+        return (SERVER, *self.devices) if struck else self.devices
 
     @property
     def kinds(self) -> tuple[KindSum, ...]:

@@ -112,6 +112,14 @@ def test_a_scenario_without_faults_has_an_empty_plan(emulate: Emulate, file: Pat
     assert "no fault is planned" in result.out
 
 
+def test_the_server_has_a_row_where_a_fault_strikes_it(emulate: Emulate, file: Path) -> None:
+    crash = "faults=[{kind: server-crash, at: 50s, lasts: 10s}]"
+    result = emulate("plan", file, "--set", crash, "--set", "server.durability=update")
+    assert result.code == 0
+    assert "\nserver  " + "." * 60 + "S" * 12 in result.out
+    assert "server-crash  1" in result.out
+
+
 def test_mistakes_are_told_as_by_check(emulate: Emulate, file: Path) -> None:
     file.write_text(file.read_text().replace("at: 50s", "att: 50s"))
     result = emulate("plan", file)

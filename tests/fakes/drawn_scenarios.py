@@ -39,6 +39,8 @@ OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "slow": {"factor": SHARES},
 }
 """The keys that a kind of fault needs beside those of its schedule."""
+OF_SERVER = {kind for kind, fault in FAULTS.items() if getattr(fault, "strikes_server", False)}
+"""Kinds that need a durable server, and strike no device."""
 BY_LAW = {kind for kind, fault in FAULTS.items() if is_episodic(fault)}
 """Kinds that no iteration draws."""
 WITHOUT_TIMES = {kind for kind, fault in FAULTS.items() if getattr(fault, "by_itself", False)}
@@ -59,7 +61,7 @@ def faults(
     keys: dict[str, st.SearchStrategy[Any]], but: Collection[str] = (), **optional: Any
 ) -> st.SearchStrategy[dict[str, Any]]:
     """Draw a fault of any kind outside `but`, with `keys` and some of the `optional` keys."""
-    return st.sampled_from(sorted(set(FAULTS) - set(but) - WITHOUT_TIMES)).flatmap(
+    return st.sampled_from(sorted(set(FAULTS) - set(but) - WITHOUT_TIMES - OF_SERVER)).flatmap(
         lambda kind: st.fixed_dictionaries(
             {"kind": st.just(kind), **keys, **OWN_KEYS.get(kind, {})}, optional=optional
         )

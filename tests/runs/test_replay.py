@@ -111,6 +111,14 @@ def test_faults_of_unknown_devices_are_refused() -> None:
     )
 
 
+def test_a_server_that_keeps_nothing_is_not_crashed_by_a_replay() -> None:
+    replay = Replay("other/run", (Timed(1.0, Action("kill", "server", "server-crash")),))
+    with pytest.raises(EmulatorError, match="the server crashes, and all updates would be lost"):
+        replay.of(drawn())
+    kept = loads(DRAWN, ["server.durability=update"], folder=SCENARIOS)
+    assert replay.of(kept).server.durability == "update"
+
+
 def test_a_log_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(EmulatorError, match=r"run\.jsonl cannot be read: No such file"):
         read_replay(tmp_path)

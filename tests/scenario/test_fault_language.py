@@ -13,6 +13,7 @@ from emulator.scenario import Scenario, dump, loads, timeline
 from emulator.scenario.reading.dump import plain
 from emulator.scenario.timeline import Outage, outages, to_jsonl
 from tests.fakes.small_scenario import SCENARIOS, addresses
+from tests.faults.test_faults import VERBS_OF_KINDS as KINDS
 
 DAY = "24h"
 
@@ -164,10 +165,7 @@ def test_what_is_dumped_compiles_to_the_same_bytes() -> None:
 
 
 FAULTS: list[dict[str, Any]] = [
-    *(
-        {**plain(fault), "nodes": ["shed"], "every": "10s", "lasts": "1s"}
-        for fault, *_ in VERBS_OF_KINDS
-    ),
+    *({**plain(fault), "nodes": ["shed"], "every": "10s", "lasts": "1s"} for fault, *_ in KINDS),
     {"kind": "crash", "nodes": ["farm-0", "shed"], "at": {"uniform": ["1s", "2s"]}, "lasts": "1s"},
     {"kind": "pause", "nodes": "all", "every": "3h", "between": ["1h", "end"], "lasts": "1s"},
     {"kind": "crash", "share": "30%", "at": "1h", "together": True, "spread": {"fixed": "1s"}},
@@ -186,7 +184,7 @@ SECTION = {
 PROFILED = {"kind": "crash", "every": {"exponential": "1h"}, "lasts": "1s", "count": 1}
 SECTION["devices"][0]["failures"][0]["faults"][0] = PROFILED  # type: ignore[index]
 PLACES = [at for at in addresses(SECTION) if "faults" in at]
-KEYS = sorted({key for fault in [*FAULTS, PROFILED] for key in fault})
+NAMES = sorted({key for fault in [*FAULTS, PROFILED] for key in fault})
 VALUES = (
     st.none()
     | st.booleans()
@@ -199,7 +197,7 @@ VALUES = (
 
 
 @settings(max_examples=150, deadline=None)
-@given(at=st.sampled_from(PLACES), value=VALUES, key=st.sampled_from(KEYS), how=st.integers(0, 2))
+@given(at=st.sampled_from(PLACES), value=VALUES, key=st.sampled_from(NAMES), how=st.integers(0, 2))
 def test_a_mutated_fault_is_compiled_or_refused_with_its_place(
     at: tuple[Any, ...], value: Any, key: str, how: int
 ) -> None:
