@@ -20,7 +20,7 @@ _NOTHING, _LITTLE = ".", ":"
 _COLOURS = ("red", "magenta", "green", "blue", "yellow", "cyan", "bright_black", "bright_red")
 _STEPS = (
     *(0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800),
-    *(3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800),
+    *(3600, 7200, 10800, 21600, 43200, 86400, 172800, 604800, 2592000),
 )
 """Seconds between two ticks of the time axis."""
 _TICKS = 12
@@ -94,16 +94,11 @@ class FaultPicture:
             column = int(number * step / end * self._columns)
             if column >= self._columns:
                 break
-            text = self._time(number * step)
+            text = _in_unit(number * step, end)
             times[column : column + len(text)] = text
             ticks[column] = "'"
         for line in (times, ticks):
             yield Text(" " * (self._label + 2) + "".join(line).rstrip(), "dim")
-
-    def _time(self, seconds: float) -> str:
-        """Return `seconds` in the unit of the axis."""
-        scale, unit = next(unit for unit in _UNITS if self._plan.end >= 2 * unit[0])
-        return f"{float(f'{seconds / scale:.3g}'):g}{unit}"
 
     def _legend(self) -> Text:
         line = Text()
@@ -111,8 +106,8 @@ class FaultPicture:
             line.append(f"{letter.upper()}", f"bold {self._colours[kind]} reverse")
             line.append(f" {kind}  ")
         each = "" if self._members == 1 else f"{self._members} devices a row; "
-        wide = self._time(self._plan.end / self._columns)
-        line.append(f"({each}{wide} a column; capital: at least half of it", "dim")
+        wide = self._plan.end / self._columns
+        line.append(f"({each}{_in_unit(wide, wide)} a column; capital: at least half of it", "dim")
         line.append("; colon: under 5 %)" if self._members > 1 else ")", "dim")
         return line
 
@@ -124,3 +119,9 @@ def _letters(kinds: Iterable[str]) -> dict[str, str]:
         free = (letter for letter in kind + "abcdefghijklmnopqrstuvwxyz" if letter.isalpha())
         taken[kind] = next((letter for letter in free if letter not in taken.values()), "?")
     return taken
+
+
+def _in_unit(seconds: float, longest: float) -> str:
+    """Return `seconds` in the unit that fits `longest` seconds, with three digits."""
+    scale, unit = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
+    return f"{float(f'{seconds / scale:.3g}'):g}{unit}"

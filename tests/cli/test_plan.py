@@ -36,7 +36,7 @@ def test_a_plan_is_a_picture_and_tables(emulate: Emulate, file: Path) -> None:
     assert near == "near-0  " + "." * 12 + "P" * 24 + "." * 84
     far = next(line for line in lines if line.startswith("far"))
     assert far == "far     " + "." * 24 + "Aa" + "." * 34 + "C" * 60
-    assert "P partition  A pause  C crash  (0.833s a column; capital: at least half of it)" in lines
+    assert "P partition  A pause  C crash  (833ms a column; capital: at least half of it)" in lines
     for row in (
         ["partition", "2", "2", "20", "s", "13.33%"],
         ["crash", "1", "1", "50", "s", "16.67%"],

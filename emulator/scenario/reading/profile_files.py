@@ -93,12 +93,17 @@ def sample(profile: ProfileFile, seed: int, length: str | None = None) -> FaultP
     """Return the plan of `SAMPLED` devices with the failure profile `profile`.
 
     `length` is the time of the sample; by default it is as long as it takes for some faults on each
-    device. Raises ScenarioError if the profile has mistakes.
+    device, or until no more follow. Raises ScenarioError if the profile has mistakes.
     """
-    for tried in _LENGTHS if length is None else (length,):
-        plan = _plan(profile, seed, tried)
+    lengths = _LENGTHS if length is None else (length,)
+    plan = _plan(profile, seed, lengths[0])
+    for tried in lengths[1:]:
         if len(plan.faults) >= 2 * SAMPLED or (plan.expected and not plan.faults):
             break
+        longer = _plan(profile, seed, tried)
+        if len(longer.faults) == len(plan.faults) > 0:
+            break
+        plan = longer
     return plan
 
 
