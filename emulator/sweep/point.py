@@ -27,12 +27,18 @@ class Point:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the scenario; it changes with anything that could change the run."""
-        digest = sha256(dump(self.scenario).encode())
-        if self.scenario.training.initial is not None:
-            # the scenario names the file alone, and another model may have taken its place
-            digest.update(Path(self.scenario.training.initial).read_bytes())
-        return digest.hexdigest()[:16]
+        """Digest of the scenario; it changes with anything that could change the run.
+
+        The model to begin with counts by the content of its file, wherever the file is, so that
+        the folder of a tuning can be moved.
+        """
+        scenario, training = self.scenario, self.scenario.training
+        content = b""
+        if training.initial is not None:
+            content = Path(training.initial).read_bytes()
+            training = training.model_copy(update={"initial": "model.npz"})
+            scenario = scenario.model_copy(update={"training": training})
+        return sha256(dump(scenario).encode() + content).hexdigest()[:16]
 
     @property
     def name(self) -> str:

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -155,6 +156,17 @@ def test_a_killed_tuner_goes_on_without_playing_a_finished_probe_again(
     assert (again.setting, again.report) == (result.setting, result.report)
     assert (out / "table.csv").read_bytes() == (before / "table.csv").read_bytes()
     assert not list(out.glob(".playing/*"))
+
+
+def test_a_tuning_that_was_moved_plays_nothing_again(
+    whole: tuple[Path, Tuned, int], tmp_path: Path
+) -> None:
+    """Its later trials begin with models in the folder itself."""
+    before, result, _ = whole
+    shutil.copytree(before, tmp_path / "moved")
+    playing = Playing()
+    again, _ = tuned(tmp_path / "moved", playing)
+    assert (playing.count, again.report) == (0, result.report)
 
 
 @pytest.mark.slow
