@@ -22,6 +22,7 @@ from tests.benchmarks import (
     coding,
     compute_groups,
     cost,
+    durable,
     exchange,
     fleet,
     gradient,
@@ -42,7 +43,7 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["containers", "coding", "schedules", "overlap", "groups", "virtual"],
+        choices=["containers", "durable", "coding", "schedules", "overlap", "groups", "virtual"],
         help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -62,6 +63,8 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
     }
     if part in (None, "containers"):
         result |= _containers(seconds)
+    if part in (None, "durable"):
+        result["durable"] = _durable()
     if part in (None, "coding"):
         result |= _coding()
     if part in (None, "schedules"):
@@ -89,6 +92,12 @@ def _containers(seconds: float) -> dict[str, Any]:
         "encrypted": exchange.rate(encrypt=True, seconds=3.0),
     }
     return {"gradient": alone, "exchange": exchanges, "run": _runs(seconds)}
+
+
+def _durable() -> dict[str, Any]:
+    say("the server with and without durability")
+    gradients = gradient.rate(1, 3.0)
+    return {"gradients": gradients, "costs": durable.costs(8.0)}
 
 
 def _coding() -> dict[str, Any]:

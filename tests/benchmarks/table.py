@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import compute_groups, patches, planning, trained
+from . import compute_groups, durable, patches, planning, trained
 from .cost import each
 
 WIDTH = 56
@@ -16,6 +16,9 @@ def page(found: dict[str, Any]) -> str:
     if "run" in found:
         lines += [*_rates(found), "", *_costs(found), "", *_memory(found)]
         lines += [*_doubts(found), ""]
+    if "durable" in found:
+        known = found["durable"]
+        lines += [*durable.lines(known["costs"], known["gradients"]), ""]
     if "coding" in found:
         lines += [*_coding(found["coding"]), "", *_segments(found["segments"]), ""]
         lines += [*_trained(found["trained"]), ""]

@@ -4,6 +4,7 @@ python -m tests.fakes.durable_process CONFIG OUTPUT PORT
 """
 
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -28,6 +29,12 @@ from emulator.transport.peer import Peer
 from emulator.transport.secrets import issue
 
 BEAT = Heartbeat(interval=0.5, timeout=5.0)
+
+
+def free_port() -> int:
+    """Return a port on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
 
 
 class ServerProcess:
@@ -58,6 +65,10 @@ class ServerProcess:
         assert self.process is not None
         stat = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(stat[11]) + int(stat[12])) / os.sysconf("SC_CLK_TCK")
+
+    def updates(self) -> int:
+        """Return the number of updates in the server's log."""
+        return (self.output / "run.jsonl").read_bytes().count(b'"what":"update"')
 
     def wait(self, seconds: float) -> int:
         assert self.process is not None

@@ -34,9 +34,9 @@ from .object_tree import freeze
 from .segment_file import SegmentWriter
 from .state_folder import StateFolder
 
-REPLAY = 0.75
+REPLAY = 1.0
 """Seconds of the server's work between two states."""
-ROOM = 64 << 20
+ROOM = 256 << 20
 """Bytes of inputs between two states; for a large model more, as many as four states have."""
 
 

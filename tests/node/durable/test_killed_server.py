@@ -1,6 +1,5 @@
 """A server killed by -9 at random moments under load: no acknowledged update is lost or doubled."""
 
-import socket
 import time
 from random import Random
 
@@ -14,7 +13,7 @@ from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.models import saved_model
 from emulator.units import Fraction
-from tests.fakes.durable_process import ServerProcess, fleet
+from tests.fakes.durable_process import ServerProcess, fleet, free_port
 
 MODEL = "mnist-mlp"
 WORKERS = ("a", "b", "c", "d", "e", "f")
@@ -33,11 +32,6 @@ def plan_of(durability: Durability | None) -> Plan:
         stop=Stop(updates=10**6),
         durability=durability,
     )
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return int(listener.getsockname()[1])
 
 
 def replayed(records, learners):
