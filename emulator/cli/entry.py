@@ -19,6 +19,7 @@ from .logs import logs
 from .node import node
 from .predict import predict
 from .report import report
+from .resume import resume
 from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
@@ -59,7 +60,7 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, plan, schedule, predict, run, sweep, tune, study),
+    *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
     *(algorithms, profiles, schema, compose, node),

@@ -76,7 +76,7 @@ def run(
     if as_json:
         click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
     else:
-        _tell(folder, summary)
+        tell(folder, summary)
     if report:
         page(folder, to_stderr=as_json)
     sys.exit(EXIT_CODES.get(summary["outcome"], 1))
@@ -100,12 +100,17 @@ def watched(
     play = player(on)
     for ignored in unkept(scenario, on):
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
+    with show(scenario, to_stderr=to_stderr) as view, canceling():
+        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, replay=replay)
+    return played
+
+
+def show(scenario: "Scenario", *, to_stderr: bool) -> Any:
+    """Return the context of a view of a run of `scenario`."""
     names = tuple(device.name for device in scenario.nodes)
     limit = None if scenario.stop.time is None else float(scenario.stop.time)
     progress = Progress(names, goal=scenario.stop.updates, limit=limit)
-    with _view(progress, scenario.name, to_stderr=to_stderr) as view, canceling():
-        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, replay=replay)
-    return played
+    return _view(progress, scenario.name, to_stderr=to_stderr)
 
 
 def player(on: str) -> Any:
@@ -130,7 +135,9 @@ def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:
     return LiveRunView(progress, out, name) if out.is_terminal else PlainRunView(progress, out)
 
 
-def _tell(folder: Path, summary: dict[str, Any]) -> None:
+def tell(folder: Path, summary: dict[str, Any]) -> None:
+    """Print the `summary` of the run in `folder`."""
+
     def line(label: str, value: str) -> None:
         click.echo(f"{label:<12} {value}")
 

@@ -1,6 +1,7 @@
 """A log that another process is still writing."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -17,6 +18,11 @@ class LineTail(Generic[T]):
         """`parse_line` returns None for a line to skip. The file need not exist yet."""
         self._path, self._parse = path, parse_line
         self._offset, self._rest = 0, b""
+
+    def skip(self) -> None:
+        """Leave out the whole lines that the file has now."""
+        with suppress(FileNotFoundError):
+            self._offset = self._path.read_bytes().rfind(b"\n") + 1
 
     def read(self) -> Iterator[T]:
         """Yield each whole line written since the last call."""
@@ -38,5 +44,8 @@ class LineTail(Generic[T]):
 class Tail(LineTail[Record]):
     """The records that a growing log has gained since the last look."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, from_end: bool = False) -> None:
+        """With `from_end` the records that the log has now are left out."""
         super().__init__(path, parse)
+        if from_end:
+            self.skip()

@@ -141,6 +141,8 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """Id of the unprivileged user and group that the part runs as."""
     part: WorkerRole | EvaluatorRole | ServerRole
     network: Network = Network()
+    incarnation: int = 0
+    """Boots of the node before the first one of its container."""
 
 
 def read(path: Path = PATH) -> NodeConfig:

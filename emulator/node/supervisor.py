@@ -53,7 +53,7 @@ OBSERVED = ("plan", "iteration")
 def main() -> None:
     """Run the supervisor of this container; exit with 1, and the reason, if the network fails."""
     node = config.read()
-    supervisor = Supervisor(node)
+    supervisor = Supervisor(node, incarnation=node.incarnation)
     try:
         supervisor.run()
     except DeploymentError as error:

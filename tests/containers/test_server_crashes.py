@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.runtimes.docker.cleanup import clean_up
 from tests.containers.conftest import TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
@@ -68,3 +69,51 @@ def test_a_killed_server_goes_on_with_every_update(start, client, tmp_path):
     assert run.summary["outcome"] == "success"
     assert run.summary["updates"] == len(updates) and run.summary["server_recoveries"] == 2
     assert not (folder / "server").exists()
+
+
+def test_a_run_whose_conductor_died_is_resumed(start, emulate, tmp_path):
+    text = TINY.replace("updates: 300, time: 60s", "time: 16s").replace(
+        "devices:",
+        """server: {durability: update}
+faults:
+  - {kind: crash, nodes: [left], at: 3s, lasts: 7s}
+  - {kind: partition, nodes: [right], at: 12s, lasts: 500ms}
+devices:""",
+    )
+    process = start(text)
+    folder = tmp_path / "runs/tiny/latest"
+    log = folder / "server/run.jsonl"
+    until(lambda: log.read_bytes().count(b'"update"') > 30, 60)
+    until(lambda: b'"kill"' in (folder / "reports.jsonl").read_bytes(), 60)
+    process.kill()
+    process.wait()
+    time.sleep(3.0)  # the containers end by themselves
+    before = [json.loads(line) for line in log.read_bytes().splitlines()]
+    emulate("resume", "tiny", "--no-report")
+    run = Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
+    assert run.summary["outcome"] == "success" and run.summary["stop"] == "time"
+    assert run.summary["duration_s"] == pytest.approx(16.0, abs=0.5)
+    updates = run.said("update")
+    assert [u["version"] for u in updates] == list(range(1, len(updates) + 1))
+    (recovered,) = run.said("recovered")
+    old = [u for u in before if u["what"] == "update"]
+    assert recovered["version"] == len(old) and recovered["lost"] == 0
+    assert 0 <= recovered["at"] - before[-1]["at"] < 0.5  # its time stood still
+    assert len(updates) > len(old) + 30
+    hellos = run.said("hello", node="right")
+    assert [hello["incarnation"] for hello in hellos] == [0, 1]
+    first, again = run.said("kill", node="left")
+    (boot,) = run.said("boot", node="left")
+    assert first["at"] < recovered["at"] <= again["at"] < boot["at"]
+    assert abs(boot["at"] - 10.0) < 0.5 and abs(run.said("sever")[0]["at"] - 12.0) < 0.5
+    assert not (folder / "server").exists()
+
+
+def test_without_durability_a_resumption_says_what_it_would_need(start, emulate, client, tmp_path):
+    process = start(TINY.replace("updates: 300, time: 60s", "time: 60s"))
+    process.kill()
+    process.wait()
+    done = emulate("resume", "tiny", check=False)
+    assert done.returncode == 1
+    clean_up(client, (tmp_path / "runs/tiny/latest").resolve().name.rpartition("-")[2])
+    assert "without server.durability" in done.stderr and "durability: update" in done.stderr

@@ -18,7 +18,7 @@ class LogTail:
         """Open `path`, or create it; cut off a last line that was torn."""
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         self._path = path
-        self._length = _whole_lines(path)
+        self._length = whole_lines(path)
         os.ftruncate(self._file, self._length)
         self.position = self._length
         """Bytes of the file up to the next line."""
@@ -76,7 +76,7 @@ def _parsed(line: bytes) -> object:
         return None
 
 
-def _whole_lines(path: Path) -> int:
+def whole_lines(path: Path) -> int:
     """Return the bytes of `path` up to the end of its last whole line."""
     with path.open("rb") as file:
         end = file.seek(0, os.SEEK_END)

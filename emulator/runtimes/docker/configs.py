@@ -45,6 +45,10 @@ class NodeConfigs:
     """User id that nodes run as."""
     priors: Mapping[str, PriorCosts] = field(default_factory=dict)
     """Costs for the first plans of devices that cut models, by the device's name."""
+    resumes: int = 0
+    """Times that the run was resumed."""
+    incarnations: Mapping[str, int] = field(default_factory=dict)
+    """First incarnation of nodes that have run before, by name."""
 
     @property
     def model_bytes(self) -> int:
@@ -71,6 +75,7 @@ class NodeConfigs:
             gathering=gathering,
             initial=self.scenario.training.initial is not None,
             changing=bool(self._reshaped),
+            resumes=self.resumes,
         )
         beyond = [device.link.down for device in self.scenario.nodes]
         return self._node(SERVER, part, self.scenario.server.link, beyond)
@@ -116,7 +121,7 @@ class NodeConfigs:
                 else None
             ),
         )
-        return NodeConfig(name, self.user, part, network)
+        return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))
 
     # -- times -----------------------------------------------------------------------------------
 

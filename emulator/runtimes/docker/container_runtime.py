@@ -10,7 +10,7 @@ from docker import DockerClient
 
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
 from ...errors import DeploymentError
-from ...log.records import StartRecord
+from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
 from ...node.part_orders import HOLD
 from ...node.roll import FILE as HELLOS
@@ -170,6 +170,6 @@ class DockerRuntime:
 
     def _follow(self) -> None:
         for record in self._log.read():
-            if isinstance(record, StartRecord):
+            if isinstance(record, StartRecord | RecoveredRecord):
                 self._reports.begin(record.zero)
             self._view.record(record)

@@ -1,7 +1,7 @@
 """A whole run in containers: checks of the host, the world, and the folder that remains."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,18 +45,38 @@ def play(
         scenario = replay.of(scenario)
     planned = tuple(timeline(scenario)) if replay is None else replay.timeline
     view.take_timeline(planned)
-    ready = _get_ready(scenario, planned, view)
-    client, folder, load = ready.client, create(scenario.name, runs), Load()
+    ready = get_ready(scenario, planned, view)
+    session = Session(scenario, planned, create(scenario.name, runs), "docker")
+
+    def world() -> Prepared:
+        replayed = {} if replay is None else replay.facts()
+        session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
+        return ready.prepare(session, view)
+
+    return conducted(ready, session, view, world, planned)
+
+
+def conducted(
+    ready: "HostParts",
+    session: Session,
+    view: RunView,
+    world: Callable[[], Prepared] | None,
+    schedule: Sequence[Timed],
+) -> tuple[Path, dict[str, Any]]:
+    """Play the run of `session` to its end; return its folder and its summary.
+
+    `world` writes the files of the containers, and `schedule` has the actions that are to come.
+    Without `world` the run is over already, and only its folder is completed.
+    """
+    client, folder, load = ready.client, session.folder, Load()
     runtime: DockerRuntime | None = None
     left: tuple[str, ...] = ()
-    with owned(folder.run), Session(scenario, planned, folder, "docker") as session:
+    with owned(folder.run), session:
         with session.playing():
             try:
-                replayed = {} if replay is None else replay.facts()
-                session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
-                world = ready.prepare(session, view)
-                runtime = DockerRuntime(client, folder, world, view, load)
-                run(scenario, session.timeline, runtime)
+                if world is not None:
+                    runtime = DockerRuntime(client, folder, world(), view, load)
+                    run(session.scenario, schedule, runtime)
             finally:
                 session.ignore_signals()  # one would keep the containers from being removed
                 load.end()
@@ -65,7 +85,7 @@ def play(
             session.ending = Ending("failed", runtime.given_up)
         folder.discard_work()  # no container needs it any more, and a disk may be full
         gather(folder, session.ending.facts() if session.ending else None)
-        quotas = any(device.cpu is not None for device in scenario.nodes)
+        quotas = any(device.cpu is not None for device in session.scenario.nodes)
         session.conclude(read(folder.records), busy=load.busy, quotas=quotas, left=left)
     return folder.path, session.summary
 
@@ -76,7 +96,7 @@ def require() -> None:
 
 
 @dataclass(frozen=True)
-class _Ready:
+class HostParts:
     """The parts of this host and its engine that a run in containers needs."""
 
     client: DockerClient
@@ -104,7 +124,7 @@ class _Ready:
         )
 
 
-def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _Ready:
+def get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> HostParts:
     """Check the host and the engine; remove from the engine what dead runs have left."""
     view.progress("data")
     host = Host.here()
@@ -119,4 +139,4 @@ def _get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> _
     view.progress("graphs")
     graph = exported(scenario.training.trainable)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
-    return _Ready(client, split, graph, backend, image, host, predicted)
+    return HostParts(client, split, graph, backend, image, host, predicted)

@@ -128,7 +128,7 @@ def prepare(
     world = Prepared(scenario, folder, configs, image, graph)
     tell("shards")
     _write_shards(split, folder.work / "shards")
-    world.output.mkdir()
+    world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there
     if os.getuid() == 0:
         shutil.chown(world.output, user, user)
     return world

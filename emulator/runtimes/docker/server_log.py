@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...log.records import Record, StartRecord, StopRecord
+from ...log.records import Record, RecoveredRecord, StartRecord, StopRecord
 from ...log.tail import Tail
 from ...machine.host import Load
 
@@ -13,8 +13,11 @@ class ServerLog:
     """The records of the server, with the run's beginning and end taken from them."""
 
     def __init__(self, path: Path, load: Load) -> None:
-        """`load` samples the host from the record `start` to the record `stop`."""
-        self._tail, self._load = Tail(path), load
+        """`load` samples the host from the record `start` to the record `stop`.
+
+        Lines that are in the file already are of the time before the run was resumed.
+        """
+        self._tail, self._load = Tail(path, from_end=True), load
         self.zero: float | None = None
         """Monotonic time of the run's zero; None before every node has said hello."""
         self.stop: StopRecord | None = None
@@ -39,6 +42,10 @@ class ServerLog:
             if isinstance(record, StartRecord):
                 self.zero = record.zero
                 self._load.begin()
+            elif isinstance(record, RecoveredRecord):
+                if self.zero is None:  # the run was resumed
+                    self._load.begin()
+                self.zero = record.zero
             elif isinstance(record, StopRecord):
                 record = self.stop = self._explained(record)
                 self._load.end()

@@ -1,21 +1,25 @@
 """A whole run in virtual time: one process, without Docker and without root."""
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ...core import assembly
 from ...core.plan import Plan
 from ...core.server import GATHERING, ParameterServer
+from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import StopRecord
 from ...log.writing import RunLog
 from ...machine.host import Host
 from ...node.checkpoint import Checkpoints, save
+from ...runs.checked_log import CheckedLog
 from ...runs.conductor import RunView, run
-from ...runs.folder import create
+from ...runs.dead_run import DeadRun
+from ...runs.folder import RunFolder, create
 from ...runs.hardware_efficiency import prediction_facts
 from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
@@ -23,7 +27,7 @@ from ...runs.preflight import preflight
 from ...runs.replay import Replay
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
-from ...scenario import Scenario, timeline
+from ...scenario import Scenario, Timed, timeline
 from ...schedules import Sequential
 from ...units import Seconds
 from ...world.laws import Fixed
@@ -54,6 +58,32 @@ def play(
     if replay is not None:
         scenario = replay.of(scenario)
     schedule = tuple(timeline(scenario)) if replay is None else replay.timeline
+    replayed = {} if replay is None else replay.facts()
+    folder = partial(create, scenario.name, runs)
+    return _played(scenario, schedule, folder, view, cores=cores, replayed=replayed)
+
+
+def resume(
+    dead: DeadRun, view: RunView, *, cores: int | None = None
+) -> tuple[Path, dict[str, Any]]:
+    """Play a run whose process died from its beginning, and go on where its log ends.
+
+    The log gets the bytes that it would have had; those that are there are compared. Raises an
+    EmulatorError if they differ.
+    """
+    return _played(dead.scenario, dead.timeline, lambda: dead.folder, view, cores=cores)
+
+
+def _played(
+    scenario: Scenario,
+    schedule: tuple[Timed, ...],
+    folder: Callable[[], RunFolder],
+    view: RunView,
+    *,
+    cores: int | None,
+    replayed: Mapping[str, Any] | None = None,
+) -> tuple[Path, dict[str, Any]]:
+    """Play `scenario` into the folder that `folder` makes; without `replayed`, again."""
     view.take_timeline(schedule)
     if scenario.virtual.learner != "none":
         view.progress("data")
@@ -61,16 +91,28 @@ def play(
     resolved = resolve(scenario, view)
     planned = plan(resolved, None if split is None else split.examples)
     parts = run_parts(resolved, planned, split, view.progress, cores)
-    session = Session(resolved, schedule, create(scenario.name, runs), "virtual")
-    with session, session.folder.records.open("wb") as sink:
+    session = Session(resolved, schedule, folder(), "virtual")
+    records = session.folder.records
+    with session, records.open("wb") if replayed is not None else CheckedLog(records) as sink:
         log = RunLog(sink, view.record)
-        replayed = {} if replay is None else replay.facts()
         virtual_run = _VirtualRun(session, planned, parts, log, view, replayed)
         with session.playing():
             virtual_run.play()
+        if isinstance(sink, CheckedLog) and sink.left:
+            raise _unreached(sink, session)
         virtual_run.finish()
-        session.conclude(read(session.folder.records))
+        session.conclude(read(records))
     return session.folder.path, session.summary
+
+
+def _unreached(log: CheckedLog, session: Session) -> EmulatorError:
+    """Return the error of a run that has not come again to the end of its `log`."""
+    if session.ending is None or session.ending.reason == "failed":
+        return log.mismatch()
+    return EmulatorError(
+        f"interrupted before the place where the run had stopped: {session.folder.path} is as "
+        f"before, and `emulate resume {session.folder.run}` begins again"
+    )
 
 
 def resolve(scenario: Scenario, view: RunView) -> Scenario:
@@ -111,9 +153,9 @@ class _VirtualRun:
         parts: RunParts,
         log: RunLog,
         view: RunView,
-        facts: dict[str, Any],
+        facts: Mapping[str, Any] | None,
     ) -> None:
-        """`facts` are further entries of the manifest."""
+        """`facts` are further entries of the manifest; None: the run has one."""
         self._facts = facts
         self._session, self._plan, self._log, self._view = session, plan, log, view
         self._scenario, self._folder = session.scenario, session.folder
@@ -121,16 +163,9 @@ class _VirtualRun:
         self._runtime: VirtualRuntime | None = None
 
     def play(self) -> None:
-        """Describe the run in its folder, then run the events."""
-        self._session.describe(
-            Host.here(),
-            PACKAGES,
-            shaping=SERVED,
-            tcp="modelled" if self._scenario.virtual.tcp else "ideal",
-            encrypted=self._scenario.server.encrypt,
-            **prediction_facts(self._scenario, self._view.progress, assumed=True),
-            **self._facts,
-        )
+        """Describe the run in its folder, unless that is done, then run the events."""
+        if self._facts is not None:
+            self._describe(self._facts)
         server = self._assembled()
         self._runtime = VirtualRuntime(
             self._scenario,
@@ -144,6 +179,17 @@ class _VirtualRun:
         )
         with _uncollected():
             run(self._scenario, self._session.timeline, self._runtime)
+
+    def _describe(self, facts: Mapping[str, Any]) -> None:
+        self._session.describe(
+            Host.here(),
+            PACKAGES,
+            shaping=SERVED,
+            tcp="modelled" if self._scenario.virtual.tcp else "ideal",
+            encrypted=self._scenario.server.encrypt,
+            **prediction_facts(self._scenario, self._view.progress, assumed=True),
+            **facts,
+        )
 
     def _assembled(self) -> ParameterServer:
         return assembly.server(

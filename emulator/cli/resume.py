@@ -1,0 +1,62 @@
+"""`emulate resume`: go on with a run after its conductor, the engine or the host has died."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..runs.cancel import canceling
+from .options import JSON_OPTION, RUNS_OPTION
+from .output import enduring
+from .pages import page
+from .run import EXIT_CODES, show, tell
+
+
+@click.command(short_help="Go on with a run that died before its end.")
+@click.argument("run")
+@RUNS_OPTION
+@click.option(
+    "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
+)
+@JSON_OPTION
+@enduring()
+def resume(run: str, runs: Path, report: bool, as_json: bool) -> None:
+    """Go on with RUN after its conductor, the engine or the host has died, in the same folder.
+
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run.
+
+    A run in virtual time is played again from its beginning, compared with its log as far as that
+    goes, and goes on: the log has the bytes that it would have had. A run in containers goes on
+    from the server's state on disk: its time and its faults go on where they stopped, and devices
+    boot anew. That needs a `server.durability` in the scenario.
+
+    \b
+    emulate resume quickstart
+    """
+    from ..runs.dead_run import dead_run
+    from ..runs.folder import find
+
+    dead = dead_run(find(run, runs))
+    with show(dead.scenario, to_stderr=as_json) as view, canceling():
+        resumed: tuple[Path, dict[str, Any]] = _player(dead.runtime)(dead, view)
+    folder, summary = resumed
+    if as_json:
+        click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
+    else:
+        tell(folder, summary)
+    if report:
+        page(folder, to_stderr=as_json)
+    sys.exit(EXIT_CODES.get(summary["outcome"], 1))
+
+
+def _player(on: str) -> Any:
+    """Return the function that resumes a run on the runtime `on`."""
+    if on == "virtual":
+        from ..runtimes.virtual import play_virtual
+
+        return play_virtual.resume
+    from ..runtimes.docker import resume_containers
+
+    return resume_containers.resume

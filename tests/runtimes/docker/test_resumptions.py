@@ -1,0 +1,48 @@
+"""What a resumption in containers does with the schedule, and what it cannot resume."""
+
+import pytest
+
+from emulator.errors import EmulatorError
+from emulator.runs.dead_run import DeadRun
+from emulator.runs.folder import RunFolder
+from emulator.runtimes.docker.resume_containers import rest_of, resume
+from emulator.scenario import Timed
+from emulator.world.verbs import Action
+from tests.fakes.small_scenario import small
+
+TIMELINE = (
+    Timed(1.0, Action("kill", "a", "crash")),
+    Timed(2.0, Action("sever", "b", "partition")),
+    Timed(3.0, Action("start", "a", "crash")),
+    Timed(4.0, Action("pause", "c", "pause")),
+    Timed(9.0, Action("mend", "b", "partition")),
+)
+
+
+def test_faults_in_force_begin_anew_and_the_rest_follows():
+    assert rest_of(TIMELINE, 0.5) == TIMELINE
+    assert rest_of(TIMELINE, 2.5) == (
+        Timed(2.5, TIMELINE[0].action),
+        Timed(2.5, TIMELINE[1].action),
+        *TIMELINE[2:],
+    )
+    assert rest_of(TIMELINE, 5.0) == (
+        Timed(5.0, TIMELINE[1].action),
+        Timed(5.0, TIMELINE[3].action),
+        TIMELINE[4],
+    )
+    assert rest_of(TIMELINE[:3], 5.0) == (Timed(5.0, TIMELINE[1].action),)
+
+
+def test_what_cannot_be_resumed_is_told(tmp_path):
+    def of(*overrides):
+        return DeadRun(RunFolder(tmp_path, "abc"), "docker", small(overrides=overrides), ())
+
+    with pytest.raises(EmulatorError, match=r"without server\.durability"):
+        resume(of(), None)
+    with pytest.raises(EmulatorError, match="is gone, with the server's state"):
+        resume(of("server.durability=update"), None)
+    (tmp_path / "server/durable").mkdir(parents=True)
+    (tmp_path / "server/run.jsonl").write_bytes(b"")
+    with pytest.raises(EmulatorError, match="died before it had begun"):
+        resume(of("server.durability=update"), None)
