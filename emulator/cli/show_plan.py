@@ -111,7 +111,7 @@ def print_plan(planned: "FaultPlan") -> None:
         print_picture(planned, out)
     for made in _tables(planned):
         out.print("", made, sep="\n")
-    if not (planned.faults or planned.expected):
+    if not (planned.faults or planned.expected or planned.batteries):
         out.print("no fault is planned")
 
 
@@ -129,6 +129,8 @@ def _tables(planned: "FaultPlan") -> "Iterator[Table]":
         yield _faults(planned)
     if planned.expected:
         yield _expected(planned)
+    if planned.batteries:
+        yield _batteries(planned)
 
 
 def _kinds(planned: "FaultPlan") -> "Table":
@@ -169,6 +171,21 @@ def _expected(planned: "FaultPlan") -> "Table":
         lasts = "for good" if fault.lasts is None else _time(fault.lasts)
         chance = str(Fraction(fault.per_iteration))
         made.add_row(spans(fault.nodes), fault.fault, chance, rare, lasts)
+    return made
+
+
+def _batteries(planned: "FaultPlan") -> "Table":
+    from ..units import Joules
+    from .compute_group_rows import spans
+    from .tables import MOST_ROWS, table
+
+    title = "batteries, which the work of a device empties"
+    made = table("devices", "capacity", "idles for", "charged in a day", title=title)
+    for row in planned.batteries[:MOST_ROWS]:
+        idles = "-" if row.idles is None else _time(row.idles)
+        energies = (str(Joules(float(f"{energy:.3g}"))) for energy in (row.capacity, row.charged))
+        capacity, charged = energies
+        made.add_row(spans(row.nodes), capacity, idles, charged if row.charged else "-")
     return made
 
 

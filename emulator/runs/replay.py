@@ -51,8 +51,9 @@ class Replay:
             group.model_copy(
                 update={
                     "failures": tuple(
-                        profile.model_copy(update={"faults": _undrawn(profile.faults)})
+                        profile.model_copy(update={"faults": faults})
                         for profile in group.failures
+                        if (faults := _undrawn(profile.faults))
                     )
                 }
             )

@@ -3,10 +3,11 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..world import laws
+from ..world.battery import BatteryConstants
 from ..world.roles import SERVER
 from .model import Scenario
 from .timeline import Outage, horizon, outages
@@ -48,6 +49,20 @@ class ExpectedFault:
 
 
 @dataclass(frozen=True)
+class BatteryRow:
+    """A battery that each of `nodes` has: when it is empty depends on the work of the device."""
+
+    nodes: tuple[str, ...]
+    capacity: float
+    """Joules of the full battery."""
+    idles: float | None
+    """Seconds for which the battery feeds a device that only idles and is never charged; None
+    without idle power."""
+    charged: float
+    """Joules that a day of charging brings at most."""
+
+
+@dataclass(frozen=True)
 class KindSum:
     """The planned faults of one kind."""
 
@@ -70,6 +85,7 @@ class FaultPlan:
     devices: tuple[str, ...]
     faults: tuple[PlannedFault, ...]
     expected: tuple[ExpectedFault, ...]
+    batteries: tuple[BatteryRow, ...] = ()
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -96,7 +112,7 @@ class FaultPlan:
     def before(self, end: float) -> "FaultPlan":
         """Return the plan up to `end` seconds."""
         faults = tuple(fault for fault in self.faults if fault.at < end)
-        return FaultPlan(self.name, self.seed, end, self.devices, faults, self.expected)
+        return replace(self, end=end, faults=faults)
 
     def plain(self) -> dict[str, Any]:
         """Return the plan as JSON types, times in seconds."""
@@ -104,6 +120,7 @@ class FaultPlan:
             {**asdict(fault), "nodes": list(fault.nodes), "iterations": _finite(fault.iterations)}
             for fault in self.expected
         ]
+        batteries = [{**asdict(row), "nodes": list(row.nodes)} for row in self.batteries]
         return {
             "name": self.name,
             "seed": self.seed,
@@ -112,6 +129,7 @@ class FaultPlan:
             "kinds": [asdict(kind) for kind in self.kinds],
             "faults": [_plain(fault) for fault in self.faults],
             "expected": expected,
+            **({"batteries": batteries} if batteries else {}),
         }
 
 
@@ -127,6 +145,7 @@ def fault_plan(scenario: Scenario) -> FaultPlan:
         tuple(device.name for device in scenario.nodes),
         tuple(map(_planned, outages(scenario))),
         tuple(_expected(scenario)),
+        tuple(_batteries(scenario)),
     )
 
 
@@ -149,6 +168,25 @@ def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
         mean = None if lasts is None else laws.read(lasts).mean
         chance = float(hazard["per_iteration"])
         yield ExpectedFault(tuple(nodes[key]), hazard["kind"], chance, mean)
+
+
+def _batteries(scenario: Scenario) -> Iterable[BatteryRow]:
+    """Yield the batteries, each entry once for all of its devices."""
+    nodes: dict[int, list[str]] = defaultdict(list)
+    batteries: dict[int, dict[str, Any]] = {}
+    for device in scenario.nodes:
+        if battery := scenario.batteries.get(device.name):
+            nodes[id(battery)].append(device.name)
+            batteries[id(battery)] = battery
+    for key, battery in batteries.items():
+        constants = BatteryConstants.read(battery)
+        held = constants.starts * constants.capacity
+        idles = held / constants.idle if constants.idle > 0 else None
+        charged = sum(
+            ((span.end - span.begin) % constants.day or constants.day) * span.watts
+            for span in constants.charging
+        )
+        yield BatteryRow(tuple(nodes[key]), constants.capacity, idles, charged)
 
 
 def _plain(fault: PlannedFault) -> dict[str, Any]:

@@ -112,6 +112,17 @@ def test_a_scenario_without_faults_has_an_empty_plan(emulate: Emulate, file: Pat
     assert "no fault is planned" in result.out
 
 
+def test_batteries_stand_beside_the_plan(emulate: Emulate, file: Path) -> None:
+    charged = "recharge: [{begin: 22h, end: 6h, power: 2W}]"
+    battery = f"faults=[{{kind: energy, nodes: [far], capacity: 10Wh, idle: 1W, {charged}}}]"
+    given = ("--set", battery, "--set", "devices[0].failures=[]")
+    result = emulate("plan", file, *given)
+    row = next(line for line in result.out.splitlines() if line.startswith("far"))
+    assert row.split() == ["far", "10Wh", "10", "h", "16Wh"]
+    (plain,) = emulate("plan", file, *given, "--json").json["batteries"]
+    assert plain == {"nodes": ["far"], "capacity": 36e3, "idles": 36e3, "charged": 57.6e3}
+
+
 def test_the_server_has_a_row_where_a_fault_strikes_it(emulate: Emulate, file: Path) -> None:
     crash = "faults=[{kind: server-crash, at: 50s, lasts: 10s}]"
     result = emulate("plan", file, "--set", crash, "--set", "server.durability=update")

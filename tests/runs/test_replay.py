@@ -10,7 +10,7 @@ from emulator.errors import EmulatorError
 from emulator.log.records import made
 from emulator.runs.replay import Replay, read_replay, realised
 from emulator.runtimes.virtual.play_virtual import play
-from emulator.scenario import Scenario, loads, timeline
+from emulator.scenario import Scenario, dump, loads, timeline
 from emulator.scenario.timeline import Timed
 from emulator.world.verbs import Action
 from tests.fakes.small_scenario import SCENARIOS
@@ -81,6 +81,14 @@ def test_no_device_draws_a_fault_in_a_replay() -> None:
     assert len(chances) == sum(len(device.hazards) for device in scenario.nodes)
     assert not any(chances)
     assert scenario.nodes[0].hazards[0]["per_iteration"] == 0.05
+
+
+def test_a_replayed_scenario_can_be_read_again() -> None:
+    battery = "{name: cell, faults: [{kind: energy, capacity: 10Wh, idle: 1W}]}"
+    scenario = loads(DRAWN, [f"devices[0].failures=[{battery}]"], folder=SCENARIOS)
+    replayed = Replay("a/b", ()).of(scenario)
+    assert replayed.batteries == {} != scenario.batteries
+    assert loads(dump(replayed)).nodes == replayed.nodes
 
 
 def test_records_become_actions_with_their_real_times() -> None:

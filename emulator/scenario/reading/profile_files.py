@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,9 @@ def sample(profile: ProfileFile, seed: int, length: str | None = None) -> FaultP
     lengths = _LENGTHS if length is None else (length,)
     plan = _plan(profile, seed, lengths[0])
     for tried in lengths[1:]:
-        if len(plan.faults) >= 2 * SAMPLED or (plan.expected and not plan.faults):
+        if len(plan.faults) >= 2 * SAMPLED or (
+            (plan.expected or plan.batteries) and not plan.faults
+        ):
             break
         longer = _plan(profile, seed, tried)
         if len(longer.faults) == len(plan.faults) > 0:
@@ -117,5 +119,4 @@ def _plan(profile: ProfileFile, seed: int, length: str) -> FaultPlan:
             {"name": "device", "count": SAMPLED, "failures": [str(profile.file.absolute())]}
         ],
     }
-    plan = fault_plan(loads(json.dumps(scenario)))
-    return FaultPlan(profile.name, seed, plan.end, plan.devices, plan.faults, plan.expected)
+    return replace(fault_plan(loads(json.dumps(scenario))), name=profile.name)
