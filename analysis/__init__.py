@@ -11,6 +11,7 @@ from .figures import (
     accuracy_updates,
     bytes_by_kind,
     device_traffic,
+    fault_effects,
     iteration_gantt,
     link_rates,
     server_traffic,
@@ -30,6 +31,7 @@ FIGURES = (
     device_traffic,
     link_rates,
     iteration_gantt,
+    fault_effects,
 )
 """The figures, in the order of the report."""
 

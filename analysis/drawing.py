@@ -14,11 +14,10 @@ from matplotlib.figure import Figure
 
 from . import FIGURES
 from .runs import Run
-from .theme import STYLE
+from .theme import HEIGHT, STYLE
 
-WIDTH, HEIGHT = 7.2, 3.2
-"""Size of a figure in inches; a module with `height(table)` sets its own height."""
-
+WIDTH = 7.2
+"""Width of a figure in inches."""
 
 DPI = 160
 """Dots per inch of PNG files, and of pictures inside an SVG."""

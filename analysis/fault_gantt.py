@@ -77,7 +77,8 @@ def png(
         upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[tall, _HELD])
         scale = _scale(end)
         upper.set_xlim(0, end / scale.seconds)
-        _draw_rows(upper, rows, devices, end, scale)
+        draw_rows(upper, rows, devices, end, scale.seconds)
+        _label_rows(upper, devices)
         _draw_held(lower, rows, len(devices), end, scale)
         lower.set_xlabel(f"time ({scale.name})")
         keys = _keys(rows, expected)
@@ -94,10 +95,13 @@ def _scale(end: float) -> _Scale:
     return next(_Scale(seconds, name) for least, seconds, name in _UNITS if end >= least)
 
 
-def _draw_rows(
-    ax: Axes, rows: Sequence[PlannedRow], devices: Sequence[str], end: float, scale: _Scale
+def draw_rows(
+    ax: Axes, rows: Sequence[PlannedRow], devices: Sequence[str], end: float, unit: float = 1.0
 ) -> None:
-    """Draw a bar for each of `rows`, the first device at the top."""
+    """Draw a bar for each of `rows` up to the second `end`, the first device at the top.
+
+    The x-axis counts units of `unit` seconds.
+    """
     place = {name: number for number, name in enumerate(devices)}
     labelled = len(devices) <= _MOST_LABELS
     least, height = end * _PIXEL, 0.8 if labelled else 1.0
@@ -105,8 +109,8 @@ def _draw_rows(
     # the longest first: a short fault stays visible on a long one
     for node, kind, begin, until in sorted(rows, key=lambda row: -_lasts(row, end)):
         width = max(least, min(end, math.inf if until is None else until) - begin)
-        corner = begin / scale.seconds, place[node] + (1 - height) / 2
-        bar = Rectangle(corner, width / scale.seconds, height)
+        corner = begin / unit, place[node] + (1 - height) / 2
+        bar = Rectangle(corner, width / unit, height)
         wide = len(rows) <= _HATCHED and width > _THIN * end
         bars.setdefault((kind, wide), []).append(bar)
     for order, ((kind, wide), own) in enumerate(bars.items()):
@@ -123,8 +127,11 @@ def _draw_rows(
         )
     ax.set_ylim(len(devices), 0)
     ax.grid(False, axis="y")
+
+
+def _label_rows(ax: Axes, devices: Sequence[str]) -> None:
     ax.tick_params(axis="y", length=0)
-    if labelled:
+    if len(devices) <= _MOST_LABELS:
         ax.set_yticks([number + 0.5 for number in range(len(devices))], list(devices))
     else:
         _label_groups(ax, devices)

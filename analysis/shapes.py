@@ -54,6 +54,7 @@ SUMMARY: Shape = {
     "push_bytes": dict.fromkeys(("values", "indices", "headers", "framing"), NUMBER),
     "activation_bytes": dict.fromkeys(("up", "down"), NUMBER),
     "fidelity": {"reasons": LIST},
+    "fault_effects": {"faults": LIST, "unlisted": NUMBER},
 }
 MANIFEST: Shape = {
     "host": {"cores": NUMBER, "memory": NUMBER},

@@ -72,6 +72,9 @@ _MOST_BANDS = 8
 _LANE = 0.05
 """Height of a lane, as a share of the axes' height."""
 
+HEIGHT = 3.2
+"""Height of a figure in inches; a module with `height(table)` sets its own height."""
+
 INK = "#222222"
 QUIET = "#777777"
 
@@ -129,14 +132,15 @@ def fault_hatch(kind: str) -> str | None:
     return _HATCHES.get(kind)
 
 
-def shade(ax: Axes, outages: pd.DataFrame) -> None:
+def shade(ax: Axes, outages: pd.DataFrame, *, lanes: bool = True) -> None:
     """Draw `outages` as bands behind the data, or many outages in lanes above, one for each kind.
 
     The darker a lane, the more devices were gone at the same time. Call `shade` last, because the
-    lanes change the limits of the y-axis.
+    lanes change the limits of the y-axis. Without `lanes`, many outages are not drawn.
     """
     if len(outages) > _MOST_BANDS:
-        _lanes(ax, outages)
+        if lanes:
+            _lanes(ax, outages)
         return
     for kind, at, until in outages[["what", "at", "until"]].itertuples(index=False):
         ax.axvspan(at, until, facecolor=(fault_colour(kind), 0.2), linewidth=0, zorder=0)
@@ -172,10 +176,19 @@ def _lanes(ax: Axes, outages: pd.DataFrame) -> None:
             ax.axvspan(at, until, lower, upper, facecolor=colour, linewidth=0)
 
 
-def panels(ax: Axes, rows: int, columns: int = 1, gap: float = 0.08) -> list[list[Axes]]:
-    """Replace `ax` by a grid of smaller axes with a common x-axis, and return the grid."""
+def panels(
+    ax: Axes,
+    rows: int,
+    columns: int = 1,
+    gap: float = 0.08,
+    heights: Sequence[float] | None = None,
+) -> list[list[Axes]]:
+    """Replace `ax` by a grid of smaller axes with a common x-axis, and return the grid.
+
+    `heights` are those of the rows, in any unit; None: all alike.
+    """
     ax.set_axis_off()
-    grid = ax.get_subplotspec().subgridspec(rows, columns, hspace=gap)
+    grid = ax.get_subplotspec().subgridspec(rows, columns, hspace=gap, height_ratios=heights)
     first = None
     made = []
     for row in range(rows):

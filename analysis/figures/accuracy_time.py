@@ -5,16 +5,18 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
+from .. import raster
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import fault_keys, from_zero, legend_above, shade
+from ..theme import HEIGHT, fault_keys, from_zero, legend_above, shade
 from . import _accuracy
 
 TITLE = "Accuracy over time"
 CAPTION = (
     "Test accuracy over emulated seconds since every device had said hello. It shows the cost of "
-    "slow links, slow devices and faults. Bands mark the times in which a fault held a device."
+    "slow links, slow devices and faults. Bands mark the times in which a fault held a device, and "
+    "rows below show which."
 )
 
 
@@ -35,12 +37,24 @@ def _rows(run: Run) -> pd.DataFrame:
     return pd.concat([measured.assign(what="accuracy", node="server"), struck], ignore_index=True)
 
 
+def height(table: pd.DataFrame) -> float:
+    return HEIGHT + raster.height(_struck(table))
+
+
 def draw(table: pd.DataFrame, ax: Axes) -> None:
-    measured = table[table["what"] == "accuracy"]
+    measured, struck = table[table["what"] == "accuracy"], _struck(table)
+    if struck.empty:
+        _accuracy.draw(measured, ax, "at", "time (s)")
+        return
+    below = raster.beneath(ax, struck, HEIGHT)
+    _accuracy.draw(measured, ax, "at", "")
+    from_zero(ax, max(measured["at"].max(), struck["until"].max()))
+    shade(ax, struck, lanes=False)
+    legend_above(ax, handles=fault_keys(struck))
+    raster.draw(below, struck)
+
+
+def _struck(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the outages to draw: none of several runs, whose bands would hide each other."""
     struck = table[table["what"] != "accuracy"]
-    _accuracy.draw(measured, ax, "at", "time (s)")
-    # the bands of several runs would hide each other
-    if table["run"].nunique() == 1 and not struck.empty:
-        from_zero(ax, max(measured["at"].max(), struck["until"].max()))
-        shade(ax, struck)
-        legend_above(ax, handles=fault_keys(struck))
+    return struck if table["run"].nunique() == 1 else struck.iloc[:0]

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
+from .. import raster
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
@@ -15,10 +16,11 @@ TITLE = "Traffic at the server"
 CAPTION = (
     "Rates in both directions at the server's network interface: rx carries the pushes and the "
     "acknowledgements of the models, tx carries the models. Bands mark the times in which a fault "
-    "held a device. Each direction has a scale of its own."
+    "held a device, and rows below show which. Each direction has a scale of its own."
 )
 
 _BINS = 300
+_HEIGHT = 4.0
 _WAYS = {"rx": "rx (Mbit/s)", "tx": "tx (Mbit/s)"}
 
 
@@ -41,7 +43,13 @@ def _rows(run: Run) -> pd.DataFrame:
 
 
 def height(table: pd.DataFrame) -> float:
-    return 4.0
+    return _HEIGHT + raster.height(_struck(table))
+
+
+def _struck(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the outages to draw: none of several runs, whose bands would hide each other."""
+    struck = table[~table["what"].isin(_WAYS)]
+    return struck if table["run"].nunique() == 1 else struck.iloc[:0]
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
@@ -49,10 +57,11 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         nothing(ax, "no traffic was recorded at the server")
         return
     colours = run_colours(table["run"])
-    struck = table[~table["what"].isin(_WAYS)]
+    struck = _struck(table)
     wide = width(table, _BINS if len(colours) == 1 else _BINS // 3)
-    grid = panels(ax, rows=2)
-    for (panel,), (way, label) in zip(grid, _WAYS.items(), strict=True):
+    shown = [_HEIGHT / 2, _HEIGHT / 2, *([] if struck.empty else [raster.height(struck)])]
+    grid = panels(ax, rows=len(shown), heights=shown)
+    for (panel,), (way, label) in zip(grid[:2], _WAYS.items(), strict=True):
         for run, own in table[table["what"] == way].groupby("run", sort=False):
             edges = bins(own, wide)
             panel.stairs(
@@ -67,11 +76,13 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         panel.set_ylabel(label)
         panel.set_xlim(*extent(table))
         panel.set_ylim(bottom=0)
-        if len(colours) == 1:
-            shade(panel, struck)
+        if not struck.empty:
+            shade(panel, struck, lanes=False)
     upper, lower = grid[0][0], grid[1][0]
-    lower.set_xlabel("time (s)")
     if len(colours) > 1:
         legend_above(upper)
-    elif not struck.empty:
+    if struck.empty:
+        lower.set_xlabel("time (s)")
+    else:
         legend_above(upper, handles=fault_keys(struck))
+        raster.draw(grid[2][0], struck)

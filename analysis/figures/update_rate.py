@@ -6,15 +6,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from .. import raster
 from ..faults import outages
 from ..labels import stack
 from ..runs import Run
-from ..theme import fault_keys, legend_above, nothing, run_colours, shade
+from ..theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
 
 TITLE = "Updates per second"
 CAPTION = (
     "Number of updates that the server applied per second. Bands mark the times in which a fault "
-    "held a device. A dip that lasts longer than its band shows the time of the recovery."
+    "held a device, and rows below show which. A dip that lasts longer than its band shows the "
+    "time of the recovery."
 )
 
 _BINS = 100
@@ -46,12 +48,19 @@ def _rows(run: Run, width: float) -> pd.DataFrame:
     return pd.concat([rates.assign(what="update", node="server"), struck], ignore_index=True)
 
 
+def height(table: pd.DataFrame) -> float:
+    return HEIGHT + raster.height(_struck(table))
+
+
 def draw(table: pd.DataFrame, ax: Axes) -> None:
     if table.empty:
         nothing(ax, "no update was applied")
         return
     colours = run_colours(table["run"])
-    rates = table[table["what"] == "update"]
+    rates, struck = table[table["what"] == "update"], _struck(table)
+    below = None
+    if not struck.empty:
+        below = raster.beneath(ax, struck, HEIGHT)
     for run, own in rates.groupby("run", sort=False):
         edges = [*own["at"], own["until"].iloc[-1]]
         ax.stairs(
@@ -63,12 +72,18 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
             baseline=None,
             zorder=3,
         )
-    ax.set_xlabel("time (s)")
+    ax.set_xlabel("time (s)" if below is None else "")
     ax.set_ylabel("updates / s")
     ax.set_ylim(bottom=0)
-    struck = table[table["what"] != "update"]
     if len(colours) > 1:
-        legend_above(ax)  # no bands, as the bands of several runs would hide each other
-    elif not struck.empty:
-        shade(ax, struck)
+        legend_above(ax)
+    elif below is not None:
+        shade(ax, struck, lanes=False)
         legend_above(ax, handles=fault_keys(struck))
+        raster.draw(below, struck)
+
+
+def _struck(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the outages to draw: none of several runs, whose bands would hide each other."""
+    struck = table[table["what"] != "update"]
+    return struck if table["run"].nunique() == 1 else struck.iloc[:0]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
+from .fault_effects import FaultEffects
 from .records import (
     EvaluationRecord,
     ExitRecord,
@@ -97,6 +98,7 @@ def summarise(
         "server_tx_bytes": sums.tx,
         "faults_planned": sum(_is_due(action, stop.at) for action in planned),
         "faults_realised": sums.faults,
+        **({"fault_effects": effects} if (effects := sums.effects.plain()) else {}),
         "refused": sums.refused,
         "unsent": sums.unsent,
         "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
@@ -130,6 +132,7 @@ class _Sums:
     rx: int = 0
     tx: int = 0
     faults: int = 0
+    effects: FaultEffects = field(default_factory=FaultEffects)
     late: float = 0.0
     """Seconds by which the latest action came after its time."""
     refused: int = 0
@@ -138,6 +141,7 @@ class _Sums:
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     def take(self, record: Record) -> None:
+        self.effects.take(record)
         match record:
             case UpdateRecord():
                 self.updates += 1

@@ -1,0 +1,55 @@
+"""The tables of a report on what came of faults, from the summary of the run."""
+
+from typing import Any
+
+from .quantities import figures, percent, seconds
+from .runs import Run
+
+Row = tuple[str, ...]
+
+_WINDOWS = ("before", "during", "after")
+
+
+def by_kind(run: Run) -> list[Row]:
+    """Return a row for each kind of fault: count, devices, seconds, updates/s in three windows."""
+    kinds = _effects(run).get("kinds") or {}
+    return [
+        (
+            *(kind, f"{own['count']:,}", f"{own['devices']:,}", seconds(own["seconds"])),
+            *(_rate(own["updates_per_s"][window]) for window in _WINDOWS),
+            *(_rate(own["push_bytes_per_s"][window], 1e-3) for window in _WINDOWS),
+        )
+        for kind, own in kinds.items()
+    ]
+
+
+def one_by_one(run: Run) -> list[Row]:
+    """Return a row for each fault that the summary lists, in the order of their begin."""
+    return [_fault(own) for own in _effects(run).get("faults") or []]
+
+
+def unlisted(run: Run) -> int:
+    """Return the number of faults that the summary does not list one by one."""
+    return int(_effects(run).get("unlisted") or 0)
+
+
+def _effects(run: Run) -> dict[str, Any]:
+    found = run.summary.get("fault_effects")
+    return found if isinstance(found, dict) else {}
+
+
+def _fault(own: dict[str, Any]) -> Row:
+    until = "the end" if own["until"] is None else f"{own['until']:.3f}"
+    return (
+        *(own["kind"], own["node"], f"{own['planned']:.3f}", f"{own['at']:.3f}", until),
+        *(_rate(own["updates_per_s"][window]) for window in _WINDOWS),
+        *(_share(own["accuracy"][window]) for window in _WINDOWS),
+    )
+
+
+def _rate(value: float | None, scale: float = 1.0) -> str:
+    return "–" if value is None else figures(scale * value)
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else percent(value, 2)

@@ -1,0 +1,158 @@
+"""What came of each fault: updates, bytes and accuracy before, while and after it held a device.
+
+The three windows of a fault are compared with each other: its own duration, and as long a time
+before and after it, from 1 s to 60 s. Rates are those of the whole run, so faults that overlap
+share their effects.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from ..world.roles import EVALUATOR
+from .flow import FlowSums
+from .records import EvaluationRecord, FaultRecord, PullRecord, Record, StopRecord, UpdateRecord
+
+LISTED = 100
+"""Faults whose effects the summary lists one by one; the sums of their kinds have all."""
+
+MOST = 10_000
+"""Faults whose effects are measured: the first ones of a run."""
+
+_SHORTEST, _LONGEST = 1.0, 60.0
+"""Seconds of the windows before and after a fault, at least and at most."""
+
+_QUANTITIES = ("updates", "push_bytes", "pull_bytes")
+_WINDOWS = ("before", "during", "after")
+
+
+@dataclass
+class _Struck:
+    """A fault that has begun."""
+
+    begun: FaultRecord
+    own: int
+    """Updates of the device so far."""
+    until: float | None = None
+
+
+class _Window(NamedTuple):
+    begin: float
+    end: float
+
+    @property
+    def seconds(self) -> float:
+        return max(0.0, self.end - self.begin)
+
+
+class FaultEffects:
+    """Takes the records of a run in their order; `plain` has the effects of its faults."""
+
+    def __init__(self) -> None:
+        self._flow = FlowSums(len(_QUANTITIES))
+        self._own: Counter[str] = Counter()
+        self._scores: list[tuple[float, float]] = []
+        self._faults: list[_Struck] = []
+        self._open: dict[tuple[str, str], list[_Struck]] = defaultdict(list)
+        self._counts: Counter[str] = Counter()
+        self._end = 0.0
+
+    def take(self, record: Record) -> None:
+        """Take the next record of the run; most kinds have no part in the effects."""
+        match record:
+            case UpdateRecord():
+                self._own[record.node] += 1
+                size = record.values + record.indices + record.headers + record.framing
+                self._flow.add(record.at, (1, size, 0))
+            case PullRecord() if record.node != EVALUATOR:
+                self._flow.add(record.at, (0, 0, record.bytes))
+            case EvaluationRecord() if record.accuracy is not None:
+                self._scores.append((record.at, record.accuracy))
+            case FaultRecord():
+                self._turn(record)
+            case StopRecord():
+                self._end = record.at
+
+    def _turn(self, record: FaultRecord) -> None:
+        key = record.node, record.fault
+        if not record.begins:
+            for struck in self._open.pop(key, ()):
+                struck.until = record.at
+            return
+        self._counts[record.fault] += 1
+        if len(self._faults) < MOST:
+            struck = _Struck(record, self._own[record.node])
+            self._faults.append(struck)
+            self._open[key].append(struck)
+
+    def plain(self) -> dict[str, Any]:
+        """Return `kinds`, `faults` and the number `unlisted`; empty without a fault."""
+        if not self._faults:
+            return {}
+        by_kind: dict[str, list[_Struck]] = defaultdict(list)
+        for struck in self._faults:
+            by_kind[struck.begun.fault].append(struck)
+        return {
+            "kinds": {kind: self._sum(kind, own) for kind, own in by_kind.items()},
+            "faults": [self._effect(struck) for struck in self._faults[:LISTED]],
+            "unlisted": sum(self._counts.values()) - min(len(self._faults), LISTED),
+        }
+
+    def _sum(self, kind: str, faults: Sequence[_Struck]) -> dict[str, Any]:
+        """Return the effects of all faults of a kind, each window by its length."""
+        windows = [self._windows(struck) for struck in faults]
+        return {
+            "count": self._counts[kind],
+            "devices": len({struck.begun.node for struck in faults}),
+            "seconds": round(sum(own["during"].seconds for own in windows), 3),
+            "latest_s": round(max(each.begun.at - each.begun.planned for each in faults), 3),
+            **self._rates(windows),
+        }
+
+    def _effect(self, struck: _Struck) -> dict[str, Any]:
+        begun, windows = struck.begun, self._windows(struck)
+        return {
+            "kind": begun.fault,
+            "node": begun.node,
+            "planned": begun.planned,
+            "at": begun.at,
+            "until": struck.until,
+            **({} if begun.setting is None else {"setting": dict(begun.setting)}),
+            **self._rates([windows]),
+            "accuracy": {name: self._accuracy(name, windows[name]) for name in _WINDOWS},
+        }
+
+    def _windows(self, struck: _Struck) -> Mapping[str, _Window]:
+        """Return the windows of a fault; one outside the run has no length."""
+        begin = struck.begun.at
+        until = self._end if struck.until is None else min(struck.until, self._end)
+        length = min(_LONGEST, max(_SHORTEST, until - begin))
+        return {
+            "before": _Window(max(0.0, begin - length), begin),
+            "during": _Window(begin, until),
+            "after": _Window(until, min(self._end, until + length)),
+        }
+
+    def _rates(self, windows: Iterable[Mapping[str, _Window]]) -> dict[str, dict[str, Any]]:
+        """Return each quantity a second in each window, over all of `windows` together."""
+        seconds = dict.fromkeys(_WINDOWS, 0.0)
+        sums = {name: [0.0] * len(_QUANTITIES) for name in _WINDOWS}
+        for own in windows:
+            for name, window in own.items():
+                seconds[name] += window.seconds
+                found = self._flow.between(window.begin, window.end)
+                sums[name] = [a + b for a, b in zip(sums[name], found, strict=True)]
+        return {
+            f"{quantity}_per_s": {
+                name: round(sums[name][place] / seconds[name], 3) if seconds[name] else None
+                for name in _WINDOWS
+            }
+            for place, quantity in enumerate(_QUANTITIES)
+        }
+
+    def _accuracy(self, name: str, window: _Window) -> float | None:
+        """Return the last accuracy measured in the window; before a fault, however early."""
+        begin = 0.0 if name == "before" else window.begin
+        own = [score for at, score in self._scores if begin <= at <= window.end]
+        return own[-1] if own else None

