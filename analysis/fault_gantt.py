@@ -203,12 +203,15 @@ def _keys(rows: Sequence[PlannedRow], expected: Sequence[ExpectedRow]) -> list[P
         counts.setdefault(kind, []).append(node)  # type: ignore[attr-defined]
     keys = []
     for kind, nodes in counts.items():
-        label = f"{kind}: {len(nodes):,} on {len(set(nodes)):,} devices"
-        keys.append(_key(kind, label))
+        keys.append(_key(kind, f"{kind}: {len(nodes):,} on {_devices(len(set(nodes)))}"))
     for kind, chance, devices in expected:
-        label = f"{kind}: drawn, {100 * chance:.3g} % of iterations, {devices:,} devices"
+        label = f"{kind}: drawn, {100 * chance:.3g} % of iterations, {_devices(devices)}"
         keys.append(Patch(facecolor="none", edgecolor=fault_colour(kind), label=label))
     return keys
+
+
+def _devices(number: int) -> str:
+    return f"{number:,} device{'s' * (number != 1)}"
 
 
 def _key(kind: str, label: str) -> Patch:

@@ -66,7 +66,7 @@ class FaultPicture:
         return cells
 
     def _overlaps(self, fault: PlannedFault, wide: float) -> Iterator[tuple[int, float]]:
-        """Yield the columns that `fault` touches, with its seconds in each."""
+        """Yield each column that `fault` touches, with the seconds of the fault in the column."""
         until = fault.at + fault.lasts(self._plan.end)
         first = min(int(fault.at / wide), self._columns - 1)
         last = min(max(first, math.ceil(until / wide) - 1), self._columns - 1)

@@ -100,7 +100,7 @@ class Scheduled(ABC):
 
     @property
     def occurrences(self) -> Once | Repeated | None:
-        """The times at which the fault strikes; None if the device draws it in each iteration."""
+        """Times of the fault; None if the device draws the fault in each iteration."""
         if self.per_iteration is not None:
             return None
         if self.every is not None:

@@ -156,7 +156,7 @@ def _planned(outage: Outage) -> PlannedFault:
 
 
 def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
-    """Yield the faults that devices draw, each entry once for all of its devices."""
+    """Yield a row for each entry of `scenario` that devices draw in each iteration."""
     nodes: dict[int, list[str]] = defaultdict(list)
     hazards: dict[int, dict[str, Any]] = {}
     for device in scenario.nodes:
@@ -171,7 +171,7 @@ def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
 
 
 def _batteries(scenario: Scenario) -> Iterable[BatteryRow]:
-    """Yield the batteries, each entry once for all of its devices."""
+    """Yield a row for each entry of `scenario` that gives devices a battery."""
     nodes: dict[int, list[str]] = defaultdict(list)
     batteries: dict[int, dict[str, Any]] = {}
     for device in scenario.nodes:
