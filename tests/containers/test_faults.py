@@ -252,3 +252,17 @@ def test_a_device_is_off_while_its_battery_is_empty(play):
     levels = [(r["at"], r["charge"]) for r in run.said("battery", node="right")]
     assert levels[0][1] > 0.9 and {level for _, level in levels} >= {0.0}
     assert not run.said("exit") and gap(run, "left", 4.5, 8.0)
+
+
+def test_a_device_that_lies_leads_the_others_astray(play):
+    lie = "{kind: byzantine, lie: same-value, by: 50, nodes: [right], at: 4s, lasts: 4s}"
+    run = play(world(rest=f"faults:\n  - {lie}\n"))
+    (begun,), (ended,) = run.said("falsify"), run.said("reform")
+    assert begun["setting"] == {"lie": "same-value", "by": 50.0}
+    assert abs(begun["at"] - 4) < 0.3 and abs(ended["at"] - 8) < 0.3
+    honest, astray = (
+        median(r["loss"] for r in gap(run, "left", *span)) for span in ((1.0, 4.0), (5.0, 8.0))
+    )
+    assert astray > 2 * honest, (honest, astray)
+    assert gap(run, "right", 4.5, 8.0)
+    assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
