@@ -17,6 +17,7 @@ from ..log.record_fields import kind
 from ..log.records import FaultRecord, Record
 from ..scenario import Scenario, Timed
 from ..scenario.durability import NONE
+from ..scenario.timeline import verbs_of_faults
 from ..units import Fraction
 from ..world import verbs
 from ..world.roles import SERVER
@@ -65,6 +66,19 @@ class Replay:
         return Scenario.model_construct(**{**fields, **changed})
 
     def _check(self, scenario: Scenario) -> None:
+        self._check_nodes(scenario)
+        # a run prepares for such verbs by its scenario: without a liar in it, nobody would lie
+        prepared = verbs_of_faults(scenario)
+        for timed in self.timeline:
+            action = timed.action
+            if action.begins and verbs.row(action.verb).tunable and action.verb not in prepared:
+                raise EmulatorError(
+                    f"the faults of {self.run} cannot be replayed: one is {action.fault!r}, for "
+                    f"which {scenario.name} is not prepared: give it a fault of that kind, at any "
+                    "time"
+                )
+
+    def _check_nodes(self, scenario: Scenario) -> None:
         known = {SERVER, *(device.name for device in scenario.nodes)}
         struck = dict.fromkeys(timed.action.node for timed in self.timeline)
         if SERVER in struck and scenario.server.durability == NONE:

@@ -68,8 +68,8 @@ def test_a_run_is_replayed_with_its_drawn_faults(tmp_path: Path) -> None:
     }
     assert "replay" not in json.loads((first / "manifest.json").read_text())
     # a replay can be replayed, under another scenario for the same devices
-    quiet = drawn().model_copy(update={"faults": ()})
-    third, _ = play(quiet, tmp_path, Onlooker(), replay=read_replay(again))
+    other = loads(DRAWN, ["faults[0].at=39s", "devices[0].failures=[]"], folder=SCENARIOS)
+    third, _ = play(other, tmp_path, Onlooker(), replay=read_replay(again))
     assert faults(third) == faults(first)
 
 
@@ -117,6 +117,15 @@ def test_faults_of_unknown_devices_are_refused() -> None:
         "the faults of other/run cannot be replayed: they strike 'sun', 'moon', and replayed has "
         "no such device: give the run of a scenario with the same devices"
     )
+
+
+def test_a_fault_for_which_the_scenario_is_not_prepared_is_refused() -> None:
+    lie = Action("falsify", "far", "byzantine", {"lie": "noise", "by": 1.0})
+    replay = Replay("other/run", (Timed(1.0, lie),))
+    with pytest.raises(EmulatorError, match="one is 'byzantine', for which replayed is not prep"):
+        replay.of(drawn())
+    liar = "faults=[{kind: byzantine, nodes: [home], at: 1h}]"
+    assert replay.of(loads(DRAWN, [liar], folder=SCENARIOS))
 
 
 def test_a_server_that_keeps_nothing_is_not_crashed_by_a_replay() -> None:
