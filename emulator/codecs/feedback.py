@@ -82,6 +82,11 @@ class ErrorFeedback:
         self.residual = owed
         return frames
 
+    @property
+    def inner(self) -> Encoder:
+        """The encoder without the feedback."""
+        return self._encoder
+
     def memory(self, part: slice) -> Memory:
         return Memory((self.residual[part],))
 

@@ -11,9 +11,12 @@ class Crash:
     """Crash: the device is killed (SIGKILL), and boots from nothing when the crash ends."""
 
     kind: Literal["crash"] = "crash"
+    keeps: Literal["state"] | None = None
+    """With `state` the device boots from the state after its last push, as from a disk: the memory
+    of its codec, and its place in the data."""
 
     def begin(self, node: str) -> Action:
-        return Action("kill", node, self.kind)
+        return Action("halt" if self.keeps else "kill", node, self.kind)
 
     def end(self, node: str) -> Action:
-        return Action("start", node, self.kind)
+        return Action("reboot" if self.keeps else "start", node, self.kind)

@@ -1,13 +1,22 @@
 """Mini-batches without end: the shard is shuffled, used up, and shuffled again."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..chance import stream
 from ..datasets.examples import Examples, Subset
+
+
+class Position(NamedTuple):
+    """A place in the endless sequence of mini-batches."""
+
+    draws: Mapping[str, Any]
+    """State of the random stream, as NumPy gives it."""
+    unused: NDArray[np.integer[Any]]
+    """Numbers of the examples that are left of the shuffled ones."""
 
 
 class Batches:
@@ -42,6 +51,20 @@ class Batches:
             self._unused = np.concatenate([self._unused, self._shuffled()])
         batch, self._unused = self._unused[: self.size], self._unused[self.size :]
         return batch
+
+    def position(self) -> Position:
+        """Return the place behind the last batch."""
+        return Position(self._rng.bit_generator.state, self._unused.copy())
+
+    def seek(self, position: Position) -> None:
+        """Go on at `position`. Raises ValueError if it is not one in these examples."""
+        unused = position.unused
+        if unused.ndim != 1 or unused.dtype.kind not in "iu":
+            raise ValueError("a position holds numbers of examples")
+        if len(unused) and not 0 <= unused.min() <= unused.max() < len(self.examples):
+            raise ValueError(f"a position in {len(self.examples)} examples goes beyond them")
+        self._rng.bit_generator.state = dict(position.draws)
+        self._unused = unused
 
     def one_pass(self) -> list[NDArray[np.integer[Any]]]:
         """Return the numbers of all examples in batches; the last batch may be smaller."""

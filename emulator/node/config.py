@@ -30,6 +30,8 @@ PORT = 5555
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
 """Signal that ends the server, by the reason that its log then gives for the run's end."""
 
+KEPT = "kept"
+"""Argument of a worker that goes on from the state that it has kept."""
 GOODBYE = signal.SIGUSR2
 """Signal that asks a worker to say goodbye to the server and end."""
 
@@ -98,6 +100,8 @@ class WorkerRole(msgspec.Struct, frozen=True, tag="worker"):
     plan: WorkerPlan
     hazards: list[Plain] = []
     """Faults that the device draws once an iteration, as `Device.hazards` holds them."""
+    keeps: bool = False
+    """Whether the worker stores its state after each push, as a fault may need it."""
     battery: Plain | None = None
     """The battery that the device lives on, as `BatteryConstants.read` takes it; None: none."""
     prior: PriorCosts | None = None

@@ -14,14 +14,16 @@ from ..transport import node_driver
 from ..transport.farewell import Farewell
 from ..transport.peer import Peer
 from . import config
-from .config import GOODBYE, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
+from .config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .hold_changes import OwnHold
 from .part_orders import PartOrders
 from .supervisor import CONTROL
 
 if TYPE_CHECKING:
+    from ..learners.batches import Batches
     from ..log.plan_records import IterationRecord, PlanRecord
     from .part_faults import PartFaults
+    from .worker_parts import WorkerParts
 
 
 def main() -> None:
@@ -29,7 +31,7 @@ def main() -> None:
     incarnation = int(sys.argv[1])
     match node.part:
         case WorkerRole():
-            work(node, node.part, incarnation)
+            work(node, node.part, incarnation, goes_on=KEPT in sys.argv[2:])
         case EvaluatorRole():
             evaluate(node, node.part, incarnation)
         case ServerRole():
@@ -38,8 +40,11 @@ def main() -> None:
             serve(node.part)
 
 
-def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
-    """Run the worker of this device until the server says bye."""
+def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool) -> None:
+    """Run the worker of this device until the server says bye.
+
+    A device that `goes_on` has kept its state over a loss of power.
+    """
     from ..core.assembly import WorkerAssembly
     from ..datasets import shard
     from ..learners.graph import read_layout
@@ -72,8 +77,22 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int) -> None:
             begun=(lambda zero: _tell({"begun": zero})) if part.battery else (lambda zero: None),
             before_gradient=faults.before_gradient,
             computing=Farewell(node.name, peer, GOODBYE).computing,
+            pushed=_stored(parts, batches, goes_on) if part.keeps else _nothing,
             durable=part.plan.durable,
         )
+
+
+def _stored(parts: "WorkerParts", batches: "Batches", goes_on: bool) -> Callable[[], None]:
+    """Go on from the stored state if the device `goes_on`; return the function that stores it."""
+    from .kept_file import KeptFile
+
+    assert parts.encoder is not None  # `check` has refused other workers
+    state = KeptFile(parts.encoder, batches)
+    if goes_on:
+        state.go_on()
+    else:
+        state.forget()
+    return state.store
 
 
 def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:

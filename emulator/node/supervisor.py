@@ -26,7 +26,7 @@ from ..world.verbs import Setting
 from . import config, memory
 from .access_link import AccessLink
 from .battery_feed import BatteryFeed
-from .config import ENDINGS, GOODBYE, NodeConfig
+from .config import ENDINGS, GOODBYE, KEPT, NodeConfig
 from .line_reader import LineReader
 from .part_orders import HOLD, PartSettings
 from .revivals import Revivals
@@ -92,6 +92,8 @@ class Supervisor:
     faults: verbs.FaultCounts = field(default_factory=verbs.FaultCounts)
     closing: bool = False
     """Whether the part has been asked to end."""
+    keeps: bool = False
+    """Whether the state of the part's last incarnation is kept for the next one."""
     parting: float | None = None
     """Clock time at which a part that says goodbye is killed; None: no part does."""
     later: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
@@ -206,6 +208,17 @@ class Supervisor:
         if self._device:
             self._cut()
         self._end_part()
+        self.keeps = False
+
+    def halt(self) -> None:
+        """Do as `kill`, but let the next incarnation go on from the stored state."""
+        self._cut()
+        self._end_part()
+        self.keeps = not self.faults.holds("kill")
+
+    def reboot(self) -> None:
+        """Boot the part as the next incarnation, from the stored state."""
+        self.start()
 
     def start(self) -> None:
         """Boot the part as the next incarnation, behind a cut link if a fault severs the device.
@@ -216,7 +229,7 @@ class Supervisor:
             return
         if self._device and not self.faults.holds("sever"):
             apply(self.link.mend())
-        if not self.faults.holds("leave"):
+        if not self.faults.ended:
             self._boot_anew()
 
     def leave(self) -> None:
@@ -224,6 +237,7 @@ class Supervisor:
 
         The link stays, so that the goodbye can leave.
         """
+        self.keeps = False
         if self.child is None:
             return
         self.parting = time.monotonic() + PARTING
@@ -234,7 +248,7 @@ class Supervisor:
 
     def join(self) -> None:
         """Boot the part as the next incarnation; a device that is killed boots in `start`."""
-        if not self.faults.holds("kill"):
+        if not self.faults.ended:
             self._end_part()  # which may still be saying goodbye
             self._boot_anew()
 
@@ -244,7 +258,7 @@ class Supervisor:
 
     def mend(self) -> None:
         """Let packets through again; if the part is down, `start` does so later."""
-        if not self.faults.holds("kill"):
+        if not (self.faults.holds("kill") or self.faults.holds("halt")):
             apply(self.link.mend())
 
     def reshape(self, setting: Setting) -> None:
@@ -331,7 +345,10 @@ class Supervisor:
         """Start the part as the present incarnation, paused if a fault pauses the device."""
         self.counts = memory.Counts.read()
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "emulator.node.role", str(self.incarnation)],
+            [
+                *(sys.executable, "-m", "emulator.node.role", str(self.incarnation)),
+                *([KEPT] if self.keeps else []),
+            ],
             stdin=subprocess.PIPE,
             bufsize=0,
             stdout=sys.stderr.fileno(),

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from ..codecs.base import Encoder
 from ..core.activation_values import DeviceCoder
 from ..core.assembly import WorkerAssembly
 from ..core.cut_worker import cut_worker
@@ -35,6 +36,8 @@ class WorkerParts:
     learner: Learner | None = None
     work: SegmentWork | None = None
     cut: CutWork | None = None
+    encoder: Encoder | None = None
+    """Encoder of a worker that pushes whole models."""
 
 
 def whole_parts(
@@ -52,7 +55,7 @@ def whole_parts(
     encoder = FalsifyingEncoder(honest, _falsifier(name, incarnation, part), settings)
     timeout = part.connection.timeout
     coroutine = worker(name, incarnation, encoder, layout.size, timeout, ModelReply)
-    return WorkerParts(coroutine, learner=learner)
+    return WorkerParts(coroutine, learner=learner, encoder=encoder)
 
 
 def layered_parts(

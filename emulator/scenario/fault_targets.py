@@ -88,6 +88,24 @@ class FaultTargets:
                 found[name] = shared.setdefault(tuple(map(id, struck)), tuple(struck))
         return found
 
+    def keepers(self) -> frozenset[str]:
+        """Return the devices that a fault strikes which keeps their state."""
+        aimed = [
+            name
+            for index, fault in enumerate(self._faults)
+            if getattr(fault, "keeps", None)
+            for name in self.aimed(index)
+        ]
+        own = [
+            name
+            for group in self._groups
+            for profile in group.failures
+            for fault in profile.faults
+            if getattr(fault, "keeps", None)
+            for name in group.names
+        ]
+        return frozenset([*aimed, *own])
+
     def batteries(self) -> dict[str, dict[str, Any]]:
         """Return the batteries of devices by name, as `BatteryConstants.read` takes them.
 

@@ -362,6 +362,11 @@ class Scenario(Section):
         )
 
     @cached_property
+    def keepers(self) -> frozenset[str]:
+        """Names of the devices that keep their state over some crashes."""
+        return self.targets_of_faults.keepers()
+
+    @cached_property
     def batteries(self) -> dict[str, dict[str, Any]]:
         """Batteries of the devices that have one, by name, for `BatteryConstants.read`."""
         return self.targets_of_faults.batteries()

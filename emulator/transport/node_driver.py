@@ -16,6 +16,7 @@ from ..core.messages import (
     PatchSegment,
     Pull,
     Request,
+    Update,
 )
 from ..core.worker import (
     Await,
@@ -54,6 +55,7 @@ def run(
     before_gradient: Callable[[], None] = lambda: None,
     before_hold: Callable[[], None] = lambda: None,
     computing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    pushed: Callable[[], None] = lambda: None,
     durable: bool = False,
 ) -> None:
     """Run `coroutine` to its end: carry out each command and send back the result.
@@ -75,6 +77,8 @@ def run(
             match command:
                 case Tell(message):
                     exchange.send(message)
+                    if isinstance(message, Update):
+                        pushed()
                 case Await(timeout):
                     result = exchange.next(timeout)
                 case Begun(zero):

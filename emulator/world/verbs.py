@@ -55,6 +55,13 @@ VERBS = (
         ends_process=True,
     ),
     Verb(
+        "halt",
+        undone_by="reboot",
+        done="A device lost power, and kept its state as on a disk.",
+        undone="A device that was halted was started again, from its kept state.",
+        ends_process=True,
+    ),
+    Verb(
         "leave",
         undone_by="join",
         done="A device was asked to leave: it says goodbye to the server, and ends.",
@@ -134,6 +141,12 @@ class NodePowers(Protocol):
 
     def start(self) -> None:
         """Boot the node from nothing; a severed or paused node stays severed or paused."""
+
+    def halt(self) -> None:
+        """Do as `kill`, but keep the state after the node's last push."""
+
+    def reboot(self) -> None:
+        """Boot the node from its kept state, unless it was lost or another fault keeps it off."""
 
     def leave(self) -> None:
         """Let the node say goodbye to the server and end; it loses its memory."""
@@ -271,6 +284,11 @@ class FaultCounts:
         Of overlapping faults of several kinds, begin and end bear the name of the first.
         """
         return self._kinds.get(row(name).name, "")
+
+    @property
+    def ended(self) -> bool:
+        """Whether a fault keeps the node's process from running."""
+        return any(self.holds(verb.name) for verb in VERBS if verb.ends_process)
 
     def holds(self, verb: str) -> bool:
         """Return whether a fault of `verb` holds the node."""

@@ -245,8 +245,9 @@ def test_a_device_is_off_while_its_battery_is_empty(play):
     )
     run = play(world(stop="time: 26s", rest=f"faults:\n  - {battery}\n"))
     (kill,), (boot,) = run.said("kill", fault="energy"), run.said("boot", fault="energy")
-    assert 100 / 26 - 0.2 < kill["at"] < 100 / 23 + 0.3 and kill["planned"] == kill["at"]
-    assert 9.0 <= boot["at"] < 9.3
+    # the link is cut before the process is killed, which takes a busy host a while
+    assert 100 / 26 - 0.2 < kill["at"] < 100 / 23 + 1.0 and kill["planned"] == kill["at"]
+    assert 9.0 <= boot["at"] < 9.6
     assert not gap(run, "right", kill["at"] + 0.3, 9.0) and gap(run, "right", 9.0, 26.0)
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
     levels = [(r["at"], r["charge"]) for r in run.said("battery", node="right")]
@@ -266,3 +267,22 @@ def test_a_device_that_lies_leads_the_others_astray(play):
     assert astray > 2 * honest, (honest, astray)
     assert gap(run, "right", 4.5, 8.0)
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0]
+
+
+@pytest.mark.timeout(400)
+def test_a_device_that_keeps_its_state_goes_on_as_if_it_had_not_crashed(play):
+    """A lone device with a memory: the losses after the crash are those without it."""
+    text = TINY.replace("  - {name: right}\n", "").replace("updates: 300, time: 60s", "time: 16s")
+    text = text.replace("algorithm: adacomp", "codec: {kind: topk, keep: 5%}, error_feedback: true")
+    crash = "faults:\n  - {kind: crash, nodes: [left], at: 3s, lasts: 2s, keeps: state}\n"
+    calm, kept = play(text), play(text + crash)
+    assert [r["what"] for r in kept.records if "begins" in r] == ["halt", "reboot"]
+    assert [r["incarnation"] for r in kept.said("hello", node="left")] == [0, 1]
+    before = len([r for r in kept.said("update") if r["at"] < 3.3])
+    losses = [[r["loss"] for r in run.said("update")] for run in (calm, kept)]
+    many = min(map(len, losses))
+    assert many > before + 20
+    # an update on its way when the power failed is lost, and the model is a step behind
+    assert losses[1][:before] == pytest.approx(losses[0][:before], rel=1e-4)
+    assert losses[1][before:many] == pytest.approx(losses[0][before:many], rel=0.2)
+    assert not kept.said("exit")

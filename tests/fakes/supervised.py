@@ -42,7 +42,7 @@ def apply(commands):
 def part(command, **options):
     assert (options.pop("user"), options.pop("group"), options.pop("extra_groups")) == (9, 9, [])
     assert command[1:3] == ["-m", "emulator.node.role"]
-    started = popen([sys.executable, str(folder / "part.py"), command[3]], **options)
+    started = popen([sys.executable, str(folder / "part.py"), *command[3:]], **options)
     if (folder / "terminated").exists():
         os.kill(os.getpid(), signal.SIGTERM)
     return started

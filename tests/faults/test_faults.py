@@ -32,6 +32,7 @@ CRASH: dict[str, object] = {"kind": "crash", "begin": "kill", "end": "start"}
 VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
     (FAULTS["crash"](), "kill", "start"),
     (FAULTS["server-crash"](), "kill", "start"),
+    (FAULTS["crash"](keeps="state"), "halt", "reboot"),  # type: ignore[call-arg]
     (FAULTS["leave"](), "leave", "join"),
     (FAULTS["partition"](), "sever", "mend"),
     (FAULTS["pause"](), "pause", "resume"),

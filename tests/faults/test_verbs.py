@@ -61,7 +61,7 @@ def test_each_fault_ends_with_the_verb_that_undoes_its_beginning(fault: Fault) -
 
 
 def test_nothing_but_a_verb_is_done() -> None:
-    with pytest.raises(ValueError, match="verb 'explode' is not kill or start or leave"):
+    with pytest.raises(ValueError, match="verb 'explode' is not kill or start or halt"):
         Action("explode", "a", "crash")
     with pytest.raises(ValueError, match="verb '__init__'"):
         verbs.perform(Supervisor, "__init__")  # type: ignore[arg-type]

@@ -313,3 +313,29 @@ def test_a_device_that_is_killed_and_has_left_boots_when_both_are_over(
     assert not (container.folder / "born-1").exists()
     container.tell("start" if verbs[-1] == "join" else "join")
     born(container, 1)
+
+
+def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_not(
+    make: Make,
+) -> None:
+    says = "import sys\nfrom pathlib import Path\n"
+    says += "Path(__file__).with_name(f'kept-{sys.argv[1]}-{sys.argv[2:]}').touch()\n"
+    container = make(part=says + BORN)
+    container.hear("ready")
+    born(container, 0)
+    container.tell("halt", fault="crash", planned=5.0)
+    report = container.hear_all("halt")[-1]
+    assert (report["fault"], report["begins"], report["planned"]) == ("crash", True, 5.0)
+    container.tell("reboot", fault="crash")
+    assert done(container.hear_all("reboot")) == ["tc mend", "reboot"]
+    born(container, 1)
+    for verb in ("halt", "kill", "reboot", "start"):
+        container.tell(verb, fault="crash")
+    container.hear("boot")
+    born(container, 2)
+    for verb in ("kill", "halt", "start", "reboot"):
+        container.tell(verb, fault="crash")
+    container.hear("reboot")
+    born(container, 3)
+    names = sorted(path.name for path in container.folder.glob("kept-*"))
+    assert names == ["kept-0-[]", "kept-1-['kept']", "kept-2-[]", "kept-3-[]"]

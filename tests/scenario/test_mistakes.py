@@ -340,6 +340,7 @@ def test_a_mistake_is_named_with_its_place_and_remedy(old: str, new: str, messag
         ),
         ("{kind: crash, nodes: all, every: 1h, between: [2s]}", "faults[0].between"),
         ("{kind: crash, nodes: all, every: 1h, between: [1s, nd]}", "between[1]: 'nd' is not a"),
+        ("{kind: crash, nodes: all, at: 1s, keeps: all}", "faults[0].keeps: 'all' is not state"),
         ("{kind: crash, count: 0, at: 1s}", "faults[0].count: 0 is not at least 1"),
         ("{kind: crash, count: 4, at: 1s}", "faults[0].count: 4 devices of 3: write 3 or less"),
         (

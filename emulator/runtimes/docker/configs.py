@@ -86,6 +86,7 @@ class NodeConfigs:
             connection=self._connection(device.name, address, device.link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
+            keeps=device.name in self.scenario.keepers,
             battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )

@@ -96,7 +96,13 @@ class Prepared:
             mounts=mounts,
             cpu=device.cpu if device else None,
             memory=device.memory if device else self._limits[name],
+            kept=self._kept if name in self.scenario.keepers else 0,
         )
+
+    @property
+    def _kept(self) -> int:
+        """Bytes of two copies of a device's state: up to two f32 for each parameter, and slack."""
+        return 2 * (8 * self.scenario.training.layout.size + 2**20)
 
     @cached_property
     def _limits(self) -> dict[str, int]:

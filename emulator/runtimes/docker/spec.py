@@ -46,6 +46,8 @@ class Container:
     """Cores; None: no quota."""
     memory: int | None = None
     """Bytes; None: no limit."""
+    kept: int = 0
+    """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
 
 
 def name(run: str, node: str) -> str:
@@ -79,7 +81,7 @@ def container(wanted: Container) -> dict[str, Any]:
         "cap_add": list(CAPABILITIES),
         "security_opt": ["no-new-privileges"],
         "read_only": True,
-        "tmpfs": {"/tmp": "size=16m,mode=1777", "/run": "size=1m"},
+        "tmpfs": {"/tmp": f"size={16 + _mebibytes(wanted.kept)}m,mode=1777", "/run": "size=1m"},
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
         "sysctls": SYSCTLS,
@@ -100,6 +102,11 @@ def container(wanted: Container) -> dict[str, Any]:
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs
+
+
+def _mebibytes(size: int) -> int:
+    """Return `size` bytes in MiB, rounded up."""
+    return -(-size // 2**20)
 
 
 def _mount(target: str, source: Path) -> dict[str, Any]:

@@ -22,38 +22,66 @@ class DevicePowers:
         self.faults = FaultCounts()  # has counted a verb by the time when its method runs
 
     def kill(self) -> None:
-        """End the device's worker and drop the connection."""
-        if not self.faults.holds("leave"):
-            self._device.die()
+        """End the device's worker and drop the connection; the device keeps nothing."""
+        self._end("kill")
         self._channel.close(self._device)
+        self._lose()
 
     def start(self) -> None:
-        """Boot the device, cut off if a fault severs it; one that has left boots in `join`."""
+        """Boot the device, cut off if a fault severs it, unless another fault keeps it off."""
         if self.faults.holds("sever"):
             self._channel.sever(self._device)
-        if not self.faults.holds("leave"):
+        if not self.faults.ended:
             self._boot(self._device)
+
+    def halt(self) -> None:
+        """End the device's worker and drop the connection; the device keeps its state."""
+        self._end("halt")
+        self._channel.close(self._device)
+
+    def reboot(self) -> None:
+        """Boot the device from the state that it has kept."""
+        self.start()
 
     def leave(self) -> None:
         """Let the device say goodbye over its link, and end its worker."""
-        if not self.faults.holds("kill"):
+        if not self._down("leave"):
             self._device.say_goodbye()
-            self._device.die()
+        self._end("leave")
+        self._lose()
 
     def join(self) -> None:
-        """Boot the device with a new connection; a device that is killed boots in `start`."""
-        if not self.faults.holds("kill"):
+        """Boot the device with a new connection, unless another fault keeps it off."""
+        if not self.faults.ended:
             self._channel.close(self._device)
             self.start()
 
+    def _end(self, verb: str) -> None:
+        """End the device's worker for a fault of `verb`, unless another fault has ended it."""
+        if not self._down(verb):
+            self._device.die()
+
+    def _down(self, verb: str) -> bool:
+        """Return whether a fault of another verb than `verb` keeps the device off."""
+        others = (row.name for row in verbs.VERBS if row.ends_process and row.name != verb)
+        return any(map(self.faults.holds, others))
+
+    @property
+    def _powerless(self) -> bool:
+        return self.faults.holds("kill") or self.faults.holds("halt")
+
+    def _lose(self) -> None:
+        if self._device.keeper is not None:
+            self._device.keeper.state = None
+
     def sever(self) -> None:
         """Cut the device off; a device that is down is cut off by `start`."""
-        if not self.faults.holds("kill"):
+        if not self._powerless:
             self._channel.sever(self._device)
 
     def mend(self) -> None:
         """Let messages pass again; a device that is down has no connection to mend."""
-        if not self.faults.holds("kill"):
+        if not self._powerless:
             self._channel.mend(self._device)
 
     def reshape(self, setting: Setting) -> None:
@@ -67,7 +95,7 @@ class DevicePowers:
     def pause(self) -> None:
         """Let the device stand still; a device on its way up boots later."""
         self._device.pause()
-        if not self.faults.holds("kill"):
+        if not self._powerless:
             self._channel.freeze(self._device)
 
     def resume(self) -> None:

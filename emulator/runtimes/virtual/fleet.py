@@ -8,6 +8,7 @@ from ...core.cut_worker import cut_worker
 from ...core.evaluator import evaluator
 from ...core.falsifying import VERB as FALSIFY
 from ...core.fault_draws import FaultDraws
+from ...core.kept_state import Keeper
 from ...core.layered_worker import layered_worker
 from ...core.worker import worker
 from ...runs.compute_groups import dealt_batches
@@ -77,6 +78,8 @@ class Fleet:
                 spec = next(devices)  # in the order of the groups
                 device = VirtualDevice(surroundings, spec.name, group_links, number)
                 device.timeout, device.hazards = timeout, spec.hazards
+                if spec.name in scenario.keepers:
+                    device.keeper = Keeper()
                 if others := changed.get(spec.name):
                     own = scenario, group.link, 4 * self._size
                     device.timeout = answer_timeout(*own, others)
@@ -112,7 +115,7 @@ class Fleet:
                 )
             )
         elif self._layered is None:
-            device.learner = self._learning.learner(name, incarnation, lie)
+            device.learner = self._learning.learner(name, incarnation, lie, device.keeper)
             begun = worker(name, incarnation, self._encoder, self._size, timeout, PrefetchedReply)
             device.begin(begun)
         else:

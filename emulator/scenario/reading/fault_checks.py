@@ -6,6 +6,7 @@ from typing import Any
 from ...errors import suggestion
 from ...faults import FAULTS
 from ...faults.schedule import ALL, conflicts, is_episodic, is_given
+from ...schedules import Sequential
 from ..devices import RESERVED
 from ..durability import NONE
 from .document import Address, Document
@@ -50,6 +51,8 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
     given = [key for key, value in fault.items() if is_given(value)]
     always = getattr(FAULTS[kind], "always", False)
     episodic = is_episodic(FAULTS[kind])
+    if fault.get("keeps") is not None:
+        _state_is_whole(document, (*address, "keeps"))
     # a key with a mistake of its own, as a misspelt one, may be the one that seems to be missing
     broken = any(at[:-1] == address for at in document.broken)
     server = getattr(FAULTS[kind], "strikes_server", False)
@@ -66,6 +69,19 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
             document.complain((*address, key), message)
         elif not broken:
             document.complain(address, message)
+
+
+def _state_is_whole(document: Document, address: Address) -> None:
+    """Refuse to keep the state of devices that do not push whole models."""
+    training = document.at(("training",))
+    if not isinstance(training, dict):
+        return
+    schedule, cut = training.get("schedule"), training.get("fully_connected")
+    word = schedule.get("kind") if isinstance(schedule, dict) else schedule
+    if cut is not None or word not in (None, Sequential.kind):
+        key = "schedule" if cut is None else "fully_connected"
+        message = "the state is kept of devices that pull and push whole models only: leave it out"
+        document.complain(address, f"{message}, or training.{key}")
 
 
 def _targets_exist(document: Document, address: Address, nodes: Any, known: list[str]) -> None:

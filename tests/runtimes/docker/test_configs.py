@@ -154,6 +154,8 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
                 "lasts": {"fixed": 30.0},
             }
         ],
+        "keeps": False,
+        "battery": None,
         "prior": None,
     }
 

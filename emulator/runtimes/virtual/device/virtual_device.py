@@ -13,6 +13,7 @@ from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.falsifying import VERB as FALSIFY
 from ....core.fault_draws import FaultDraws
+from ....core.kept_state import Keeper
 from ....core.messages import Leave, ModelReply, Reply, Request
 from ....core.worker import (
     Await,
@@ -61,6 +62,7 @@ class VirtualDevice:
     __slots__ = (
         *("_dice", "battery", "coroutine", "cores", "cut", "fault_draws", "hazards", "held"),
         "inbox",
+        "keeper",
         *("incarnation", "lag", "layered", "learner", "lie", "links", "listed", "name", "number"),
         *("quota", "reception", "settings", "standstill", "step", "surroundings", "timeout"),
         *("until", "working"),
@@ -75,6 +77,7 @@ class VirtualDevice:
         self.timeout = math.inf  # seconds that the server has to answer
         self.step: BatchTime | None = None  # None: a draw of the surroundings' step
         self.hazards: tuple[dict[str, Any], ...] = ()
+        self.keeper: Keeper | None = None  # None: no fault lets the node keep its state
         self.battery: DeviceBattery | None = None  # None: the node is on the mains
         self.incarnation = 0  # the number of crashes
         self.coroutine: Coroutine | None = None  # None while the node is down or boots

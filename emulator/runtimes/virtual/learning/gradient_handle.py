@@ -3,6 +3,7 @@
 from typing import NamedTuple, Protocol
 
 from ....core.cut_commands import LossGradient
+from ....core.kept_state import Keeper
 from ....core.messages import Times
 from ....layout import Segment
 from ....learners.base import Activated
@@ -143,10 +144,17 @@ class FleetLearning(Protocol):
     scores: bool
     """Whether there is a model to evaluate."""
 
-    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
+    def learner(
+        self,
+        device: str,
+        incarnation: int,
+        lie: LieNow | None = None,
+        keeper: Keeper | None = None,
+    ) -> VirtualLearner:
         """Return a learner for an incarnation of `device`.
 
-        `lie` tells how the device lies; None: no fault lets the device lie.
+        `lie` tells how the device lies; None: no fault lets the device lie. The learner goes on
+        from the state in `keeper`, and keeps its own there after each push.
         """
 
     def segmented(

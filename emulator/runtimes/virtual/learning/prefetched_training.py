@@ -12,6 +12,7 @@ from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import decode_once
 from ....core.assembly import WorkerAssembly, held_layout
 from ....core.falsifying import Falsifier
+from ....core.kept_state import Keeper
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
@@ -21,6 +22,7 @@ from ....vectors import Frames, Gradient, Vector
 from .cut_prefetching import CutPrefetcher
 from .gradient_handle import CutSource, SegmentedLearner, VirtualLearner
 from .job_pool import Pool
+from .keeping import KeepingPrefetcher
 from .lies import LieNow, Lies
 from .prefetching import DevicePrefetcher, GradientSource
 from .segment_prefetching import SegmentPrefetcher
@@ -61,11 +63,20 @@ class PrefetchedTraining:
         self._assembly = WorkerAssembly(plan, layout)
         self._pool = Pool(tools)
 
-    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
+    def learner(
+        self,
+        device: str,
+        incarnation: int,
+        lie: LieNow | None = None,
+        keeper: Keeper | None = None,
+    ) -> VirtualLearner:
         source, codec = self._source(device, incarnation), self._assembly.codec
         encoder = self._assembly.encoder(device, incarnation, source.batches)
         lies = self._lies(device, incarnation, lie)
-        return DevicePrefetcher(self._pool, source, encoder, codec, self._layout, lies)
+        learner = DevicePrefetcher(self._pool, source, encoder, codec, self._layout, lies)
+        if keeper is None:
+            return learner
+        return KeepingPrefetcher(learner, encoder, source.batches, keeper)
 
     def segmented(
         self, device: str, incarnation: int, lie: LieNow | None = None

@@ -14,6 +14,7 @@ from ....codecs.accounting import Accounting, accounting
 from ....codecs.base import ByteCount, Codec, Encoder, EncoderContext
 from ....codecs.decoded_frames import DecodedFrames, decode_once
 from ....codecs.expected_update import expected_update
+from ....core.kept_state import Keeper
 from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
 from ....optimizers.base import OptimizerState
@@ -146,7 +147,13 @@ class TrafficOnly:
         """
         self._size, self._codec, self._steps, self._rows = size, codec, steps, rows
 
-    def learner(self, device: str, incarnation: int, lie: LieNow | None = None) -> VirtualLearner:
+    def learner(
+        self,
+        device: str,
+        incarnation: int,
+        lie: LieNow | None = None,
+        keeper: Keeper | None = None,
+    ) -> VirtualLearner:
         return self._whole
 
     def segmented(
