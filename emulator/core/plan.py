@@ -49,7 +49,7 @@ class Cut(msgspec.Struct, frozen=True):
 
 
 class Durability(msgspec.Struct, frozen=True):
-    """What of the server's state outlives the server's process."""
+    """Durability: the part of the server's state that outlives the server's process."""
 
     every: float | None = None
     """Seconds between two saved states; None: every input is kept, so no update is ever lost."""

@@ -1,4 +1,4 @@
-"""Recognises a push that a node sends again, as it cannot know whether the first one arrived."""
+"""Recognises repeated pushes: a node cannot know whether a push arrived before a crash."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from .messages import Message, Score, Update, UpdateSegment
 
 
 class SeenPushes:
-    """The last push that came of each node, by the ticket of the pull that brought its model.
+    """The last push of each node, by the ticket of the pull that brought the model.
 
     Tickets ascend over all incarnations of a node, so a push with an earlier ticket is old, and a
     push with the same ticket, or piece of one, is the same. The evaluator numbers nothing; its
@@ -17,7 +17,7 @@ class SeenPushes:
         self._last: dict[str, tuple[int, set[int]]] = {}
 
     def repeats(self, message: Message) -> bool:
-        """Return whether `message` is a push that has come before; if not, note that it came."""
+        """Return whether `message` repeats a push; otherwise note the push."""
         key = _key(message)
         if key is None:
             return False

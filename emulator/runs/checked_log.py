@@ -19,7 +19,7 @@ class CheckedLog:
         self._place = 0
 
     def write(self, line: bytes) -> None:
-        """Compare `line` with the file, or append it. Raises EmulatorError where they differ."""
+        """Compare `line` with the file, or append `line`. Raises EmulatorError at a difference."""
         if self.left:
             there = self._file.read(min(len(line), self.left))
             if not line.startswith(there):

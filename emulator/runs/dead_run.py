@@ -13,7 +13,7 @@ from .results import read_json
 
 @dataclass(frozen=True)
 class DeadRun:
-    """A run without an end, and without a process that conducts it."""
+    """A run without an end and without a conducting process."""
 
     folder: RunFolder
     runtime: str

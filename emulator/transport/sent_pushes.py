@@ -1,4 +1,4 @@
-"""The pushes of a node of which no answer tells yet that they arrived.
+"""Pushes of a node whose arrival no answer has confirmed yet.
 
 A push has no answer of its own: the answer to the next pull tells that it arrived. If the
 connection breaks before, nobody knows, and the push is sent again before the pull. The server knows
@@ -34,7 +34,7 @@ class SentPushes:
         """Broken connections by the time when the last model came."""
 
     def send(self, message: Request) -> Request:
-        """Send `message`; return it as it was sent."""
+        """Send `message`, a push with its ticket; return the sent message."""
         self._peer.look()
         if isinstance(message, Pull):
             self._ticket = message.ticket

@@ -1,4 +1,4 @@
-"""Durability of the server: its inputs on disk before they count, and checkpoints of its state.
+"""Durability: the server's inputs, on disk before they take effect, and saved states.
 
     segment_file      framed, checksummed records, appended to a file
     input_log         the server's inputs as such records, in segments

@@ -41,7 +41,7 @@ ROOM = 256 << 20
 
 
 class DurableServer:
-    """A ParameterServer as the driver and its chores see it, and a Chore that saves its state.
+    """A parameter server for the socket's driver and for chores; it saves its state in `tick`.
 
     The run's clock is the host's monotonic clock, ahead by an offset once a run was resumed: the
     time for which the run stood still does not count.
@@ -128,8 +128,7 @@ class DurableServer:
         return sorted(self._absent) or self.server.missing
 
     def handle(self, node: str, message: Message, now: float) -> Replies:
-        """Take one `message` of `node` as `ParameterServer.handle` does; one that repeats has no
-        replies."""
+        """Take `message` as `ParameterServer.handle` does; a repeated push has no replies."""
         if self._absent:
             return self._greet(message, now)
         if self.seen.repeats(message):

@@ -46,7 +46,7 @@ class EndedRun(msgspec.Struct, frozen=True, array_like=True, tag=3):
 
 
 class Wrote(msgspec.Struct, frozen=True, array_like=True, tag=4):
-    """A line of `run.jsonl` beside those of the protocol; its bytes follow."""
+    """A line of `run.jsonl` that the protocol did not write; the line's bytes follow."""
 
     now: float
 
@@ -77,7 +77,7 @@ def received(now: float, message: Message, node: str) -> list[Buffer]:
 
 
 def parse(record: Sequence[bytes]) -> tuple[Input, Message | None, bytes]:
-    """Return the entry of `record`, its message if it has one, and the bytes of its line.
+    """Return the entry, the message (or None) and the line (or no bytes) in `record`.
 
     Raises ValueError for a record that no server has written.
     """

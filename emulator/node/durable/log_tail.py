@@ -15,7 +15,7 @@ class LogTail:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open `path`, or create it; cut off a last line that was torn."""
+        """Open or create the file at `path`; cut off a torn last line."""
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         self._path = path
         self._length = whole_lines(path)

@@ -42,7 +42,7 @@ _VALUES = (
     *(vectors.Gradient, ledger.Arrival, evaluations.Snapshot, server.Ended),
     *(pulls_base.EncodedModel, delta._Patch, history._Segment, refusals._Count),
     *(staging._Exchange, cut_exchange._Phase, crossing_checks.SentActivations),
-    *(logit_rounds.LogitRound, server_layers.LossAnswer),
+    *(logit_rounds.LogitRound, server_layers.LossAnswer, server_layers.ForwardPasses),
 )
 _MADE: dict[str, type[Any]] = {cls.__name__: cls for cls in _VALUES}
 """Classes of values that `thaw` makes anew, by name."""
@@ -61,7 +61,7 @@ class Frozen(NamedTuple):
 
 
 def freeze(root: Any, *, opaque: bool = False, also: tuple[type, ...] = ()) -> Frozen:
-    """Return the state of `root` and of all objects that hang on it.
+    """Return the state of `root` and of all objects reachable from `root`.
 
     Later changes of `root` do not change the result. Raises TypeError for a value that is no state,
     unless `opaque`: then the value itself becomes a leaf, which memory holds and no file does.
@@ -250,7 +250,7 @@ def _tag(value: Any) -> str | None:
 
 
 def _never_changes(value: Any) -> bool:
-    """Return whether `value` is bytes that nobody changes: memory need not copy them."""
+    """Return whether `value` is read-only bytes or a read-only array, kept without a copy."""
     if isinstance(value, np.ndarray):
         return not value.flags.writeable
     return isinstance(value, bytes | memoryview)

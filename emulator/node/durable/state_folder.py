@@ -37,7 +37,7 @@ class StateFolder:
     # -- recovery ------------------------------------------------------------------------------
 
     def newest(self) -> SavedState | None:
-        """Return the newest sound state; None without one."""
+        """Return the newest undamaged state, or None."""
         for number, path in sorted(self._numbered(_STATE), reverse=True):
             if (known := read_state(path)) is not None:
                 return SavedState(number, *known)
@@ -85,7 +85,7 @@ class StateFolder:
         sync_folder(self._path)
 
     def _numbered(self, pattern: "re.Pattern[str]") -> list[tuple[int, Path]]:
-        """Return number and path of each file whose name has the `pattern`."""
+        """Return number and path of each file with a name of the `pattern`."""
         match: Callable[[str], re.Match[str] | None] = pattern.fullmatch
         found = [(match(path.name), path) for path in self._path.iterdir()]
         return [(int(name[1]), path) for name, path in found if name]

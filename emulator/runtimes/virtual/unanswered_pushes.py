@@ -1,4 +1,4 @@
-"""The last push of each node, sent again after a connection that may have lost it has broken.
+"""Repeats the last push of a node after a broken connection that may have lost the push.
 
 As in containers (`transport/sent_pushes.py`): the answer to the next pull tells that a push came.
 """
@@ -22,7 +22,7 @@ class _Sent:
 
 
 class UnansweredPushes:
-    """Numbers the pushes of all nodes, and keeps the last one of each."""
+    """Numbers the pushes of all nodes, and keeps the last push of each node."""
 
     def __init__(self) -> None:
         self._sent: dict[str, _Sent] = {}

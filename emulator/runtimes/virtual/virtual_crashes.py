@@ -1,4 +1,4 @@
-"""Crashes of the server in virtual time: its connections break, and it comes back from its disk.
+"""Crashes of the server in virtual time: connections break, and a saved state comes back.
 
 With `durability: update` nothing that the server has taken is lost, so the server that comes back
 is the server that died. With `{every: TIME}` it comes back as it was at the last multiple of the
