@@ -70,6 +70,10 @@ class ServerProcess:
         """Return the number of updates in the server's log."""
         return (self.output / "run.jsonl").read_bytes().count(b'"what":"update"')
 
+    def recoveries(self) -> int:
+        """Return the number of times that the server has come back."""
+        return (self.output / "run.jsonl").read_bytes().count(b'"what":"recovered"')
+
     def wait(self, seconds: float) -> int:
         assert self.process is not None
         return self.process.wait(seconds)
