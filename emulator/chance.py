@@ -62,6 +62,11 @@ def lag(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/lag/{incarnation}"
 
 
+def garbled(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream of the messages of a `device` with flipped bits, and of these bits."""
+    return f"{seed}/{device}/garbled/{incarnation}"
+
+
 def lies(seed: int, device: str, incarnation: int) -> str:
     """Name the stream of the noise with which a lying `device` falsifies its gradients."""
     return f"{seed}/{device}/lies/{incarnation}"

@@ -114,6 +114,7 @@ def server(
         log=log,
         now=now,
         encrypted=plan.encrypted,
+        checked=plan.worker.checked,
         pulls=pulls.make(plan.worker.pull).start(layout),
         gathering=gathering,
         by_name=plan.by_name,

@@ -36,6 +36,7 @@ def cut_exchange(
         patience=patience,
         by_name=plan.by_name,
         encrypted=plan.encrypted,
+        checked=plan.worker.checked,
         coding=coding,
     )
 

@@ -88,6 +88,7 @@ class CutExchange:
         patience: float = PATIENCE,
         by_name: bool = False,
         encrypted: bool = False,
+        checked: bool = False,
         coding: ActivationCoding | None = None,
     ) -> None:
         """Keep the `parameters` of the server's layers, of `layout`, which `part` computes.
@@ -104,7 +105,8 @@ class CutExchange:
         self._layers = ServerLayers(parameters, part, coding)
         self._gate: ActivationGate[SentActivations] = ActivationGate(groups, patience)
         self._rounds = LogitRounds(patience)
-        self._batch_of, self._by_name, self._encrypted = batch_of, by_name, encrypted
+        self._batch_of, self._by_name = batch_of, by_name
+        self._sizes = {"encrypted": encrypted, "checked": checked}
         self._phases: dict[str, _Phase] = {}  # by device that has a model
 
     # -- phases of devices -----------------------------------------------------------------------
@@ -245,4 +247,4 @@ class CutExchange:
         return CutStep(replies, passed)
 
     def _size(self, message: Message) -> int:
-        return wire.size(message, encrypted=self._encrypted)
+        return wire.size(message, **self._sizes)

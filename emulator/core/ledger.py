@@ -57,11 +57,13 @@ class Arrival:
 class Ledger:
     """Writes the server's records. Their times count from `zero`, or are the clock's before it."""
 
-    def __init__(self, log: RunLog, codec: Codec, layout: Layout, encrypted: bool) -> None:
+    def __init__(
+        self, log: RunLog, codec: Codec, layout: Layout, encrypted: bool, checked: bool = False
+    ) -> None:
         self.zero: float | None = None
         """Reading of the driver's clock when the last member said hello; None before."""
         self._log, self._codec, self._layout = log, codec, layout
-        self._encrypted = encrypted
+        self._sizes = {"encrypted": encrypted, "checked": checked}
         self._accounting = accounting(codec)
         self._push_bytes = 0
         self._refusals = Refusals()
@@ -153,7 +155,7 @@ class Ledger:
 
     def _pushed(self, piece: Update | UpdateSegment) -> wire.Pushed:
         count = self._codec.count(piece.frames)
-        return wire.pushed(piece, count, encrypted=self._encrypted)
+        return wire.pushed(piece, count, **self._sizes)
 
     def _paper(self, gradient: Gradient) -> Mapping[Kind, float] | None:
         """Return the bytes of `gradient` as the codec's paper counts them, by kind of layer."""
@@ -200,7 +202,7 @@ class Ledger:
 
     def pull(self, node: str, replies: Sequence[PullReply], now: float) -> None:
         """Write a record of a pull that was answered with `replies`, all of one version."""
-        size = sum(wire.size(reply, encrypted=self._encrypted) for reply in replies)
+        size = sum(wire.size(reply, **self._sizes) for reply in replies)
         at, version = self._at(now), replies[0].version
         self._log.write(PullRecord(at, node, version, size, segments=len(replies)))
 
@@ -208,7 +210,7 @@ class Ledger:
         """Write a record of each message in `unsent`, or of each answer in segments as a whole."""
         for (node, _), group in groupby(unsent, key=_whole):
             replies = [reply for _, reply in group]
-            size = sum(wire.size(reply, encrypted=self._encrypted) for reply in replies)
+            size = sum(wire.size(reply, **self._sizes) for reply in replies)
             at, words = self._at(now), _described(replies[0], replies[-1])
             self._log.write(UnsentRecord(at, node, words, size, len(replies)))
 

@@ -214,12 +214,17 @@ class Bye:
     """The run is over."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class Again:
+    """Bits of a message of the node were flipped on the way: it may have been a question."""
+
+
 CutRequest: TypeAlias = Activations | LogitGradient
 """Requests of a device whose model is cut; only the server's part can answer them."""
 CutReply: TypeAlias = ActivationGradient | Logits
 Request: TypeAlias = Hello | Leave | Pull | Update | UpdateSegment | Diverged | Score | CutRequest
 PullReply: TypeAlias = ModelReply | ModelSegment | Patch | PatchSegment
-Reply: TypeAlias = Begin | PullReply | CutReply | Bye
+Reply: TypeAlias = Begin | PullReply | CutReply | Bye | Again
 Message: TypeAlias = Request | Reply
 Replies: TypeAlias = list[tuple[str, Reply]]
 """Pairs of a receiver and a reply."""

@@ -72,6 +72,8 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     """Mini-batch of each device that has another one than `batch_size`."""
     cut: Cut | None = None
     """Where the model is cut between devices and server; None: devices hold the whole model."""
+    checked: bool = False
+    """Whether messages carry a checksum, by which the receiver recognises flipped bits."""
     durable: bool = False
     """Whether pushes have a number, and are sent again if their connection may have lost them."""
 

@@ -80,6 +80,7 @@ class ParameterServer:
         now: float,
         every: int = 1,
         encrypted: bool = False,
+        checked: bool = False,
         pulls: Pulls | None = None,
         gathering: float | None = GATHERING,
         by_name: bool = False,
@@ -105,7 +106,7 @@ class ParameterServer:
         """Layout of `model`."""
         self._synchronizer, self._stop = synchronizer, stop
         self._members = Membership(workers, evaluator)
-        self._ledger = Ledger(log, codec, layout, encrypted)
+        self._ledger = Ledger(log, codec, layout, encrypted, checked)
         pulls = pulls or WholeModel().start(layout)
         self._exchanges = WorkerExchanges(
             parameters,

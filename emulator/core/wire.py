@@ -17,12 +17,13 @@ from ..codecs.base import ByteCount
 from ..errors import WireError
 from ..layout import Segment
 from ..vectors import Buffer, Frames
-from . import wire_cut
+from . import checksum, wire_cut
 from . import wire_heads as heads
 from .framing import framing
 from .messages import (
     ActivationGradient,
     Activations,
+    Again,
     Begin,
     Bye,
     Diverged,
@@ -49,6 +50,7 @@ dense variables."""
 _PLAIN: dict[type[heads.Head], type[Any]] = {
     heads.HelloHead: Hello,
     heads.LeaveHead: Leave,
+    heads.AgainHead: Again,
     heads.BeginHead: Begin,
     heads.PullHead: Pull,
     heads.DivergedHead: Diverged,
@@ -238,8 +240,11 @@ class Pushed(NamedTuple):
         return sum(self)
 
 
-def size(message: Message, *, encrypted: bool = False) -> int:
-    """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing."""
+def size(message: Message, *, encrypted: bool = False, checked: bool = False) -> int:
+    """Return the size of `message` on the wire in bytes: its frames and their ZMTP framing.
+
+    A `checked` message has a frame with a checksum in addition.
+    """
     match message:  # of a model the array's length, not its content
         case ModelReply():
             lengths = [len(heads.encode(_model_head(message))), message.theta.nbytes]
@@ -247,13 +252,27 @@ def size(message: Message, *, encrypted: bool = False) -> int:
             lengths = [len(heads.encode(_model_segment_head(message))), message.theta.nbytes]
         case _:
             lengths = [len(frame) for frame in pack(message)]
+    if checked:
+        lengths.append(checksum.BYTES)
     return sum(lengths) + framing(lengths, encrypted=encrypted)
 
 
-def pushed(update: Update | UpdateSegment, count: ByteCount, *, encrypted: bool = False) -> Pushed:
-    """Return the sizes of the parts of `update`; `count` holds the codec's count of its frames."""
+def pushed(
+    update: Update | UpdateSegment,
+    count: ByteCount,
+    *,
+    encrypted: bool = False,
+    checked: bool = False,
+) -> Pushed:
+    """Return the sizes of the parts of `update`; `count` holds the codec's count of its frames.
+
+    A checksum is a part of the headers.
+    """
     lengths = [len(frame) for frame in pack(update)]
     head = lengths[0]
+    if checked:
+        lengths.append(checksum.BYTES)
+        head += checksum.BYTES
     return Pushed(
         count.values, count.indices, head + count.headers, framing(lengths, encrypted=encrypted)
     )

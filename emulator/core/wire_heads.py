@@ -131,6 +131,10 @@ class LogitGradientHead(Head, tag=16):
     loss: float
 
 
+class AgainHead(Head, tag=29):
+    pass
+
+
 class LeaveHead(Head, tag=17):
     node: Name
 
@@ -162,6 +166,7 @@ AnyHead: TypeAlias = (
     | LogitsHead
     | LogitGradientHead
     | LeaveHead
+    | AgainHead
     | NumberedUpdateHead
 )
 

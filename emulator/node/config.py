@@ -88,6 +88,8 @@ class ServerAddress(msgspec.Struct, frozen=True):
     heartbeat: Heartbeat
     timeout: float
     """Seconds after which a question without an answer is asked again."""
+    checked: bool = False
+    """Whether messages carry a checksum."""
     hold: Delay = Delay()
     changing: bool = False
     """Whether faults may change the `hold`."""

@@ -4,7 +4,7 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..shaping.hold import Hold, hold_for
@@ -12,7 +12,8 @@ from ..shaping.hold import Hold, hold_for
 # before TensorFlow's library is opened, see learners/capi.py
 from ..transport import node_driver
 from ..transport.farewell import Farewell
-from ..transport.peer import Peer
+from ..transport.peer import Garble, Peer, as_they_are
+from ..vectors import Buffer
 from . import config
 from .config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .hold_changes import OwnHold
@@ -64,7 +65,8 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
     else:
         parts = whole_parts(*made)
     hold = _hold(part.connection, part.plan.seed, node.name, incarnation)
-    with _connect(part.connection) as peer:
+    garble = _garble(part, node.name, incarnation, orders)
+    with _connect(part.connection, garble) as peer:
         node_driver.run(
             parts.coroutine,
             peer,
@@ -114,8 +116,24 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         )
 
 
-def _connect(connection: ServerAddress) -> Peer:
-    return Peer(connection.address, connection.secret, connection.heartbeat)
+def _connect(connection: ServerAddress, garble: Garble = as_they_are) -> Peer:
+    address = connection.address, connection.secret, connection.heartbeat
+    return Peer(*address, checked=connection.checked, garble=garble)
+
+
+def _garble(part: WorkerRole, name: str, incarnation: int, orders: PartOrders) -> Garble:
+    """Return a function that flips bits in messages as the supervisor orders."""
+    if not part.connection.checked:
+        return as_they_are
+    from ..faults.garbling import VERB, Garbler
+
+    garbler = Garbler(part.plan.seed, name, incarnation)
+
+    def garble(frames: Sequence[Buffer]) -> Sequence[Buffer]:
+        struck = garbler.strikes(orders.settings().get(VERB))
+        return garbler.garble(frames) if struck else frames
+
+    return garble
 
 
 def _hold(connection: ServerAddress, seed: int, name: str, incarnation: int) -> Hold[Any] | None:

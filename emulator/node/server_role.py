@@ -57,7 +57,9 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
         holds = _holds(part)
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
-        with Router(address, part.guests, part.heartbeat, largest, pieces) as router:
+        checked, cut = part.plan.worker.checked, part.plan.worker.cut is not None
+        admitted = part.guests, part.heartbeat, largest, pieces
+        with Router(address, *admitted, checked=checked, cut=cut) as router:
             server_driver.serve(
                 server,
                 router,

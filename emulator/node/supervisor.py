@@ -269,6 +269,14 @@ class Supervisor:
         """Give the node its own link again."""
         self._reshape(None)
 
+    def garble(self, setting: Setting) -> None:
+        """Let the part flip bits in its messages."""
+        self.settings.change("garble", setting)
+
+    def clear(self) -> None:
+        """Let the part flip no more bits."""
+        self.settings.change("garble", None)
+
     def pause(self) -> None:
         """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
         self._signal(signal.SIGSTOP)

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 from .. import plugins
 from ..core.plan import Plan, Stop, WorkerPlan
+from ..faults.garbling import VERB
 from ..scenario import Scenario
 from ..scenario.durability import planned
+from ..scenario.timeline import verbs_of_faults
 from ..world.roles import EVALUATOR
 from .compute_groups import compute_groups, dealt_batches
 
@@ -34,6 +36,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
             if size != training.batch_size
         },
         cut=training.cut,
+        checked=VERB in verbs_of_faults(scenario),
         durable=durability is not None,
     )
     return Plan(

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ..core import wire
-from ..core.messages import Message
+from ..core.messages import Again, Message
 from ..shaping.hold import Hold
 from .peer import Peer
 
@@ -38,6 +37,8 @@ class Inbox:
     """Called before a message is held; may change the `hold`."""
     due: deque[Delivery] = field(default_factory=deque)
     """Messages to be delivered next."""
+    asks_again: bool = False
+    """Whether a message with flipped bits may have been the question or its answer."""
     looked: float = field(default_factory=time.monotonic)
     """Last time at which no message had arrived."""
 
@@ -45,7 +46,8 @@ class Inbox:
         """Return the next message; None if the node has to ask again.
 
         A node asks again if a new connection has replaced the connection that lost the question or
-        its answer, and if one connection has brought no answer for `timeout` seconds.
+        its answer, if one connection has brought no answer for `timeout` seconds, and if bits of a
+        message were flipped on the way: it may have been the answer.
         """
         until: float | None = None  # end of the time-out; None while there is no connection
         while True:
@@ -63,19 +65,36 @@ class Inbox:
                 until = now + timeout
             elif now >= until:
                 return None
+            if self.asks_again:
+                self.asks_again = False
+                return None
             message = self.peer.receive(self._wait(until, now))
-            if message is not None:
+            if not self._damaged(message) and message is not None:
                 self._take(message, time.monotonic(), None)
 
     def _collect(self, now: float) -> None:
         """Take the messages that have arrived while the node was computing."""
-        while (message := self.peer.receive(0.0)) is not None:
+        while True:
+            message = self.peer.receive(0.0)
+            if self._damaged(message):
+                continue
+            if message is None:
+                break
             self._take(message, now, self.looked)
         self.looked = now
 
+    def _damaged(self, message: Message | None) -> bool:
+        """Return whether `message`, or one of this node that it answers, had flipped bits.
+
+        Then the node asks again, once it has taken the messages that are there.
+        """
+        damaged = isinstance(message, Again) or (message is None and self.peer.garbled)
+        self.asks_again |= damaged
+        return damaged
+
     def _take(self, message: Message, now: float, after: float | None) -> None:
         """Take a `message` read at time `now`; `after` as for `Hold.take`."""
-        size = wire.size(message, encrypted=self.peer.encrypted)
+        size = self.peer.size(message)
         delivery = Delivery(message, size, now, late=after is not None)
         if self.hold is None:
             self.due.append(delivery)

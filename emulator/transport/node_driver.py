@@ -6,7 +6,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from ..core import wire
 from ..core.cut_commands import Activate, ActivationsBack, LossAt
 from ..core.messages import (
     Message,
@@ -143,7 +142,7 @@ class _Exchange:
         else:
             self._peer.send(message)
         if self._work:
-            self._work.sent(message, wire.size(message, encrypted=self._peer.encrypted), now)
+            self._work.sent(message, self._peer.size(message), now)
 
     def _held_version(self, held_model: HeldModel) -> int | None:
         """Return the version of the held model; forget the model if the server may have."""

@@ -7,16 +7,17 @@ due on the last connection never comes on the next one.
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeAlias
 
 import zmq
 
-from ..core import wire
+from ..core import checksum, wire
 from ..core.heartbeat import Heartbeat
 from ..core.messages import Message
 from ..errors import WireError
+from ..vectors import Buffer
 from .secrets import KeyPair, Secret, Token
 from .sockets import UP, events, listen, prepare
 
@@ -24,21 +25,43 @@ LONGEST_TTL = 65_535
 """Milliseconds. libzmq 4.3.5 keeps 16 bits of a longer time to live, and so hangs up too soon."""
 
 
+Garble: TypeAlias = Callable[[Sequence[Buffer]], Sequence[Buffer]]
+
+
+def as_they_are(frames: Sequence[Buffer]) -> Sequence[Buffer]:
+    """Return `frames`, without flipped bits."""
+    return frames
+
+
 class Peer:
     """Speaks to the server at `address` for the node of `secret`. Reconnects by itself.
 
     `connected`: whether a connection stands. `lost`: whether a new connection has replaced the
     connection that lost the last sent message or its answer. `encrypted`: whether every message is
-    encrypted, and so longer on the wire.
+    encrypted, and so longer on the wire. `garbled`: whether the last message received had flipped
+    bits, and was dropped.
     """
 
-    def __init__(self, address: str, secret: Secret, heartbeat: Heartbeat) -> None:
-        self.connected = self.lost = False
+    def __init__(
+        self,
+        address: str,
+        secret: Secret,
+        heartbeat: Heartbeat,
+        *,
+        checked: bool = False,
+        garble: Garble = as_they_are,
+    ) -> None:
+        """`checked`: whether every message has a checksum.
+
+        `garble` is given the frames of each message, sent or received, and may flip bits.
+        """
+        self.connected = self.lost = self.garbled = False
         self.breaks = 0
         """Connections that broke so far."""
         self._broken = False  # whether a connection broke after the last message was sent
         self._address = address
-        self.encrypted = isinstance(secret, KeyPair)
+        self.encrypted, self.checked = isinstance(secret, KeyPair), checked
+        self._garble = garble
         self._arrived: deque[list[zmq.Frame]] = deque()  # messages saved by `_forget`
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
@@ -69,7 +92,7 @@ class Peer:
         self._broken = self.lost = False
         for message in messages:
             try:
-                self._socket.send_multipart(wire.pack(message), copy=True, flags=zmq.DONTWAIT)
+                self._socket.send_multipart(self._packed(message), copy=True, flags=zmq.DONTWAIT)
             except zmq.Again:
                 return
 
@@ -78,13 +101,26 @@ class Peer:
 
         A `timeout` of None waits without an end.
         """
-        frames = self._next(timeout)
-        if frames is None:
+        self.garbled = False
+        arrived = self._next(timeout)
+        if arrived is None:
             return None
         try:
-            return wire.unpack([frame.buffer for frame in frames])
+            frames: Sequence[Buffer] = [frame.buffer for frame in arrived]
+            if self.checked:
+                frames = checksum.opened(self._garble(frames))
+            return wire.unpack(frames)
         except WireError:
+            self.garbled = self.checked
             return None  # an honest server sends no such message: treat it as silence
+
+    def size(self, message: Message) -> int:
+        """Return the size of `message` on the wire in bytes."""
+        return wire.size(message, encrypted=self.encrypted, checked=self.checked)
+
+    def _packed(self, message: Message) -> Sequence[Buffer]:
+        frames = wire.pack(message)
+        return self._garble(checksum.sealed(frames)) if self.checked else frames
 
     def _next(self, timeout: float | None) -> list[zmq.Frame] | None:
         until = math.inf if timeout is None else time.monotonic() + timeout

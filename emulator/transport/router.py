@@ -7,16 +7,18 @@ give their connections are refused: with them a peer could take over another's c
 import ctypes
 import math
 import secrets
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import zmq
 
-from ..core import wire
+from ..core import checksum, wire
 from ..core.framing import framed
 from ..core.heartbeat import Heartbeat
 from ..core.messages import Request
 from ..errors import WireError
+from ..vectors import Buffer
 from .admission import Admission
 from .secrets import AllowList, Keys
 from .send_backlog import SendBacklog
@@ -48,6 +50,8 @@ class Received(NamedTuple):
     node: str
     message: Any
     error: str = ""
+    asked: bool = False
+    """Whether the refused message had flipped bits, and may have been a question."""
 
 
 class Router:
@@ -64,12 +68,16 @@ class Router:
         heartbeat: Heartbeat,
         largest: int,
         pieces: int = 1,
+        *,
+        checked: bool = False,
+        cut: bool = False,
     ) -> None:
         """Listen at `address`, for example `tcp://*:5555`.
 
         `largest`: bytes of the largest frame; libzmq refuses a larger one before it allocates
         memory. A message may be twice as long: an index and a value of each parameter. `pieces`:
-        messages in which a model may travel.
+        messages in which a model may travel. `checked`: whether every message has a checksum.
+        `cut`: whether devices send activations, which are questions with arrays.
         """
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
@@ -88,7 +96,8 @@ class Router:
         self._socket.setsockopt(zmq.RCVHWM, 0)
         _probe(self._socket, heartbeat)
         self._admission.require(self._socket)
-        self.encrypted = isinstance(guests, Keys)
+        self.encrypted, self.checked = isinstance(guests, Keys), checked
+        self._longest_question = wire.PARTS if cut else 1
         self.allowed = 2 * largest
         most = len(self._admission.names) + STALE
         self._watch = Watch(
@@ -121,16 +130,21 @@ class Router:
             return None
         node = self._admission.sender(identity)
         frames, number = self._parts(identity, node)
+        asked = False
         try:
             if number > MANY:
                 raise WireError(self._expel(identity, node, number))
             if not self._is_newest(node, identity.bytes):
                 return Received(node, None)
-            message: Request = wire.unpack([part.buffer for part in frames])  # type: ignore[assignment]
+            inner: Sequence[Buffer] = [part.buffer for part in frames]
+            if self.checked:
+                asked = len(inner) <= self._longest_question + 1  # no flipped bit adds a frame
+                inner = checksum.opened(inner)
+            message: Request = wire.unpack(inner)  # type: ignore[assignment]
             if getattr(message, "node", node) != node:
                 raise WireError(f"{node} speaks for {message.node!r}")
         except WireError as error:
-            return Received(node, None, str(error))
+            return Received(node, None, str(error), asked and str(error) == checksum.MISMATCH)
         return Received(node, message)
 
     def _is_newest(self, node: str, connection: bytes) -> bool:
@@ -160,7 +174,7 @@ class Router:
             part = self._socket.recv(copy=False)
             more, number = part.more, number + 1
             size += framed(len(part), encrypted=self.encrypted)
-            if number <= wire.PARTS + 1:
+            if number <= wire.PARTS + 1 + self.checked:
                 parts.append(part)
         self._watch.heard(first, node, size)
         return parts, number
@@ -179,7 +193,8 @@ class Router:
         route = self._routes.get(node)
         if route is None:
             return False
-        frames = [route, *wire.pack(message)]
+        packed = wire.pack(message)
+        frames = [route, *(checksum.sealed(packed) if self.checked else packed)]
         if self._backlog and self._backlog.full(route):
             return False
         tracked = self._backlog is not None

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from ..core import wire
 from ..core.chores import Chore
-from ..core.messages import Hello, Message, Replies
+from ..core.messages import Again, Hello, Message, Replies
 from ..shaping.hold import Hold
 from .router import Router
 
@@ -85,10 +85,12 @@ def _receive(server: Served, router: Router, holds: Mapping[str, Hold[Message]])
     received = router.receive()
     if received is None:
         return False
-    node, message, error = received
+    node, message, error, asked = received
     now = time.monotonic()
     if error:
         server.refuse(node, error, now)
+        if asked:
+            router.send(node, Again())  # or the node would wait for a time-out
     elif message is None:
         pass  # it came over a connection that the node has replaced
     elif node in holds:
@@ -109,7 +111,8 @@ def _hold(server: Served, router: Router, node: str, hold: Hold[Message], messag
     if hold.is_full(MOST_HELD, router.allowed):
         server.refuse(node, f"more messages than its link carries: {type(message).__name__}", now)
     else:
-        hold.take(message, now, wire.size(message, encrypted=router.encrypted))
+        size = wire.size(message, encrypted=router.encrypted, checked=router.checked)
+        hold.take(message, now, size)
 
 
 def _handle(server: Served, router: Router, node: str, message: Any) -> None:

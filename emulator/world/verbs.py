@@ -84,6 +84,14 @@ VERBS = (
         tunable=True,
     ),
     Verb(
+        "garble",
+        undone_by="clear",
+        done="Bits of messages of a device began to be flipped; `setting` has the share of these.",
+        undone="The messages of a device arrive as they were sent again.",
+        silences=False,
+        tunable=True,
+    ),
+    Verb(
         "pause",
         undone_by="resume",
         done="A device was frozen: its kernel answers, its processes do nothing.",
@@ -165,6 +173,12 @@ class NodePowers(Protocol):
 
     def restore(self) -> None:
         """Give the node its own link again."""
+
+    def garble(self, setting: Setting) -> None:
+        """Flip bits in the share `setting["share"]` of the node's messages, in both directions."""
+
+    def clear(self) -> None:
+        """Flip no more bits."""
 
     def pause(self) -> None:
         """Freeze the node's processes; the kernel still receives, and sends data handed to it."""

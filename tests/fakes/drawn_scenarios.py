@@ -31,6 +31,7 @@ LINKS = st.sampled_from(["fios", "2g", "dial"]) | st.fixed_dictionaries(
     {}, optional={"up": SIDES, "down": SIDES}
 )
 OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
+    "corrupt": {"messages": SHARES},
     "degrade": {"rate": SHARES, "delay": TIMES},
     "flap": {"outage": LAWS, "uptime": LAWS},
     "straggler": {"delay": LAWS},

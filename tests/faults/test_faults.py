@@ -36,6 +36,7 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
     (FAULTS["leave"](), "leave", "join"),
     (FAULTS["partition"](), "sever", "mend"),
     (FAULTS["pause"](), "pause", "resume"),
+    (FAULTS["corrupt"](messages=Fraction(0.05)), "garble", "clear"),  # type: ignore[call-arg]
     (FAULTS["degrade"](rate=Fraction(0.25)), "reshape", "restore"),  # type: ignore[call-arg]
     (
         FAULTS["flap"](outage=Fixed(Seconds(2)), uptime=Uniform((Seconds(1), Seconds(5)))),  # type: ignore[call-arg]

@@ -146,6 +146,7 @@ class NodeConfigs:
             secret=self.secrets[name],
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, model, others),
+            checked=self.plan.worker.checked,
             hold=self._held(self.scenario.server.link.up, link.down, name == EVALUATOR),
             changing=bool(others),
         )

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ...core import wire
-from ...core.messages import Pull, Request
+from ...core.messages import Again, Pull, Request
 from .clock.heap import Heap
 from .device.virtual_device import Incoming, VirtualDevice
+from .garbling_dice import Garbling
 from .unanswered_pushes import UnansweredPushes
 
 
@@ -22,16 +23,20 @@ class Channel:
         encrypted: bool,
         patches: bool,
         durable: bool = False,
+        garbling: Garbling | None = None,
     ) -> None:
         """Give a connection up once its device has been silent for `timeout` seconds.
 
         `encrypted` messages are longer on the wire. With `patches` each pull names the version of
         the model that the device holds, so that the server can answer with a patch. With `durable`
-        pushes have numbers, and are sent again if their connection may have lost them.
+        pushes have numbers, and are sent again if their connection may have lost them. With
+        `garbling` messages have checksums, and faults may flip their bits.
         """
         self._clock, self._timeout = clock, timeout
-        self._encrypted, self._patches = encrypted, patches
+        self._sizes = {"encrypted": encrypted, "checked": garbling is not None}
+        self._patches, self._garbling = patches, garbling
         self._serve: Callable[[Request], None] = _unconnected
+        self._refuse: Callable[[VirtualDevice, Request, str], None]
         self._severed: set[str] = set()  # devices that are cut off
         self._frozen: set[str] = set()  # devices that are paused
         self._silent: dict[str, float] = {}  # device: since when the server hears nothing from it
@@ -39,9 +44,16 @@ class Channel:
         self._broken: set[str] = set()  # devices cut off since before the server came back
         self._pushes = UnansweredPushes() if durable else None
 
-    def connect(self, serve: Callable[[Request], None]) -> None:
-        """Call `serve` with requests on arrival at the server."""
-        self._serve = serve
+    def connect(
+        self,
+        serve: Callable[[Request], None],
+        refuse: Callable[[VirtualDevice, Request, str], None],
+    ) -> None:
+        """Call `serve` with requests on arrival at the server.
+
+        `refuse` is called with device, request and reason in place of a request with flipped bits.
+        """
+        self._serve, self._refuse = serve, refuse
 
     def request(self, device: VirtualDevice, message: Request) -> int:
         """Send `message` from `device` to the server; return its size in bytes."""
@@ -54,8 +66,12 @@ class Channel:
         return self._send(device, message)
 
     def _send(self, device: VirtualDevice, message: Request) -> int:
-        size = wire.size(message, encrypted=self._encrypted)
-        device.links.up.send(device.number, size, self._serve, message)
+        size = wire.size(message, **self._sizes)
+        reason = self._garbling.flip(device, message) if self._garbling else ""
+        if reason:
+            device.links.up.send(device.number, size, self._refuse, device, message, reason)
+        else:
+            device.links.up.send(device.number, size, self._serve, message)
         return size
 
     def reply(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
@@ -65,7 +81,16 @@ class Channel:
         either has ended.
         """
         if incarnation == device.incarnation and not self._down:
-            device.links.down.send(device.number, size, device.hear, incarnation, message, size)
+            hear = self._hear if self._garbling else VirtualDevice.hear
+            device.links.down.send(device.number, size, hear, device, incarnation, message, size)
+
+    def _hear(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
+        """Give `message` to `device`, unless bits of it were flipped."""
+        assert self._garbling is not None
+        if isinstance(message, Again) or self._garbling.strikes(device):
+            device.ask_again(incarnation)
+        else:
+            device.hear(incarnation, message, size)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
         """Return whether `device` has been silent for longer than the time-out, or the server is

@@ -92,6 +92,14 @@ class DevicePowers:
         """Give the device its own link again."""
         self._device.links.reshape(self._device.number, None)
 
+    def garble(self, setting: Setting) -> None:
+        """Flip bits in a share of the device's messages."""
+        self._device.change("garble", setting)
+
+    def clear(self) -> None:
+        """Flip no more bits."""
+        self._device.change("garble", None)
+
     def pause(self) -> None:
         """Let the device stand still; a device on its way up boots later."""
         self._device.pause()

@@ -8,12 +8,14 @@ from ...core.chores import Chore
 from ...core.heartbeat import Heartbeat
 from ...core.server import ParameterServer
 from ...core.survivors import NONE_LEFT, SETTLE, Survivors
+from ...faults.garbling import VERB
 from ...log.writing import RunLog
 from ...pulls import Delta
 from ...runs.conductor import RunView
 from ...scenario import Scenario
 from ...scenario.durability import planned as planned_durability
 from ...scenario.reading.wording import counted
+from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import slowest_exchange
 from ...world.roles import SERVER
 from ...world.verbs import Action
@@ -26,6 +28,7 @@ from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
 from .fleet import Fleet
+from .garbling_dice import Garbling
 from .layered_fleet import LayeredFleet
 from .learning.gradient_handle import FleetLearning
 from .links.network import build_links
@@ -73,7 +76,16 @@ class VirtualRuntime:
         patches = isinstance(scenario.training.pull, Delta)
         durability = planned_durability(scenario.server.durability)
         durable = durability is not None
-        channel = Channel(clock, timeout, encrypted=encrypted, patches=patches, durable=durable)
+        sized = scenario.virtual.learner == "none"
+        checked = VERB in verbs_of_faults(scenario)
+        channel = Channel(
+            clock,
+            timeout,
+            encrypted=encrypted,
+            patches=patches,
+            durable=durable,
+            garbling=Garbling(scenario.seed, sized=sized) if checked else None,
+        )
         processor = ServerProcessor(scenario.virtual.serve, scenario.seed)
         self._endpoint = VirtualServer(
             server,
@@ -82,6 +94,7 @@ class VirtualRuntime:
             self.fleet.nodes,
             processor,
             encrypted=encrypted,
+            checked=checked,
             passes=cut.passes() if cut else None,
         )
         self._crashes: VirtualCrashes | None = None

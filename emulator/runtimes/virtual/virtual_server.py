@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from ...core import wire
 from ...core.messages import (
+    Again,
     ModelReply,
     ModelSegment,
     Patch,
@@ -42,21 +43,24 @@ class VirtualServer:
         processor: ServerProcessor,
         *,
         encrypted: bool,
+        checked: bool = False,
         passes: ServerPasses | None = None,
     ) -> None:
-        """`devices` holds every node by name; `encrypted` messages are longer on the wire.
+        """`devices` holds every node by name; `encrypted` messages are longer on the wire, and
+        `checked` ones, which have checksums.
 
         `passes` times the passes through the server's part of a cut model.
         """
         self._server, self._clock, self._channel = server, clock, channel
-        self._devices, self._processor, self._encrypted = devices, processor, encrypted
+        self._devices, self._processor = devices, processor
+        self._sizes = {"encrypted": encrypted, "checked": checked}
         self._passes = passes
         self._planned = math.inf  # time of the earliest tick that is planned
         self.down = False
         """Whether the server's process is dead."""
         self.seen: SeenPushes | None = None
         """Pushes by which others are recognised that are sent again; None: none is."""
-        channel.connect(self._receive)
+        channel.connect(self._receive, self._refuse)
 
     def arm(self) -> None:
         """Plan the server's next tick. Halt the clock once the run is over."""
@@ -98,6 +102,17 @@ class VirtualServer:
         self._send(self._server.handle(message.node, message, now))
         self.arm()
 
+    def _refuse(self, device: VirtualDevice, message: Request, reason: str) -> None:
+        """Refuse a `message` with flipped bits; if it was a question, have `device` ask again."""
+        if self.down:
+            return
+        self._server.refuse(device.name, reason, self._clock.now)
+        if not isinstance(message, Update | UpdateSegment):
+            again = Again()
+            size = wire.size(again, **self._sizes)
+            self._channel.reply(device, device.incarnation, again, size)
+        self.arm()
+
     def _send(self, replies: Replies) -> None:
         now, channel = self._clock.now, self._channel
         if self._passes:
@@ -107,7 +122,7 @@ class VirtualServer:
         handles: dict[str, SegmentedHandle] = {}  # of answers in segments, by device
         unsent: Replies = []
         for name, reply in replies:
-            device, size = self._devices[name], wire.size(reply, encrypted=self._encrypted)
+            device, size = self._devices[name], wire.size(reply, **self._sizes)
             if channel.out_of_reach(device):
                 unsent.append((name, reply))
             elif device.works:

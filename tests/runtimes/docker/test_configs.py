@@ -74,6 +74,7 @@ WORKER_PLAN = {
     "schedule": {"kind": "sequential"},
     "batch_sizes": {},
     "cut": None,
+    "checked": False,
     "durable": False,
 }
 
@@ -142,6 +143,7 @@ def test_a_device_is_told_no_secret_but_its_own() -> None:
             "timeout": 30.0,
             "hold": {"delay": 0.025, "jitter": 0.0, **NO_SETUP},
             "changing": False,
+            "checked": False,
         },
         "plan": WORKER_PLAN,
         "hazards": [

@@ -158,6 +158,15 @@ class VirtualDevice:
         else:
             self.inbox.append(message)
 
+    def ask_again(self, incarnation: int) -> None:
+        """Take that a question of `incarnation`, or its answer, had flipped bits."""
+        if incarnation != self.incarnation or self.coroutine is None or self.until is None:
+            return
+        if self.standstill and self.standstill.delays(self.ask_again, incarnation):
+            return
+        self.until = None
+        self._live(None)
+
     def _receive(self, model: PrefetchedReply | PrefetchedSegment | ModelReply, size: int) -> None:
         """Take a model, or a piece of one, of `size` bytes: it has arrived."""
         now = self.surroundings.clock.now
