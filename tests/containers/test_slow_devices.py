@@ -1,12 +1,13 @@
-"""Devices with less processor time, on real containers, seen from outside."""
+"""Devices with little processor time or none, on real containers, seen from outside."""
 
+import json
 import re
 import threading
 import time
 
 import pytest
 
-from tests.containers.conftest import TINY
+from tests.containers.conftest import TINY, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(120)]
 
@@ -92,3 +93,55 @@ def test_a_device_may_draw_that_it_is_slow(play, quotas):
     for begin, end in zip(begins, ends, strict=False):
         assert begin["planned"] == begin["at"] and end["at"] - begin["at"] > 1.95
     assert not run.said("throttle", node="left")
+
+
+def state(client, container):
+    """The state of the worker's process, as `ps` has it: T if it is stopped."""
+    top = client.api.top(container, ps_args="-eo pid,stat,args")
+    columns = [title.lower() for title in top["Titles"]]
+    for process in top["Processes"]:
+        fields = dict(zip(columns, process, strict=True))
+        if "emulator.node.role" in fields.get("command", fields.get("args", "")):
+            return "stopped" if fields["stat"].startswith("T") else "runs"
+    return "down"
+
+
+def test_a_paused_worker_is_stopped_and_its_supervisor_is_not(play, client, ours):
+    """The supervisor does the verbs of other faults meanwhile."""
+    watch = Watch(client, ours, lambda container: state(client, container))
+    watch.start()
+    faults = (
+        "faults:\n  - {kind: pause, nodes: [right], at: 4s, lasts: 5s}\n"
+        "  - {kind: partition, nodes: [right], at: 5s, lasts: 1s}\n"
+    )
+    run = play(world(rest=faults))
+    (start,) = run.said("start")
+    changes = [(at - start["zero"], value) for at, node, value in watch.end() if node == "right"]
+    stops = [at for at, value in changes if value == "stopped" and at > 2]
+    (paused,), (resumed,) = run.said("pause"), run.said("resume")
+    assert 4.0 <= paused["at"] < 4.3 and 9.0 <= resumed["at"] < 9.3
+    assert stops[0] == pytest.approx(paused["at"], abs=1.0)
+    goes_on = [at for at, value in changes if value == "runs" and at > stops[0]]
+    assert goes_on[0] == pytest.approx(resumed["at"], abs=1.0)
+    (cut,), (mended,) = run.said("sever"), run.said("mend")
+    assert 5.0 <= cut["at"] < 5.3 and 6.0 <= mended["at"] < 6.3
+
+
+def test_containers_go_with_their_conductor_also_while_a_device_is_paused(
+    start, client, emulate, tmp_path
+):
+    faults = "faults:\n  - {kind: pause, nodes: [right], at: 1s}\n"
+    process = start(world(stop="time: 100s", rest=faults))
+    manifest = tmp_path / "runs" / "tiny" / "latest" / "manifest.json"
+    run = json.loads(manifest.read_text())["id"]
+
+    def containers():
+        return client.api.containers(filters={"label": f"emulate.run={run}"})
+
+    def paused():
+        return any(state(client, container["Id"]) == "stopped" for container in containers())
+
+    until(paused, 40)
+    process.kill()
+    until(lambda: not containers(), 60)
+    emulate("clean", "--run", run)
