@@ -7,6 +7,7 @@ from pathlib import Path
 
 import emulator
 from emulator.faults import FAULTS
+from emulator.world.verbs import VERBS
 from tests.layers import FILES, ROOT, imports, module_name, tree
 
 SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
@@ -72,6 +73,7 @@ def test_every_public_name_is_used_by_the_package() -> None:
     used |= {word for page in TEMPLATES for word in re.findall(r"\w+", page.read_text())}
     used |= {*emulator.__all__, *READ_BY_OTHERS}
     used |= {fault.__name__ for fault in FAULTS.values()}  # found by its module
+    used |= {name for verb in VERBS for name in (verb.name, verb.undone_by)}  # called by its name
     unused = {
         f"{path.relative_to(ROOT)}: {name}"
         for path in SHIPPED

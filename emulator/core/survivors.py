@@ -38,7 +38,8 @@ class Survivors:
                 continue
             counts = counts_of.setdefault(node, FaultCounts())
             counts.changes(action.verb, action.fault)
-            if verbs.row(action.verb).ends_process and not action.begins:
+            row = verbs.row(action.verb)
+            if (row.ends_process or row.revives) and not action.begins:
                 self._last_boot[node] = at
             if counts.silenced:
                 self._for_good.setdefault(node, at)

@@ -28,6 +28,16 @@ class Counts(NamedTuple):
         return cls(_values(root / VERSION_1).get("oom_kill", 0))
 
 
+def limit(root: Path = ROOT) -> int | None:
+    """Return the container's memory limit in bytes; None if it has none."""
+    for file in (root / "memory.max", root / "memory" / "memory.limit_in_bytes"):
+        try:
+            return int(file.read_text())
+        except (OSError, ValueError):  # of the other version, or `max`
+            continue
+    return None
+
+
 def cause(before: Counts, after: Counts) -> str:
     """Return why a process was killed between two readings.
 

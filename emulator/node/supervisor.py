@@ -29,6 +29,7 @@ from .battery_feed import BatteryFeed
 from .config import ENDINGS, GOODBYE, KEPT, NodeConfig
 from .line_reader import LineReader
 from .part_orders import HOLD, PartSettings
+from .presser import Presser
 from .revivals import Revivals
 
 INTERFACE = Path("/sys/class/net/eth0/statistics")
@@ -106,6 +107,10 @@ class Supervisor:
     """Changed delays of the messages that the server receives, by node."""
     battery: BatteryFeed | None = None
     """Battery of a device that has one."""
+    presser: Presser = field(default_factory=Presser)
+    """Takes memory while a fault presses the device."""
+    starved: bool = False
+    """Whether the kernel has killed the part for want of memory, and pressure still holds."""
     counts: memory.Counts = field(default_factory=memory.Counts.read)
     """The kernel's counts of memory events when the part was started."""
 
@@ -171,7 +176,10 @@ class Supervisor:
             self.parting = None
             return self.closing
         if code and not self.closing:
-            say("exit", code=code, cause=memory.cause(self.counts, memory.Counts.read()))
+            cause = memory.cause(self.counts, memory.Counts.read())
+            self.starved = self.faults.holds("press") and bool(cause)
+            returns = self.starved and any(order["verb"] == "release" for _, order in self.later)
+            say("exit", code=code, cause=cause, returns=returns)
             if self.revivals.allows(self.node.part, time.monotonic()):
                 self._boot_anew()
                 return False
@@ -229,7 +237,7 @@ class Supervisor:
             return
         if self._device and not self.faults.holds("sever"):
             apply(self.link.mend())
-        if not self.faults.ended:
+        if not (self.faults.ended or self.starved):
             self._boot_anew()
 
     def leave(self) -> None:
@@ -248,7 +256,7 @@ class Supervisor:
 
     def join(self) -> None:
         """Boot the part as the next incarnation; a device that is killed boots in `start`."""
-        if not self.faults.ended:
+        if not (self.faults.ended or self.starved):
             self._end_part()  # which may still be saying goodbye
             self._boot_anew()
 
@@ -302,6 +310,19 @@ class Supervisor:
             self.child.wait()
             self.child = None
         self.parting = None
+
+    def press(self, setting: Setting) -> None:
+        """Take memory. The kernel kills the part if it runs out: it has the highest score."""
+        limit = memory.limit()
+        if limit is not None:
+            self.presser.take(round(setting["share"] * limit), self.node.user)
+
+    def release(self) -> None:
+        """Release the memory, and boot a part that was killed, unless another fault holds it."""
+        self.presser.release()
+        starved, self.starved = self.starved, False
+        if starved and not (self.faults.holds("kill") or self.faults.holds("leave")):
+            self._boot_anew()
 
     def lag(self, setting: Setting) -> None:
         """Let the part wait before each gradient."""

@@ -25,6 +25,7 @@ from ..world.link import Link
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .layer_calibration import layers_known
+from .pressure_fit import unavailable
 from .step_calibration import times_known
 
 
@@ -64,6 +65,7 @@ def preflight(
     refusals: list[EmulatorError] = []
     if (endless := never_ends(scenario)) is not None:
         refusals.append(endless)
+    refusals += unavailable(scenario)
     if on == "docker" or scenario.virtual.learner != "none":
         try:
             split = split_by(scenario)

@@ -1,7 +1,8 @@
 """The table of verbs: the things a runtime can do to a node of a running world.
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
-of `VERBS` and its methods in `Powers`, one to do it and one to undo it, in each runtime.
+of `VERBS` and its methods in `NodePowers` or `EnginePowers`, one to do it and one to undo it, in
+each runtime.
 """
 
 from collections import Counter
@@ -37,6 +38,8 @@ class Verb:
     """Whether the server hears nothing from the node until the verb is undone."""
     tunable: bool = False
     """Whether an action with the verb carries a setting, which the power's method takes."""
+    revives: bool = False
+    """Whether the node's process may end under the verb; undoing the verb then boots the node."""
     by: Literal["node", "engine"] = "node"
     """Who does the verb to a container: its own supervisor, or the conductor through the engine."""
 
@@ -122,6 +125,16 @@ VERBS = (
         tunable=True,
         by="engine",
     ),
+    Verb(
+        "press",
+        undone_by="release",
+        done="Another process on a device took the `share` in `setting` of the memory limit. A "
+        "worker that the kernel kills then has an `exit`.",
+        undone="The memory was released; a worker that was killed for want of memory boots again.",
+        silences=False,
+        tunable=True,
+        revives=True,
+    ),
 )
 """The table. A schedule orders actions on one node at one time as their verbs stand here."""
 
@@ -198,6 +211,12 @@ class NodePowers(Protocol):
     def reform(self) -> None:
         """Send gradients as they are again."""
 
+    def press(self, setting: Setting) -> None:
+        """Take `setting["share"]` of the node's memory; the worker may be killed for want of it."""
+
+    def release(self) -> None:
+        """Release the memory; boot the node if its worker was killed for want of memory."""
+
 
 class EnginePowers(Protocol):
     """Power over one node: a method for every verb of the table with `by="engine"`."""
@@ -207,10 +226,6 @@ class EnginePowers(Protocol):
 
     def unthrottle(self) -> None:
         """Give the node its own CPU quota back, or none if it had none."""
-
-
-class Powers(NodePowers, EnginePowers, Protocol):
-    """Power over one node with every verb of the table."""
 
 
 def row(name: str) -> Verb:

@@ -38,6 +38,7 @@ OWN_KEYS: dict[str, dict[str, st.SearchStrategy[Any]]] = {
     "churn": {"on": LAWS, "off": LAWS},
     "availability": {"trace": st.just(["on 0, off 3600, end 86400"])},
     "slow": {"factor": SHARES},
+    "memory": {"takes": SHARES},
 }
 """The keys that a kind of fault needs beside those of its schedule."""
 OF_SERVER = {kind for kind, fault in FAULTS.items() if getattr(fault, "strikes_server", False)}

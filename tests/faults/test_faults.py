@@ -50,6 +50,7 @@ VERBS_OF_KINDS = [  # a fault, the verb that begins it, the verb that ends it
     (FAULTS["energy"](capacity=Joules(10)), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["availability"](trace=("on 0, off 5, end 9",), by="crash"), "kill", "start"),  # type: ignore[call-arg]
     (FAULTS["byzantine"](), "falsify", "reform"),
+    (FAULTS["memory"](takes=Fraction(0.8)), "press", "release"),  # type: ignore[call-arg]
     (FAULTS["slow"](factor=Fraction(0.25)), "throttle", "unthrottle"),  # type: ignore[call-arg]
 ]
 

@@ -6,7 +6,7 @@ from typing import Any
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
 from ...log.plan_records import IterationRecord, PlanRecord
-from ...log.records import ExitRecord, TrafficRecord, made
+from ...log.records import TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
 from .exits import Exit, Exits
@@ -64,17 +64,23 @@ class Reports:
 
     def _report(self, node: str, now: float, fact: dict[str, Any]) -> None:
         if fact["what"] == "exit":
-            self._exited(node, now, self._exits.part(node, fact["code"], fact["cause"]))
+            how = self._exits.part(node, fact["code"], fact["cause"])
+            self._exited(node, now, how, returns=fact.get("returns", False))
         elif self._zero is None:
             self._early.append((now, node, fact))
         else:
             self._record(now, node, fact)
 
-    def _exited(self, node: str, now: float, how: Exit) -> None:
-        """Record that `node` ended unasked; raise DeploymentError if the run has not begun."""
+    def _exited(self, node: str, now: float, how: Exit, *, returns: bool = False) -> None:
+        """Record that `node` ended unasked; raise DeploymentError if the run has not begun.
+
+        With `returns` its supervisor is going to boot it, though the timeline does not say so.
+        """
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
         self._record(now, node, {"what": "exit", **how._asdict()})
+        if node not in (SERVER, EVALUATOR) and not returns:
+            self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
@@ -87,8 +93,6 @@ class Reports:
         record = made(what, at, node=node, **facts)
         self._logs.report(record)
         self._view.record(record)
-        if isinstance(record, ExitRecord) and node not in (SERVER, EVALUATOR):
-            self._survivors.ended(node, at)
         if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
             self._logs.write(node, f"{at:.3f} {what} {facts}")
 

@@ -9,16 +9,23 @@ from ...world.verbs import Action, FaultCounts, Setting
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice
+from .device_memory import DeviceMemory
 
 
 class DevicePowers:
     """Does the verbs to a device; `faults` counts the faults in force on the device."""
 
     def __init__(
-        self, device: VirtualDevice, channel: Channel, boot: Callable[[VirtualDevice], None]
+        self,
+        device: VirtualDevice,
+        channel: Channel,
+        boot: Callable[[VirtualDevice], None],
+        memory: DeviceMemory,
     ) -> None:
         """`boot` begins to boot a device; at the end of the boot the worker runs."""
-        self._device, self._channel, self._boot = device, channel, boot
+        self._device, self._channel, self._boot, self._memory = device, channel, boot, memory
+        self._share = 0.0  # of the memory limit, which a fault takes
+        self.starved = False  # whether the worker was killed for want of memory, until `release`
         self.faults = FaultCounts()  # has counted a verb by the time when its method runs
 
     def kill(self) -> None:
@@ -29,10 +36,13 @@ class DevicePowers:
 
     def start(self) -> None:
         """Boot the device, cut off if a fault severs it, unless another fault keeps it off."""
+        if self.starved:  # it boots in `release`
+            return
         if self.faults.holds("sever"):
             self._channel.sever(self._device)
         if not self.faults.ended:
             self._boot(self._device)
+            self._starve()
 
     def halt(self) -> None:
         """End the device's worker and drop the connection; the device keeps its state."""
@@ -62,13 +72,13 @@ class DevicePowers:
             self._device.die()
 
     def _down(self, verb: str) -> bool:
-        """Return whether a fault of another verb than `verb` keeps the device off."""
+        """Return whether a fault of another verb, or want of memory, keeps the device off."""
         others = (row.name for row in verbs.VERBS if row.ends_process and row.name != verb)
-        return any(map(self.faults.holds, others))
+        return self.starved or any(map(self.faults.holds, others))
 
     @property
     def _powerless(self) -> bool:
-        return self.faults.holds("kill") or self.faults.holds("halt")
+        return self.starved or self.faults.holds("kill") or self.faults.holds("halt")
 
     def _lose(self) -> None:
         if self._device.keeper is not None:
@@ -135,6 +145,28 @@ class DevicePowers:
         """Give the device its own CPU quota back."""
         self._device.throttle(None)
 
+    def press(self, setting: Setting) -> None:
+        """Take memory: a worker for which too little is left is killed."""
+        self._share = setting["share"]
+        self._starve()
+
+    def release(self) -> None:
+        """Release the memory, and boot a worker that was killed, unless another fault holds it."""
+        starved, self.starved = self.starved, False
+        if starved and not self.faults.ended:
+            self.start()
+
+    def _starve(self) -> None:
+        """Kill the worker if a fault leaves it too little memory."""
+        if self.starved or self.faults.ended or not self.faults.holds("press"):
+            return
+        if self._memory.lacks(self._device.name, self._share):
+            self.starved = True
+            self._device.die()
+            self._channel.close(self._device)
+            self._lose()
+            self._memory.kill(self._device.name)
+
 
 class DeviceFaults:
     """Counts the faults on every device, does the verbs with an effect, and logs these verbs."""
@@ -169,9 +201,13 @@ class DeviceFaults:
         self._obey(device, begin, self._now())
         if lasts is not None:
             self._clock.at(self._clock.now + lasts, self._end, device, end)
-        elif verbs.row(begin.verb).silences:
+        elif verbs.row(begin.verb).silences or self._powers[device.name].starved:
             self._lost(device.name)
         return device.coroutine is None
+
+    def starved(self, device: str) -> bool:
+        """Return whether the worker of `device` was killed for want of memory."""
+        return device in self._powers and self._powers[device].starved
 
     def _end(self, device: VirtualDevice, action: Action) -> None:
         self._obey(device, action, self._now())

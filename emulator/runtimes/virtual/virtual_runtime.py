@@ -17,6 +17,7 @@ from ...scenario.durability import planned as planned_durability
 from ...scenario.reading.wording import counted
 from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import slowest_exchange
+from ...world import verbs
 from ...world.roles import SERVER
 from ...world.verbs import Action
 from .batteries import Batteries
@@ -27,6 +28,7 @@ from .cut_fleet import CutFleet
 from .device.surroundings import Surroundings
 from .device.virtual_device import VirtualDevice
 from .device_faults import DeviceFaults, DevicePowers
+from .device_memory import DeviceMemory
 from .fleet import Fleet
 from .garbling_dice import Garbling
 from .layered_fleet import LayeredFleet
@@ -103,8 +105,10 @@ class VirtualRuntime:
             self._crashes = VirtualCrashes(durability, *parts)
             self._chores = [*chores, self._crashes]
 
+        memory = DeviceMemory(scenario, log, lambda: self.now)
+
         def powers(device: VirtualDevice) -> DevicePowers:
-            return DevicePowers(device, channel, self.fleet.boot)
+            return DevicePowers(device, channel, self.fleet.boot, memory)
 
         self._faults = DeviceFaults(powers, clock, lambda: self.now, log, self._lost)
         self._surroundings = Surroundings(
@@ -152,6 +156,8 @@ class VirtualRuntime:
             self._crashes.perform(action, planned, self.fleet.nodes.values())
         else:
             self._faults.perform(action, self.fleet.nodes[action.node], planned)
+            if verbs.row(action.verb).revives and self._faults.starved(action.node):
+                self._survivors.ended(action.node, self.now)
 
     def cancel(self, reason: str = "canceled") -> None:
         self.clock.halted = True

@@ -1,0 +1,27 @@
+"""The fault `memory`: another process on the device takes memory, until it is released."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ..units import Fraction
+from ..world.verbs import Action
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryPressure:
+    """Memory: another process takes memory; a worker for which too little is left is killed."""
+
+    kind: Literal["memory"] = "memory"
+    takes: Fraction
+    """Share of the device's memory limit that the other process takes, above zero, for example
+    `70%`."""
+
+    def __post_init__(self) -> None:
+        if not self.takes > 0:
+            raise ValueError(f"takes is {self.takes}: it must be above zero")
+
+    def begin(self, node: str) -> Action:
+        return Action("press", node, self.kind, {"share": float(self.takes)})
+
+    def end(self, node: str) -> Action:
+        return Action("release", node, self.kind)

@@ -1,0 +1,45 @@
+"""The process that takes memory: it takes as much as it is told, and goes when it is told."""
+
+import os
+import time
+from pathlib import Path
+
+from emulator.node import memory
+from emulator.node.presser import Presser
+
+
+def resident(pid: int) -> int:
+    """The resident memory of a process, in bytes."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def child() -> int | None:
+    """The child of this process, if it has one."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return int(children[0]) if children else None
+
+
+def test_it_touches_the_memory_and_gives_it_back() -> None:
+    presser = Presser()
+    presser.take(48 << 20, os.getuid())
+    until = time.monotonic() + 20
+    pid = child()
+    assert pid is not None
+    while resident(pid) < 48 << 20:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    presser.release()
+    assert not Path(f"/proc/{pid}").exists()
+    presser.release()  # nothing is left to release
+
+
+def test_the_limit_of_a_container_is_read_in_both_versions(tmp_path: Path) -> None:
+    assert memory.limit(tmp_path) is None
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text("268435456\n")
+    assert memory.limit(tmp_path) == 256 << 20
+    (tmp_path / "memory.max").write_text("max\n")
+    assert memory.limit(tmp_path) == 256 << 20
+    (tmp_path / "memory.max").write_text("134217728\n")
+    assert memory.limit(tmp_path) == 128 << 20
