@@ -149,7 +149,7 @@ def test_containers_go_with_their_conductor_also_while_a_device_is_paused(
 
 def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(play):
     """Both have the same pressure, and one has the memory for it."""
-    faults = "faults:\n  - {kind: memory, nodes: [left, right], takes: 85%, at: 4s, lasts: 10s}\n"
+    faults = "faults:\n  - {kind: memory, nodes: [left, right], takes: 75%, at: 4s, lasts: 10s}\n"
     large = "{name: left, profile: {memory: 1GiB}}"
     run = play(world(stop="time: 26s", left=large, rest=faults))
     (end,) = run.said("exit")
@@ -158,7 +158,7 @@ def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(play):
     for node in ("left", "right"):
         (press,), (release,) = run.said("press", node=node), run.said("release", node=node)
         assert 4.0 <= press["at"] < 4.3 and 14.0 <= release["at"] < 14.3
-        assert press["setting"] == {"share": 0.85} and press["fault"] == "memory"
+        assert press["setting"] == {"share": 0.75} and press["fault"] == "memory"
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
     assert [r["incarnation"] for r in run.said("hello", node="left")] == [0]
     times = [r["at"] for r in run.said("update", node="right")]

@@ -111,8 +111,8 @@ def test_a_fault_must_leave_the_supervisor_its_memory() -> None:
     text = f"{WORLD}faults: [{{{PRESS.replace('70%', '90%')}}}]"
     (error,) = unavailable(loads(text))
     assert isinstance(error, ScenarioError) and str(error) == (
-        "faults: a: memory takes 90% of 256MiB: of that, 32MiB are kept for the device's "
-        "supervisor: write 87% at most, or raise the memory of its profile"
+        "faults: a: memory takes 90% of 256MiB: of that, 48MiB are kept for the device's "
+        "supervisor: write 81% at most, or raise the memory of its profile"
     )
     drawn = "[{name: m, faults: [{kind: memory, takes: 95%, per_iteration: 1%, lasts: 1s}]}]"
     errors = unavailable(loads(WORLD, (f"devices[1].failures={drawn}",)))
