@@ -145,6 +145,8 @@ class Supervisor:
                 self._sample()
                 due = now + SAMPLING
             self._end_due(now)
+            if self.starved and not self.faults.holds("press"):
+                self._revive()
             if self.battery is not None and not self.closing:
                 self._drain(self.battery, now)
             if self.parting is not None and now >= self.parting:
@@ -313,15 +315,21 @@ class Supervisor:
 
     def press(self, setting: Setting) -> None:
         """Take memory. The kernel kills the part if it runs out: it has the highest score."""
+        self._revive()
         limit = memory.limit()
         if limit is not None:
             self.presser.take(round(setting["share"] * limit), self.node.user)
 
     def release(self) -> None:
-        """Release the memory, and boot a part that was killed, unless another fault holds it."""
+        """Release the memory; `_watch` boots a part that was killed, once this is reported."""
         self.presser.release()
+
+    def _revive(self) -> None:
+        """Boot a part that was killed for want of memory, unless another fault holds it."""
         starved, self.starved = self.starved, False
-        if starved and not (self.faults.holds("kill") or self.faults.holds("leave")):
+        if starved and not (
+            self.closing or self.faults.holds("kill") or self.faults.holds("leave")
+        ):
             self._boot_anew()
 
     def lag(self, setting: Setting) -> None:

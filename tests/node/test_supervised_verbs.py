@@ -339,3 +339,41 @@ def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_n
     born(container, 3)
     names = sorted(path.name for path in container.folder.glob("kept-*"))
     assert names == ["kept-0-[]", "kept-1-['kept']", "kept-2-[]", "kept-3-[]"]
+
+
+def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
+    """A supervisor under pressure whose part the kernel has killed; the calls that it makes."""
+    supervisor, calls = Supervisor(NodeConfig("far", 9, WORKER, NETWORK)), []
+    monkeypatch.setattr("emulator.node.supervisor.apply", lambda commands: None)
+    monkeypatch.setattr("emulator.node.supervisor.say", lambda what, **facts: calls.append(what))
+    monkeypatch.setattr(supervisor, "_boot_anew", lambda: calls.append("boots"))
+    monkeypatch.setattr(supervisor.presser, "take", lambda *args: calls.append("takes"))
+    monkeypatch.setattr("emulator.node.memory.limit", lambda: 256 << 20)
+    supervisor.obey({"verb": "press", "setting": {"share": 0.5}})
+    supervisor.starved = True
+    assert calls == ["takes", "press"]
+    calls.clear()
+    return supervisor, calls
+
+
+@pytest.mark.parametrize(
+    ("orders", "expected"),
+    [
+        (["release"], ["release", "boots"]),
+        (["kill", "start"], ["kill", "boot"]),
+        (["kill", "start", "release"], ["kill", "boot", "release", "boots"]),
+        (["kill", "release"], ["kill", "release"]),
+        (["leave", "release"], ["leave", "release"]),
+        (["leave", "join"], ["leave", "join"]),
+        (["release", "press"], ["release", "boots", "takes", "press"]),
+    ],
+)
+def test_a_part_without_memory_boots_when_it_is_released(
+    monkeypatch: pytest.MonkeyPatch, orders: list[str], expected: list[str]
+) -> None:
+    supervisor, calls = starved(monkeypatch)
+    for verb in orders:
+        supervisor.obey({"verb": verb, "setting": {"share": 0.5}})
+    if supervisor.starved and not supervisor.faults.holds("press"):
+        supervisor._revive()
+    assert calls == expected
