@@ -157,7 +157,8 @@ def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(play):
     assert 4.0 <= end["at"] < 13.9  # the other process has to start, on a busy host
     for node in ("left", "right"):
         (press,), (release,) = run.said("press", node=node), run.said("release", node=node)
-        assert 4.0 <= press["at"] < 4.3 and 14.0 <= release["at"] < 14.3
+        assert 4.0 <= press["at"] < 4.3 and 14.0 <= release["at"] < 15.0
+        # the supervisor, too, finds its program out of the page cache on a busy host
         assert press["setting"] == {"share": 0.75} and press["fault"] == "memory"
     assert [r["incarnation"] for r in run.said("hello", node="right")] == [0, 1]
     assert [r["incarnation"] for r in run.said("hello", node="left")] == [0]
