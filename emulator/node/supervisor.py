@@ -327,9 +327,8 @@ class Supervisor:
     def _revive(self) -> None:
         """Boot a part that was killed for want of memory, unless another fault holds it."""
         starved, self.starved = self.starved, False
-        if starved and not (
-            self.closing or self.faults.holds("kill") or self.faults.holds("leave")
-        ):
+        if starved and not (self.closing or self.faults.ended):
+            self.keeps = False  # its memory was lost
             self._boot_anew()
 
     def lag(self, setting: Setting) -> None:
