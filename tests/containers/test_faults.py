@@ -282,7 +282,10 @@ def test_a_device_that_keeps_its_state_goes_on_as_if_it_had_not_crashed(play):
     losses = [[r["loss"] for r in run.said("update")] for run in (calm, kept)]
     many = min(map(len, losses))
     assert many > before + 20
-    # an update on its way when the power failed is lost, and the model is a step behind
+    # An update on its way when the power failed is lost, and the model is a step behind.
+    # Mini-batches in another order would have losses all of their own.
     assert losses[1][:before] == pytest.approx(losses[0][:before], rel=1e-4)
-    assert losses[1][before:many] == pytest.approx(losses[0][before:many], rel=0.2)
+    pairs = list(zip(losses[1][before:many], losses[0][before:many], strict=True))
+    alike = [kept_loss == pytest.approx(calm_loss, rel=0.2) for kept_loss, calm_loss in pairs]
+    assert sum(alike) > 0.9 * len(alike)
     assert not kept.said("exit")
