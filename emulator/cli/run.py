@@ -98,10 +98,11 @@ def watched(
     from ..scenario.unkept import unkept
 
     play = player(on)
+    given = {} if replay is None else {"replay": replay}
     for ignored in unkept(scenario, on):
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
     with show(scenario, to_stderr=to_stderr) as view, canceling():
-        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, replay=replay)
+        played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, **given)
     return played
 
 
