@@ -51,7 +51,7 @@ from pathlib import Path
 from emulator.node import config, role
 data, config.GRAPH = map(Path, sys.argv[1:])
 config.SHARD, node = data, config.read(data / {_FILE!r})
-role.work(node, node.part, 0)
+role.work(node, node.part, 0, goes_on=False)
 """
 """The child's code: `emulator.node.role`, with folders of this host in place of a container's. The
 child ends at the end of standard input, as in a container."""

@@ -1,19 +1,17 @@
 """Codecs whose paper presumes another optimizer than the scenario has."""
 
+from ..codecs import DGC
 from ..optimizers import SGD
 from .demand import Shortfall
 from .model import Scenario
 
 
 def unfit_optimizer(scenario: Scenario) -> list[Shortfall]:
-    """Return a warning if the codec of `scenario` presumes plain SGD, and the optimizer is another.
-
-    A codec says so with the reason in `presumes_sgd`.
-    """
+    """Return a warning if the codec of `scenario` presumes plain SGD and the optimizer differs."""
     training = scenario.training
-    reason: str = getattr(training.codec, "presumes_sgd", "")
-    if not reason or training.optimizer == SGD():
+    if not isinstance(training.codec, DGC) or training.optimizer == SGD():
         return []
+    reason = DGC.presumes_sgd
     return [
         Shortfall(
             "warning",

@@ -127,9 +127,9 @@ def test_ctrl_c_says_how_to_go_on(
     ]
 
 
-def test_it_is_listed_after_run() -> None:
+def test_it_is_listed_after_run_and_what_completes_a_run() -> None:
     names = list(commands.commands)
-    assert names.index("sweep") == names.index("run") + 1
+    assert names.index("sweep") == names.index("run") + 2 == names.index("resume") + 1
 
 
 def test_more_seeds_than_can_be_played_are_refused(emulate: Emulate, sweep_file: Path) -> None:

@@ -95,7 +95,9 @@ def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
     if getattr(kind, "by_itself", False):
         refused += [key for key in DATES if key not in refused]
     for key in refused:
-        del part["properties"][key]
+        flag = part["properties"].pop(key).get("type") == "boolean"
+        if flag:  # a resolved scenario spells out that it is not set
+            part["properties"][key] = {"enum": [False]}
     if not getattr(kind, "always", False):
         times = [key for key in ("at", "every", "per_iteration") if key in part["properties"]]
         part["oneOf"] = [{"required": [key]} for key in times]

@@ -11,7 +11,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analysis import read, traffic
@@ -96,8 +96,13 @@ class Line:
         self.delivered += size
 
 
+_TIED = Side(Rate(2e5), Seconds(0), Seconds(0), setup=Seconds(0.2))
+"""With a message of one byte, a cut after 0.2 s comes in the moment in which its bits leave."""
+
+
 @settings(deadline=None)  # a host that others use, too
 @given(SIDES, RATES, st.booleans(), EVENTS)
+@example(_TIED, None, True, [(1.0, "send", 1), (0.2, "cut", 1)])
 def test_a_counter_never_falls_and_ends_at_what_was_delivered(
     side: Side, server: float | None, tcp: bool, events: list[tuple[float, str, int]]
 ) -> None:

@@ -287,7 +287,9 @@ class LinkGroup:
         """Return whether the last bit leaves at this very moment, its event being yet to run."""
         if busy.shared and self._server_link:
             return self._server_link.left(busy, self._of(busy.number).rate) <= 0
-        return not busy.bits and busy.stalled is None and busy.since + busy.gap <= self._clock.now
+        # in the words of `_left`: as a sum, times could round to the other side of the moment
+        over = busy.gap - (self._clock.now - busy.since) <= 0
+        return not busy.bits and busy.stalled is None and over
 
     def _progress(self, busy: Transmission) -> int:
         """Return the bytes of the message sent so far, and keep the number in `crossed`."""
