@@ -1,9 +1,8 @@
 """Quarantine: a device whose messages are refused again and again is not heard for a while."""
 
 import math
-from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -30,7 +29,7 @@ class Turn(NamedTuple):
 
 @dataclass
 class _Suspect:
-    times: deque[float]
+    times: list[float] = field(default_factory=list)
     """Times of the latest refusals, at most `QuarantineRule.refusals`."""
     quarantines: int = 0
 
@@ -50,8 +49,8 @@ class Quarantine:
         rule = self._rule
         if rule is None or node in self._ends:
             return
-        suspect = self._suspects.setdefault(node, _Suspect(deque(maxlen=rule.refusals)))
-        suspect.times.append(now)
+        suspect = self._suspects.setdefault(node, _Suspect())
+        suspect.times = [*suspect.times, now][-rule.refusals :]
         if len(suspect.times) < rule.refusals or now - suspect.times[0] > rule.within:
             return
         suspect.times.clear()

@@ -25,6 +25,7 @@ from ...core import (
     ledger,
     logit_rounds,
     messages,
+    quarantine,
     refusals,
     server,
     server_layers,
@@ -41,6 +42,7 @@ _VALUES = (
     *(messages.Update, messages.UpdateSegment, messages.Pull, messages.Times, messages.Activations),
     *(vectors.Gradient, ledger.Arrival, evaluations.Snapshot, server.Ended),
     *(pulls_base.EncodedModel, delta._Patch, history._Segment, refusals._Count),
+    quarantine._Suspect,
     *(staging._Exchange, cut_exchange._Phase, crossing_checks.SentActivations),
     *(logit_rounds.LogitRound, server_layers.LossAnswer, server_layers.ForwardPasses),
 )
@@ -284,6 +286,9 @@ def _is_fixed(value: Any) -> bool:
     """Return whether the plan decides `value`: it is a configuration, or no part of the state."""
     params = getattr(type(value), "__dataclass_params__", None)
     if dataclasses.is_dataclass(value) and params is not None and params.frozen:
+        return True
+    struct = getattr(type(value), "__struct_config__", None)
+    if struct is not None and struct.frozen:
         return True
     package = _package(value)
     return bool(package) and package not in STATEFUL

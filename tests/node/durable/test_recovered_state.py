@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from emulator import aggregation, modulation, optimizers, pulls, synchronization
+from emulator.core.messages import Diverged
 from emulator.core.plan import Durability
+from emulator.core.quarantine import QuarantineRule
 from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.node.durable import durable_server
@@ -73,6 +76,24 @@ def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch)
             fleet.server._saving and fleet.server._saving.result()
         assert len(list((tmp_path / "durable").glob("state-*"))) == 2
         assert len(list((tmp_path / "durable").glob("inputs-*"))) <= 3
+
+
+@pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
+def test_refusals_and_quarantines_come_back(replay, tmp_path, monkeypatch):
+    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    rule = QuarantineRule(refusals=3, within=1e6, lasts=1e6)
+    fleet = DurableFleet(replace(plan_of(), quarantine=rule), tmp_path)
+    fleet.begin()
+    for number in range(4):
+        fleet.server.handle("a", Diverged("a", 99), fleet.now)
+        fleet.server.tick(fleet.now)
+        fleet.server.tick(fleet.now)
+        if fleet.server._saving:
+            fleet.server._saving.result()
+        before = freeze(fleet.server.server)
+        fleet.boot()
+        assert same(freeze(fleet.server.server), before)
+        assert (b'"quarantine"' in fleet.lines) == (number >= 2)
 
 
 def test_before_the_run_begins_hellos_are_kept(tmp_path):
