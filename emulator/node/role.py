@@ -32,6 +32,9 @@ def main() -> None:
     incarnation = int(sys.argv[1])
     match node.part:
         case WorkerRole():
+            from .presser import die_first
+
+            die_first()  # and not the supervisor, which reports it
             work(node, node.part, incarnation, goes_on=KEPT in sys.argv[2:])
         case EvaluatorRole():
             evaluate(node, node.part, incarnation)
@@ -49,10 +52,8 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
     from ..core.assembly import WorkerAssembly
     from ..datasets import shard
     from ..learners.graph import read_layout
-    from .presser import die_first
     from .worker_parts import cut_parts, layered_parts, whole_parts
 
-    die_first()  # and not the supervisor, which reports it
     layout = read_layout(config.GRAPH)
     assembly = WorkerAssembly(part.plan, layout)
     batches = assembly.batches(node.name, incarnation, shard.read(config.SHARD))
