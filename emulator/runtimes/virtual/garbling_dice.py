@@ -33,7 +33,7 @@ class Garbling:
 
     def strikes(self, device: VirtualDevice) -> bool:
         """Draw whether bits of the next message of `device` are flipped."""
-        setting = device.settings.get(VERB) if device.settings else None
+        setting = device.played.settings.get(VERB) if device.played else None
         return setting is not None and self._garbler(device).strikes(setting)
 
     def _garbler(self, device: VirtualDevice) -> Garbler:

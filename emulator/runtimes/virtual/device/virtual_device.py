@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, TypeVar
 
 from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
-from ....core.falsifying import VERB as FALSIFY
 from ....core.fault_draws import FaultDraws
 from ....core.kept_state import Keeper
 from ....core.messages import Leave, ModelReply, Reply, Request
@@ -25,8 +24,6 @@ from ....core.worker import (
     NodeCoroutine,
     Tell,
 )
-from ....faults.lag import VERB as LAG
-from ....faults.lag import Lag
 from ....layout import Segment
 from ....scenario.dealt_steps import BatchTime
 from ....world.cpu_quota import Quota, throttled
@@ -45,6 +42,7 @@ from .device_battery import DeviceBattery
 from .layered_work import LayeredWork
 from .passes import Boot, Pass, WholePass, WorkPiece, planned
 from .receive_cost import Reception
+from .self_played import SelfPlayed
 from .standstill import Standstill
 from .surroundings import Surroundings
 
@@ -61,11 +59,9 @@ class VirtualDevice:
 
     __slots__ = (
         *("_dice", "battery", "coroutine", "cores", "cut", "fault_draws", "hazards", "held"),
-        "inbox",
-        "keeper",
-        *("incarnation", "lag", "layered", "learner", "lie", "links", "listed", "name", "number"),
-        *("quota", "reception", "settings", "standstill", "step", "surroundings", "timeout"),
-        *("until", "working"),
+        *("inbox", "incarnation", "keeper", "layered", "learner", "links", "listed", "name"),
+        *("number", "played", "quota", "reception", "standstill", "step", "surroundings"),
+        *("timeout", "until", "working"),
     )
 
     def __init__(
@@ -90,10 +86,7 @@ class VirtualDevice:
         self.working: Pass | None = None  # the computation under way
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
-        # by verb, of the faults that the device plays itself; None: it never had any
-        self.lie: Setting | None = None  # of the iteration that goes on; None: its gradient is true
-        self.settings: dict[str, Setting] | None = None
-        self.lag: Lag | None = None
+        self.played: SelfPlayed | None = None  # None: no fault ever was the device's to play
         self.standstill: Standstill | None = None  # None: the node was never paused
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait
@@ -111,6 +104,11 @@ class VirtualDevice:
         """Whether a worker runs on the node; the evaluator is none."""
         return not (self.learner is None and self.layered is None and self.cut is None)
 
+    @property
+    def lie(self) -> Setting | None:
+        """Setting of the lie in the iteration that goes on; None: its gradient is true."""
+        return self.played.lie if self.played is not None else None
+
     def die(self) -> None:
         """End the coroutine and the incarnation: messages and events for the latter become void."""
         self.incarnation += 1
@@ -123,16 +121,15 @@ class VirtualDevice:
         if self.standstill is not None:
             self.standstill.forget()
         self.coroutine = self.learner = self.layered = self.cut = None
-        self.lag = self.working = self.inbox = self.until = self.held = None
+        if self.played is not None:
+            self.played.die()
+        self.working = self.inbox = self.until = self.held = None
 
     def change(self, verb: str, setting: Setting | None) -> None:
         """Put the `setting` of `verb` into force, in this and later incarnations; None ends it."""
-        if self.settings is None:
-            self.settings = {}
-        if setting is None:
-            self.settings.pop(verb, None)
-        else:
-            self.settings[verb] = setting
+        if self.played is None:
+            self.played = SelfPlayed()
+        self.played.change(verb, setting)
 
     def say_goodbye(self) -> None:
         """Tell the server that the node leaves; a node that boots or is paused says nothing."""
@@ -342,17 +339,13 @@ class VirtualDevice:
 
     def _begin_iteration(self, compute: Callable[[T], None], argument: T) -> None:
         """Begin an iteration with `compute(argument)`, after the wait of a lag if it has one."""
-        wait = self._wait_of_lag() if self.settings else 0.0
+        who = self.surroundings.seed, self.name, self.incarnation
+        wait = self.played.wait(*who) if self.played else 0.0
         if wait:
             until = self.surroundings.clock.now + wait
             self.surroundings.clock.at(until, self._waited, self.incarnation, compute, argument)
         else:
             self._begin_computing(compute, argument)
-
-    def _wait_of_lag(self) -> float:
-        if self.lag is None:
-            self.lag = Lag(self.surroundings.seed, self.name, self.incarnation)
-        return self.lag.draw((self.settings or {}).get(LAG))
 
     def _waited(self, incarnation: int, compute: Callable[[T], None], argument: T) -> None:
         """Go on after a lag. A wait that ends in a pause ends with the pause."""
@@ -365,7 +358,8 @@ class VirtualDevice:
     def _begin_computing(self, compute: Callable[[T], None], argument: T) -> None:
         """Draw the faults of the iteration, and compute unless the device is down by now."""
         if not self.surroundings.draw_fault(self):
-            self.lie = self.settings.get(FALSIFY) if self.settings else None
+            if self.played is not None:
+                self.played.begin_iteration()
             compute(argument)
 
     # -- computations ----------------------------------------------------------------------------
