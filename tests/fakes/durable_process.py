@@ -79,15 +79,20 @@ class ServerProcess:
         return self.process.wait(seconds)
 
 
+def drawn(loss: float, size: int) -> Any:
+    """Return the gradient with this `loss`, f32[size]: thousands of them need not be kept."""
+    return np.random.default_rng(int(loss)).standard_normal(size, np.float32)
+
+
 class DrawnGradients:
     """A learner with drawn gradients; the loss of each is a number that no other has."""
 
     def __init__(self, size: int, number: int, seconds: float) -> None:
-        self._dice, self._seconds = np.random.default_rng(number), seconds
+        self._seconds = seconds
         self._losses = (float(1000 * n + number) for n in count(1))
         self.size = size
-        self.made: dict[float, Any] = {}
-        """The gradient by its loss."""
+        self.made = 0
+        """Number of gradients."""
         self.acknowledged: list[float] = []
         """Losses of the pushes after which a newer model came."""
         self._last: float | None = None
@@ -99,10 +104,9 @@ class DrawnGradients:
             self.acknowledged.append(self._last)
         self.models.append(time.monotonic())
         time.sleep(self._seconds)
-        gradient = self._dice.standard_normal(self.size).astype(np.float32)
         self._last = next(self._losses)
-        self.made[self._last] = gradient
-        return gradient, self._last
+        self.made += 1
+        return drawn(self._last, self.size), self._last
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from emulator.log.lines import read
 from emulator.log.records import RecoveredRecord, UpdateRecord
 from emulator.models import saved_model
 from emulator.units import Fraction
-from tests.fakes.durable_process import ServerProcess, fleet, free_port
+from tests.fakes.durable_process import ServerProcess, drawn, fleet, free_port
 
 MODEL = "mnist-mlp"
 WORKERS = ("a", "b", "c", "d", "e", "f")
@@ -34,10 +34,9 @@ def plan_of(durability: Durability | None) -> Plan:
     )
 
 
-def replayed(records, learners):
+def replayed(records):
     """Return the model that the updates of `records`, in their order, make of the first model."""
     plan = plan_of(None)
-    made = {loss: gradient for learner in learners for loss, gradient in learner.made.items()}
     state = Parameters(
         models.find(MODEL).initial(plan.worker.seed),
         plan.learning_rate,
@@ -46,7 +45,7 @@ def replayed(records, learners):
     codec = codecs.make(plan.worker.codec)
     context = codecs.EncoderContext(LAYOUT, np.random.default_rng(0))
     for update in records:
-        frames = codec.start(context).encode(made[update.loss])
+        frames = codec.start(context).encode(drawn(update.loss, LAYOUT.size))
         # the version of the device's model; in between its history is never forgotten
         pulled = update.version - 1 - update.staleness
         state.apply([(codec.decode(frames, LAYOUT), pulled)])
@@ -88,11 +87,11 @@ def test_killed_at_random_moments_it_loses_and_doubles_nothing(kills, tmp_path):
     assert [r.at for r in records] == sorted(r.at for r in records)
     saved = saved_model.read(server.output / "model.npz", LAYOUT)
     assert saved.version == len(updates)
-    assert saved.theta.tobytes() == replayed(updates, learners).tobytes()
+    assert saved.theta.tobytes() == replayed(updates).tobytes()
     refused = [record for record in records if record.what == "refused"]
     print(f"{len(updates)} updates, {len(acknowledged)} acknowledged, {len(refused)} refused")
     print(f"recovered in {np.median(recoveries):.2f} s, at most {max(recoveries):.2f} s")
-    print(f"lost with a connection: {sum(len(v.made) for v in learners) - len(updates)}")
+    print(f"lost with a connection: {sum(learner.made for learner in learners) - len(updates)}")
     # other processes of the host may slow it down, but not add to its processor time
     assert max(work) < 3.0
 
