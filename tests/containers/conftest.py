@@ -13,9 +13,6 @@ from emulator.errors import EmulatorError
 ROOT = Path(__file__).parents[2]
 EMULATE = Path(sys.executable).with_name("emulate")
 
-LATE = 0.6
-"""Seconds that one action may come late while two devices keep the host's cores busy."""
-
 TINY = """
 # Do two devices and a server find each other?
 name: tiny
