@@ -17,7 +17,7 @@ from emulator.runtimes.docker.cleanup import Removed
 from emulator.shaping.backend import Backend
 from tests.fakes.typed_commands import Emulate, scenario
 
-HOPS = 7
+HOPS = 6
 """Calls from the command's function to the one that starts a container."""
 
 PACKAGE = str(Path(emulator.__file__).parent)
@@ -135,7 +135,6 @@ def test_few_calls_lead_to_a_container_and_the_timeline_is_compiled_once(
         "run.run",
         "run.watched",
         "play_containers.play",
-        "play_containers.conducted",
         "conductor.run",
         "container_runtime.deploy",
         "client.finished",

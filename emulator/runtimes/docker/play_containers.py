@@ -1,7 +1,8 @@
 """A whole run in containers: checks of the host, the world, and the folder that remains."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,46 +49,53 @@ def play(
     ready = get_ready(scenario, planned, view)
     session = Session(scenario, planned, create(scenario.name, runs), "docker")
 
-    def world() -> Prepared:
+    with conducting(ready, session) as conducted:
         replayed = {} if replay is None else replay.facts()
         session.describe(ready.host, PACKAGES, **ready.facts(scenario), **replayed)
-        return ready.prepare(session, view)
+        run(scenario, planned, conducted.runtime(ready.prepare(session, view), view))
+    return session.folder.path, session.summary
 
-    return conducted(ready, session, view, world, planned)
+
+@dataclass
+class Conducted:
+    """A run that is conducted: what its end needs to know."""
+
+    client: DockerClient
+    session: Session
+    load: Load
+    made: DockerRuntime | None = None
+    """The runtime; None while no containers have been asked for."""
+
+    def runtime(self, world: Prepared, view: RunView) -> DockerRuntime:
+        """Make the runtime of the containers of `world`."""
+        self.made = DockerRuntime(self.client, self.session.folder, world, view, self.load)
+        return self.made
 
 
-def conducted(
-    ready: "HostParts",
-    session: Session,
-    view: RunView,
-    world: Callable[[], Prepared] | None,
-    schedule: Sequence[Timed],
-) -> tuple[Path, dict[str, Any]]:
-    """Play the run of `session` to its end; return its folder and its summary.
+@contextmanager
+def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
+    """Conduct the run of `session`, which the block plays, and complete its folder at the end.
 
-    `world` writes the files of the containers, and `schedule` has the actions that are to come.
-    Without `world` the run is over already, and only its folder is completed.
+    A block without any containers completes the folder of a run that is over already.
     """
-    client, folder, load = ready.client, session.folder, Load()
-    runtime: DockerRuntime | None = None
+    client, folder = ready.client, session.folder
+    conducted = Conducted(client, session, Load())
     left: tuple[str, ...] = ()
     with owned(folder.run), session:
         with session.playing():
             try:
-                if world is not None:
-                    runtime = DockerRuntime(client, folder, world(), view, load)
-                    run(session.scenario, schedule, runtime)
+                yield conducted
             finally:
                 session.ignore_signals()  # one would keep the containers from being removed
-                load.end()
+                conducted.load.end()
                 left = clean_up(client, folder.run).left
-        if session.ending is None and runtime and runtime.given_up:
-            session.ending = Ending("failed", runtime.given_up)
+        if session.ending is None and conducted.made and conducted.made.given_up:
+            session.ending = Ending("failed", conducted.made.given_up)
         folder.discard_work()  # no container needs it any more, and a disk may be full
         gather(folder, session.ending.facts() if session.ending else None)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
-        session.conclude(read(folder.records), busy=load.busy, quotas=quotas, left=left)
-    return folder.path, session.summary
+        busy = conducted.load.busy
+        session.conclude(read(folder.records), busy=busy, quotas=quotas, left=left)
 
 
 def require() -> None:

@@ -17,7 +17,7 @@ from ...log.records import HelloRecord, StartRecord, StopRecord
 from ...node.durable.log_tail import whole_lines
 from ...node.durable.recovery import FOLDER
 from ...node.roll import FILE as HELLOS
-from ...runs.conductor import RunView
+from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
 from ...runs.session import Session
@@ -25,8 +25,7 @@ from ...scenario import Timed
 from ...scenario.durability import NONE
 from ...world.verbs import FaultCounts
 from .cleanup import clean_up
-from .play_containers import conducted, get_ready
-from .prepare import Prepared
+from .play_containers import conducting, get_ready
 
 _RESUMES = "resumes"
 """File in the server's folder with the number of resumptions so far."""
@@ -70,17 +69,15 @@ def resume(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     view.progress("removing what is left of the containers")
     clean_up(ready.client, folder.run)
     session = Session(dead.scenario, dead.timeline, folder, "docker")
-    if past.over:
-        return conducted(ready, session, view, None, ())
-    resumes = _cleared(folder)
-
-    def world() -> Prepared:
-        prepared = ready.prepare(session, view)
-        later = {node: last + 1 for node, last in past.incarnations.items()}
-        configs = replace(prepared.configs, resumes=resumes, incarnations=later)
-        return replace(prepared, configs=configs)
-
-    return conducted(ready, session, view, world, rest_of(dead.timeline, past.now))
+    resumes = 0 if past.over else _cleared(folder)
+    with conducting(ready, session) as conducted:
+        if not past.over:
+            prepared = ready.prepare(session, view)
+            later = {node: last + 1 for node, last in past.incarnations.items()}
+            configs = replace(prepared.configs, resumes=resumes, incarnations=later)
+            runtime = conducted.runtime(replace(prepared, configs=configs), view)
+            run(dead.scenario, rest_of(dead.timeline, past.now), runtime)
+    return folder.path, session.summary
 
 
 def rest_of(timeline: Sequence[Timed], now: float) -> tuple[Timed, ...]:
