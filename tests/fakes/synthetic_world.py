@@ -4,6 +4,7 @@ import heapq
 from random import Random
 from typing import TYPE_CHECKING
 
+from emulator.log.fault_effects import FaultEffects
 from emulator.log.targets import Costs
 from emulator.world import verbs
 from tests.fakes.made_up_plans import planned, realised
@@ -202,8 +203,9 @@ class World:
         server = [record for record in records if record.get("node") == "server"]
         begun = sum(record.get("begins", False) for record in records)
         dense = len(updates) * (4 * PARAMETERS + 160)
-        costs = Costs([0.9, 0.95, 0.97])
+        costs, effects = Costs([0.9, 0.95, 0.97]), FaultEffects()
         for record in records:
+            effects.take(full(record))
             if record["what"] == "evaluation":
                 costs.take(full(record))
         return {
@@ -228,6 +230,7 @@ class World:
                 row["begins"] and row["at"] <= self.now for row in self.spec.timeline()
             ),
             "faults_realised": begun,
+            "fault_effects": effects.plain(),
             "refused": 0,
             "fidelity": {
                 "kept_up": not self.spec.reasons,
