@@ -27,7 +27,7 @@ class KeptState(NamedTuple):
 
 
 class Keeper:
-    """The kept state of one device, in one place over all of its incarnations."""
+    """Holder of a device's kept state, shared by all incarnations of the device."""
 
     def __init__(self) -> None:
         self.state: KeptState | None = None

@@ -18,7 +18,7 @@ def save(path: Path, state: Saved, layout: Layout) -> None:
 
 
 class Training(Protocol):
-    """A server, as its chores see it."""
+    """The server's state, as read by chores."""
 
     @property
     def zero(self) -> float | None: ...

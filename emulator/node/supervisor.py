@@ -306,7 +306,7 @@ class Supervisor:
         self.settings.change("falsify", None)
 
     def _end_part(self) -> None:
-        """Kill the part, if there is one."""
+        """Kill the part, unless the device is down."""
         if self.child is not None:
             self.child.kill()
             self.child.wait()

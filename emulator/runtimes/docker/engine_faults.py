@@ -62,7 +62,7 @@ class EngineFaults:
     """Plays the verbs with `by="engine"` to the containers of a run. For one thread."""
 
     def __init__(self, client: DockerClient, run: str, cpus: Mapping[str, float | None]) -> None:
-        """`cpus`: CPU quota of each device in cores, None without one."""
+        """`cpus` gives the CPU quota of each device in cores; None means no quota."""
         self._client, self._run, self._cpus = client, run, cpus
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end

@@ -134,7 +134,7 @@ class DevicePowers:
         self._device.change("falsify", setting)
 
     def reform(self) -> None:
-        """Let the device send its gradients, from its next one on."""
+        """Let the device send true gradients, from the next iteration on."""
         self._device.change("falsify", None)
 
     def throttle(self, setting: Setting) -> None:

@@ -21,7 +21,7 @@ _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
 
 
 def check_aggregation(document: Document, devices: int | None) -> None:
-    """Add to `document` the reasons for which its aggregation cannot do what it promises.
+    """Add to `document` the reasons against the chosen aggregation.
 
     `devices` is the number of devices, None if a mistake hides it. Values that cannot be read are
     ignored here: pydantic reports them.

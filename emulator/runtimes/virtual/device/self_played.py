@@ -1,4 +1,4 @@
-"""The faults that a device plays itself: few devices have any, so all of them share one slot."""
+"""Faults played by a device itself. Few devices have such faults, so one slot holds them all."""
 
 from ....core.falsifying import VERB as FALSIFY
 from ....faults.lag import VERB as LAG

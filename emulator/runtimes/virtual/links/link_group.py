@@ -128,7 +128,7 @@ class LinkGroup:
         return bool(waiting)
 
     def reshape(self, number: int, constants: LinkConstants | None) -> None:
-        """Give the device's link `constants` of its own; None gives it those of the group."""
+        """Set the `constants` of the device's link; None restores the constants of the group."""
         old, new = self._of(number), constants or self._constants
         if new == old:
             return
