@@ -225,13 +225,19 @@ def test_a_run_is_replayed_with_the_faults_that_devices_drew(emulate, tmp_path):
         records = map(json.loads, (latest / "run.jsonl").read_text().splitlines())
         return [record for record in records if "begins" in record]
 
+    def before_the_stop(records, when):
+        """A run ends a little after its 9 s, and what is due then is played or not."""
+        return [record for record in records if record[when] < 8.9]
+
     emulate("run", "tiny.yaml", "--no-report", timeout=60)
     first = struck()
     assert {record["fault"] for record in first} == {"crash", "partition"}
     emulate("run", "tiny.yaml", "--no-report", "--replay", "tiny", timeout=60)
     again = struck()
-    assert [(r["what"], r["node"], r["at"]) for r in first] == [
-        (r["what"], r["node"], pytest.approx(r["planned"], abs=1e-3)) for r in again
+    assert len(before_the_stop(first, "at")) > 4
+    assert [(r["what"], r["node"], r["at"]) for r in before_the_stop(first, "at")] == [
+        (r["what"], r["node"], pytest.approx(r["planned"], abs=1e-3))
+        for r in before_the_stop(again, "planned")
     ]
     assert median(abs(record["at"] - record["planned"]) for record in again) < 0.3
     assert json.loads((latest / "manifest.json").read_text())["replay"]["actions"] == len(first)
