@@ -9,8 +9,9 @@ import math
 from collections.abc import Iterable
 
 from ..world import verbs
+from ..world.fault_counts import FaultCounts
 from ..world.roles import SERVER
-from ..world.verbs import Action, FaultCounts
+from ..world.verbs import Action
 
 SETTLE = 1.0
 """Seconds that a run goes on after its last device is gone: messages under way still arrive."""

@@ -22,6 +22,8 @@ from ..shaping.apply import apply
 from ..shaping.command import Command
 from ..world import verbs
 from ..world.battery import BatteryConstants
+from ..world.fault_counts import FaultCounts
+from ..world.powers import perform
 from ..world.verbs import Setting
 from . import config, memory
 from .access_link import AccessLink
@@ -90,7 +92,7 @@ class Supervisor:
     """The part; None while it is down."""
     incarnation: int = 0
     """Boots of the part before the present one."""
-    faults: verbs.FaultCounts = field(default_factory=verbs.FaultCounts)
+    faults: FaultCounts = field(default_factory=FaultCounts)
     closing: bool = False
     """Whether the part has been asked to end."""
     keeps: bool = False
@@ -202,7 +204,7 @@ class Supervisor:
             self.holds[order["node"]] = order["delay"]
             self.settings.change(HOLD, self.holds)
         elif self.faults.changes(verb, order.get("fault", "")):
-            verbs.perform(self, verb, setting)
+            perform(self, verb, setting)
             self._report(verb, setting, order.get("planned"))
 
     def _report(self, verb: str, setting: Setting | None, planned: float | None) -> None:

@@ -1,14 +1,13 @@
 """The table of verbs: the things a runtime can do to a node of a running world.
 
 Faults speak in these verbs only, so a new fault needs no new code in a runtime. A new verb is a row
-of `VERBS` and its methods in `NodePowers` or `EnginePowers`, one to do it and one to undo it, in
-each runtime.
+of `VERBS` and its methods in `NodePowers` or `EnginePowers` (powers.py), one to do it and one to
+undo it, in each runtime.
 """
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 Setting: TypeAlias = Mapping[str, Any]
 """Numbers and words, as plain JSON, that say how strongly a verb is done, as `{"factor": 0.25}`."""
@@ -150,84 +149,6 @@ ORDER = {name: place for place, name in enumerate(_IN_TURN)}
 verb has a setting, as a fault may take over from one with another setting."""
 
 
-class NodePowers(Protocol):
-    """Power over one node: a method for every verb of the table with `by="node"`.
-
-    The two methods of a row are called in turns, `kill` before `start`. Rows may overlap: a node
-    may be killed while a fault severs it.
-    """
-
-    def kill(self) -> None:
-        """Send SIGKILL: the node loses its memory and its connections."""
-
-    def start(self) -> None:
-        """Boot the node from nothing; a severed or paused node stays severed or paused."""
-
-    def halt(self) -> None:
-        """Do as `kill`, but keep the state after the node's last push."""
-
-    def reboot(self) -> None:
-        """Boot the node from its kept state, unless it was lost or another fault keeps it off."""
-
-    def leave(self) -> None:
-        """Let the node say goodbye to the server and end; it loses its memory."""
-
-    def join(self) -> None:
-        """Boot the node from nothing, unless a fault keeps it killed."""
-
-    def sever(self) -> None:
-        """Drop all packets to and from the node; processes and connections live on."""
-
-    def mend(self) -> None:
-        """Let packets through again, on the node's link as it is then."""
-
-    def reshape(self, setting: Setting) -> None:
-        """Give the node the link that `reshaping.reshaped` makes of its own with `setting`."""
-
-    def restore(self) -> None:
-        """Give the node its own link again."""
-
-    def garble(self, setting: Setting) -> None:
-        """Flip bits in the share `setting["share"]` of the node's messages, in both directions."""
-
-    def clear(self) -> None:
-        """Flip no more bits."""
-
-    def pause(self) -> None:
-        """Freeze the node's processes; the kernel still receives, and sends data handed to it."""
-
-    def resume(self) -> None:
-        """Let the node's processes go on."""
-
-    def lag(self, setting: Setting) -> None:
-        """Wait before each gradient, for a time from the law `setting["delay"]`."""
-
-    def catch_up(self) -> None:
-        """Wait no more from the next gradient on; a wait under way comes to its end."""
-
-    def falsify(self, setting: Setting) -> None:
-        """Encode and send a lie in place of each gradient, as `setting` says."""
-
-    def reform(self) -> None:
-        """Send gradients as they are again."""
-
-    def press(self, setting: Setting) -> None:
-        """Take `setting["share"]` of the node's memory; the worker may be killed for want of it."""
-
-    def release(self) -> None:
-        """Release the memory; boot the node if its worker was killed for want of memory."""
-
-
-class EnginePowers(Protocol):
-    """Power over one node: a method for every verb of the table with `by="engine"`."""
-
-    def throttle(self, setting: Setting) -> None:
-        """Multiply the node's CPU quota by `setting["factor"]`; without a quota it has one core."""
-
-    def unthrottle(self) -> None:
-        """Give the node its own CPU quota back, or none if it had none."""
-
-
 def row(name: str) -> Verb:
     """Return the row that has the verb `name`. Raises ValueError for an unknown verb."""
     try:
@@ -252,18 +173,6 @@ def record(name: str) -> str:
     return verb.record if verb.name == name else verb.undone_record
 
 
-def perform(powers: NodePowers | EnginePowers, name: str, setting: Setting | None = None) -> None:
-    """Call the method `name` of `powers`, with the `setting` if the verb has one.
-
-    Raises ValueError if `name` is no verb.
-    """
-    verb = row(name)  # no other method may be called by an order from outside
-    if verb.tunable and verb.name == name:
-        getattr(powers, name)(setting or {})
-    else:
-        getattr(powers, name)()
-
-
 @dataclass(frozen=True)
 class Action:
     """A verb for a node."""
@@ -283,47 +192,3 @@ class Action:
     def begins(self) -> bool:
         """Whether the fault begins with this action; otherwise the fault ends."""
         return begins(self.verb)
-
-
-class FaultCounts:
-    """Number of faults that hold a node, by verb.
-
-    Faults of the same verb that overlap are one fault, from the first begin to the last end.
-    """
-
-    def __init__(self) -> None:
-        self._counts: Counter[str] = Counter()
-        self._kinds: dict[str, str] = {}
-
-    def changes(self, name: str, fault: str = "") -> bool:
-        """Count the verb `name` for a fault of kind `fault`.
-
-        Return whether the node changes: then the verb must be done.
-        """
-        verb, begun = row(name).name, begins(name)
-        before = self._counts[verb]
-        self._counts[verb] = before + 1 if begun else max(0, before - 1)
-        if begun and not before:
-            self._kinds[verb] = fault
-        return before == (0 if begun else 1)
-
-    def kind(self, name: str) -> str:
-        """Return the kind of the fault that began when the verb of `name` was done last.
-
-        Of overlapping faults of several kinds, begin and end bear the name of the first.
-        """
-        return self._kinds.get(row(name).name, "")
-
-    @property
-    def ended(self) -> bool:
-        """Whether a fault keeps the node's process from running."""
-        return any(self.holds(verb.name) for verb in VERBS if verb.ends_process)
-
-    def holds(self, verb: str) -> bool:
-        """Return whether a fault of `verb` holds the node."""
-        return self._counts[verb] > 0
-
-    @property
-    def silenced(self) -> bool:
-        """Whether a fault keeps the server from hearing the node."""
-        return any(self.holds(verb.name) for verb in VERBS if verb.silences)

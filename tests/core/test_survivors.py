@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from emulator.core.survivors import Survivors
-from emulator.world.verbs import VERBS, Action, FaultCounts
+from emulator.world.fault_counts import FaultCounts
+from emulator.world.verbs import VERBS, Action
 
 KILL, START = Action("kill", "a", "crash"), Action("start", "a", "crash")
 SEVER, MEND = Action("sever", "a", "partition"), Action("mend", "a", "partition")

@@ -14,7 +14,9 @@ from emulator.node.supervisor import Supervisor
 from emulator.runtimes.docker.container_powers import ContainerPowers
 from emulator.runtimes.virtual.device_faults import DevicePowers
 from emulator.world import verbs
-from emulator.world.verbs import VERBS, Action, EnginePowers, FaultCounts, NodePowers, row
+from emulator.world.fault_counts import FaultCounts
+from emulator.world.powers import EnginePowers, NodePowers, perform
+from emulator.world.verbs import VERBS, Action, row
 from tests.faults.test_faults import VERBS_OF_KINDS
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +66,7 @@ def test_nothing_but_a_verb_is_done() -> None:
     with pytest.raises(ValueError, match="verb 'explode' is not kill or start or halt"):
         Action("explode", "a", "crash")
     with pytest.raises(ValueError, match="verb '__init__'"):
-        verbs.perform(Supervisor, "__init__")  # type: ignore[arg-type]
+        perform(Supervisor, "__init__")  # type: ignore[arg-type]
 
 
 def test_faults_of_one_verb_that_overlap_are_one() -> None:

@@ -16,7 +16,9 @@ from docker import DockerClient
 from docker.errors import APIError, NotFound
 
 from ...world import verbs
-from ...world.verbs import Action, FaultCounts
+from ...world.fault_counts import FaultCounts
+from ...world.powers import perform
+from ...world.verbs import Action
 from . import spec
 from .client import refusals
 from .container_powers import ContainerPowers
@@ -128,7 +130,7 @@ class EngineFaults:
         """Do `action`; return the monotonic time after, None if the container runs no more."""
         with refusals(f"{action.verb} of {action.node}"):
             try:
-                verbs.perform(powers, action.verb, action.setting)
+                perform(powers, action.verb, action.setting)
             except APIError:
                 if self._runs(action.node):
                     raise

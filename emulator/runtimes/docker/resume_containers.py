@@ -23,7 +23,7 @@ from ...runs.folder import RunFolder
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
-from ...world.verbs import FaultCounts
+from ...world.fault_counts import FaultCounts
 from .cleanup import clean_up
 from .play_containers import conducting, get_ready
 

@@ -5,7 +5,9 @@ from collections.abc import Callable
 from ...log.records import made
 from ...log.writing import RunLog
 from ...world import verbs
-from ...world.verbs import Action, FaultCounts, Setting
+from ...world.fault_counts import FaultCounts
+from ...world.powers import perform
+from ...world.verbs import Action, Setting
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice
@@ -222,4 +224,4 @@ class DeviceFaults:
         facts = {"fault": fault, "begins": action.begins, "planned": planned}
         # first, as a device that goes on may draw its next fault at once, within `perform`
         self._log.write(made(what, self._now(), node=device.name, **facts, setting=action.setting))
-        verbs.perform(powers, action.verb, action.setting)
+        perform(powers, action.verb, action.setting)

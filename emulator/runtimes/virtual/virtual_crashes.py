@@ -14,7 +14,8 @@ from ...log.records import RecoveredRecord, made
 from ...log.writing import RunLog
 from ...node.durable.object_tree import freeze, thaw
 from ...world import verbs
-from ...world.verbs import Action, FaultCounts
+from ...world.fault_counts import FaultCounts
+from ...world.verbs import Action
 from .channel import Channel
 from .clock.heap import Heap
 from .device.virtual_device import VirtualDevice

@@ -1,0 +1,95 @@
+"""Power over one node: the methods through which a runtime does the verbs of the table."""
+
+from typing import Protocol
+
+from .verbs import Setting, row
+
+
+class NodePowers(Protocol):
+    """Power over one node: a method for every verb of the table with `by="node"`.
+
+    The two methods of a row are called in turns, `kill` before `start`. Rows may overlap: a node
+    may be killed while a fault severs it.
+    """
+
+    def kill(self) -> None:
+        """Send SIGKILL: the node loses its memory and its connections."""
+
+    def start(self) -> None:
+        """Boot the node from nothing; a severed or paused node stays severed or paused."""
+
+    def halt(self) -> None:
+        """Do as `kill`, but keep the state after the node's last push."""
+
+    def reboot(self) -> None:
+        """Boot the node from its kept state, unless it was lost or another fault keeps it off."""
+
+    def leave(self) -> None:
+        """Let the node say goodbye to the server and end; it loses its memory."""
+
+    def join(self) -> None:
+        """Boot the node from nothing, unless a fault keeps it killed."""
+
+    def sever(self) -> None:
+        """Drop all packets to and from the node; processes and connections live on."""
+
+    def mend(self) -> None:
+        """Let packets through again, on the node's link as it is then."""
+
+    def reshape(self, setting: Setting) -> None:
+        """Give the node the link that `reshaping.reshaped` makes of its own with `setting`."""
+
+    def restore(self) -> None:
+        """Give the node its own link again."""
+
+    def garble(self, setting: Setting) -> None:
+        """Flip bits in the share `setting["share"]` of the node's messages, in both directions."""
+
+    def clear(self) -> None:
+        """Flip no more bits."""
+
+    def pause(self) -> None:
+        """Freeze the node's processes; the kernel still receives, and sends data handed to it."""
+
+    def resume(self) -> None:
+        """Let the node's processes go on."""
+
+    def lag(self, setting: Setting) -> None:
+        """Wait before each gradient, for a time from the law `setting["delay"]`."""
+
+    def catch_up(self) -> None:
+        """Wait no more from the next gradient on; a wait under way comes to its end."""
+
+    def falsify(self, setting: Setting) -> None:
+        """Encode and send a lie in place of each gradient, as `setting` says."""
+
+    def reform(self) -> None:
+        """Send gradients as they are again."""
+
+    def press(self, setting: Setting) -> None:
+        """Take `setting["share"]` of the node's memory; the worker may be killed for want of it."""
+
+    def release(self) -> None:
+        """Release the memory; boot the node if its worker was killed for want of memory."""
+
+
+class EnginePowers(Protocol):
+    """Power over one node: a method for every verb of the table with `by="engine"`."""
+
+    def throttle(self, setting: Setting) -> None:
+        """Multiply the node's CPU quota by `setting["factor"]`; without a quota it has one core."""
+
+    def unthrottle(self) -> None:
+        """Give the node its own CPU quota back, or none if it had none."""
+
+
+def perform(powers: NodePowers | EnginePowers, name: str, setting: Setting | None = None) -> None:
+    """Call the method `name` of `powers`, with the `setting` if the verb has one.
+
+    Raises ValueError if `name` is no verb.
+    """
+    verb = row(name)  # no other method may be called by an order from outside
+    if verb.tunable and verb.name == name:
+        getattr(powers, name)(setting or {})
+    else:
+        getattr(powers, name)()
