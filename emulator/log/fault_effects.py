@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..world.roles import EVALUATOR
+from .fault_records import FaultRecord
 from .flow import FlowSums
-from .records import EvaluationRecord, FaultRecord, PullRecord, Record, StopRecord, UpdateRecord
+from .records import EvaluationRecord, PullRecord, Record, StopRecord, UpdateRecord
 
 LISTED = 100
 """Faults whose effects the summary lists one by one; the sums of their kinds have all."""

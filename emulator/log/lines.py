@@ -7,7 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from .records import KINDS, Record, TimelineRecord
+from .fault_records import TimelineRecord
+from .records import KINDS, Record
 
 _encode = msgspec.json.Encoder().encode
 _decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(reduce(or_, KINDS.values()))

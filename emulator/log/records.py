@@ -1,4 +1,4 @@
-"""Record types: a Struct for each kind of line in `run.jsonl`, and a Struct for `timeline.jsonl`.
+"""Record types: a Struct for each kind of line in `run.jsonl`.
 
 A line names its kind under `what`, which is the tag of the Struct. Fields stand in the line in
 the order of their declaration, behind `at` and `what`. A field with a default is optional: the
@@ -6,15 +6,12 @@ line has it only if its value differs from the default. The tables of `docs/run-
 made from these Structs and their docstrings (`python -m tests.log.record_tables`).
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, cast, get_args
-
-import msgspec
+from typing import Any, TypeAlias, get_args
 
 from ..layout import Kind
-from ..world.verbs import VERBS
 from .cut_records import ActivationsRecord
+from .fault_records import BatteryRecord, FaultRecord, verb_records
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -194,32 +191,6 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """Bytes sent since the interface exists."""
 
 
-class FaultRecord(LogRecord):
-    """A fault began or ended on a device."""
-
-    node: str
-    """Device that the fault struck."""
-    fault: str
-    """Kind of the fault, as `crash`."""
-    begins: bool
-    """Whether the fault begins. Otherwise the record ends the fault that began last with the same
-    `node` and `fault`."""
-    planned: Time
-    """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
-    setting: Mapping[str, Any] | None = None
-    """How strongly, at the begin of a fault whose verb has a setting, as `{"factor": 0.25}`."""
-
-
-class BatteryRecord(LogRecord, tag="battery"):
-    """The charge of a device's battery: at the run's begin, when the device is off or on again,
-    and when the charge has changed by 5 % of the capacity."""
-
-    node: str
-    """Name of the device."""
-    charge: Share
-    """Energy in the battery, as a share of its capacity."""
-
-
 class CheckpointRecord(LogRecord, tag="checkpoint"):
     """The server saved the model."""
 
@@ -297,46 +268,10 @@ Record: TypeAlias = (
 """Every kind of line in `run.jsonl`."""
 
 
-class TimelineRecord(msgspec.Struct, gc=False):
-    """A line of `timeline.jsonl`: a verb of the schedule."""
-
-    at: Time
-    """When the verb is due, since the run's zero."""
-    verb: str
-    """Name of the verb, as `kill`."""
-    node: str
-    """Device that the verb is done to."""
-    fault: str
-    """Kind of the fault that asks for the verb."""
-    begins: bool
-    """Whether the fault begins with the verb; otherwise it ends."""
-    setting: Mapping[str, Any] | None = None
-    """Setting of the verb; absent for a verb without one, and for the end of a fault."""
-
-    def line(self) -> str:
-        """Return the line of JSON, with its newline."""
-        plain = msgspec.structs.asdict(self)
-        if self.setting is None:
-            del plain["setting"]
-        return json.dumps(plain) + "\n"
-
-
-def _fault_records() -> Iterator[type[FaultRecord]]:
-    """Yield a Struct for the doing and one for the undoing of each verb in the table."""
-    for verb in VERBS:
-        texts = {verb.record: verb.done, verb.undone_record: verb.undone}
-        for what, text in texts.items():
-            name, bases = f"{what.capitalize()}Record", (FaultRecord,)
-            record_type = msgspec.defstruct(
-                name, [], bases=bases, tag=what, gc=False, namespace={"__doc__": text}
-            )
-            yield cast(type[FaultRecord], record_type)
-
-
 def _all_records() -> Iterator[type[Record]]:
     for record_type in get_args(Record):
         if record_type is FaultRecord:
-            yield from _fault_records()
+            yield from verb_records()
         else:
             yield record_type
 

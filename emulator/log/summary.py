@@ -8,16 +8,15 @@ from typing import Any
 from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
+from .fault_records import FaultRecord, TimelineRecord
 from .records import (
     EvaluationRecord,
     ExitRecord,
-    FaultRecord,
     PullRecord,
     Record,
     RecoveredRecord,
     RefusedRecord,
     StopRecord,
-    TimelineRecord,
     TrafficRecord,
     UnmeasuredRecord,
     UnsentRecord,

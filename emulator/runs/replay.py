@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from ..errors import EmulatorError
 from ..faults import Scheduled
+from ..log.fault_records import FaultRecord
 from ..log.lines import read
 from ..log.record_fields import kind
-from ..log.records import FaultRecord, Record
+from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..scenario.durability import NONE
 from ..scenario.timeline import verbs_of_faults

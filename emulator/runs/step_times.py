@@ -11,7 +11,7 @@ from ..calibration import Calibration
 from ..errors import ScenarioError
 from ..scenario import Scenario
 from ..scenario.dealt_steps import BatchTime
-from ..scenario.model import Virtual
+from ..scenario.virtual_section import Virtual
 from ..world.laws import LogNormal
 from .layer_calibration import with_layers
 

@@ -2,21 +2,16 @@
 
 from .demand import Demand, HostCapacity, Shortfall, demand, shortfalls
 from .devices import Device, DeviceProfile, FailureProfile, Group
-from .model import (
-    Checkpoint,
-    EvaluateSection,
-    Scenario,
-    ServerSection,
-    StopSection,
-    TrainingSection,
-    Virtual,
-)
+from .model import EvaluateSection, Scenario, StopSection
 from .overview import Overview, overview
 from .reading.dump import dump
 from .reading.json_schema import schema
 from .reading.load import load, loads
 from .reading.override import Override
+from .server_section import Checkpoint, ServerSection
 from .timeline import Timed, timeline
+from .training_section import TrainingSection
+from .virtual_section import Virtual
 
 __all__ = [
     "Checkpoint",

@@ -6,7 +6,7 @@ from .. import optimizers, plugins
 from ..errors import ScenarioError
 from ..models import saved_model
 from ..models.saved_model import SavedModel
-from .model import TrainingSection
+from .training_section import TrainingSection
 
 
 def initial_model(training: TrainingSection) -> SavedModel | None:

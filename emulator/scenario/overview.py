@@ -6,8 +6,9 @@ from typing import Any
 
 from ..world.link import Link, Side
 from .devices import Device, Section
-from .model import Scenario, TrainingSection
+from .model import Scenario
 from .timeline import Outage, outages
+from .training_section import TrainingSection
 
 
 @dataclass(frozen=True)

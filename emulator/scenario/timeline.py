@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from ..errors import ScenarioError
 from ..faults import Scheduled
-from ..log.records import TimelineRecord
+from ..log.fault_records import TimelineRecord
 from ..world import verbs
 from ..world.roles import SERVER
 from ..world.verbs import Action

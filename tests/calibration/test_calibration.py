@@ -23,7 +23,7 @@ from emulator.cli.calibrate import calibrate
 from emulator.codecs import AnyCodec, Dense, TopK
 from emulator.errors import HostError
 from emulator.scenario import dump, loads
-from emulator.scenario.model import Virtual
+from emulator.scenario.virtual_section import Virtual
 from emulator.units import Fraction, Seconds
 from emulator.world.laws import Fixed
 from tests.fakes.made_up_calibration import CODEC, FOUND, ROOT, stored

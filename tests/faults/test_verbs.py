@@ -9,7 +9,8 @@ from typing import get_args
 import pytest
 
 from emulator.faults import Fault
-from emulator.log.records import KINDS, FaultRecord, Record, kind
+from emulator.log.fault_records import FaultRecord
+from emulator.log.records import KINDS, Record, kind
 from emulator.node.supervisor import Supervisor
 from emulator.runtimes.docker.container_powers import ContainerPowers
 from emulator.runtimes.virtual.device_faults import DevicePowers

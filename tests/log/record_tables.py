@@ -1,6 +1,6 @@
 """The tables of records in `docs/run-folder.md`: `python -m tests.log.record_tables` makes them.
 
-Names, types and units come from the Structs of `emulator/log/records.py`, the texts from their
+Names, types and units come from the Structs of `emulator/log/*records.py`, the texts from their
 docstrings.
 """
 
@@ -15,9 +15,10 @@ from typing import Annotated, Any, get_args, get_origin
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo, fields
 
-from emulator.log import records
+from emulator.log import fault_records, records
+from emulator.log.fault_records import TimelineRecord
 from emulator.log.record_fields import LogRecord
-from emulator.log.records import KINDS, TimelineRecord
+from emulator.log.records import KINDS
 
 PAGE = Path(__file__).parents[2] / "docs" / "run-folder.md"
 _BEGIN = "<!-- {name}: made by `python -m tests.log.record_tables` from here -->\n"
@@ -66,7 +67,8 @@ def docstrings(struct: type[Struct]) -> dict[str, str]:
     """Return the docstring of each field of `struct`, those of its parents first."""
     texts: dict[str, str] = {}
     for parent in reversed(struct.__mro__):
-        if getattr(records, parent.__name__, None) is parent:  # others are made of the verbs' table
+        written = (getattr(module, parent.__name__, None) for module in (records, fault_records))
+        if parent in written:  # others are made of the verbs' table
             texts |= _own_docstrings(parent)
     return texts
 

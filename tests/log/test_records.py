@@ -5,6 +5,7 @@ from msgspec.structs import fields
 
 from analysis import runs, shapes
 from emulator.log import records
+from emulator.log.fault_records import TimelineRecord
 from emulator.world.verbs import VERBS
 from tests.log import record_tables
 
@@ -15,7 +16,7 @@ def test_the_page_documents_every_field_as_it_is() -> None:
 
 
 def test_every_field_has_a_docstring() -> None:
-    for struct in (*records.KINDS.values(), records.TimelineRecord):
+    for struct in (*records.KINDS.values(), TimelineRecord):
         texts = record_tables.docstrings(struct)
         assert texts.keys() == set(struct.__struct_fields__)
         assert "" not in texts.values(), struct
@@ -30,12 +31,12 @@ def test_the_analysis_has_a_column_for_each_field_of_each_kind() -> None:
         known = {field.name: field for field in fields(records.KINDS[what])}
         required = {name for name, field in known.items() if field.default is NODEFAULT}
         assert required <= set(columns) <= known.keys(), what
-    planned = fields(records.TimelineRecord)
+    planned = fields(TimelineRecord)
     assert tuple(each.name for each in planned if each.default is NODEFAULT) == runs.TIMELINE
 
 
 def test_the_analysis_expects_the_types_of_the_fields() -> None:
-    structs = (*records.KINDS.values(), records.TimelineRecord)
+    structs = (*records.KINDS.values(), TimelineRecord)
     for field in (field for struct in structs for field in fields(struct)):
         words = record_tables.described(field.type)
         match shapes.COLUMNS.get(field.name):
@@ -50,5 +51,5 @@ def test_the_analysis_expects_the_types_of_the_fields() -> None:
 
 
 def test_the_analysis_checks_columns_that_exist() -> None:
-    structs = (*records.KINDS.values(), records.TimelineRecord)
+    structs = (*records.KINDS.values(), TimelineRecord)
     assert shapes.COLUMNS.keys() <= {field.name for struct in structs for field in fields(struct)}

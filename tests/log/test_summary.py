@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.log.records import TimelineRecord
+from emulator.log.fault_records import TimelineRecord
 from emulator.log.summary import UNTRAINED, summarise
 from tests.fakes.plain_records import PlainRecord, full
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ...log.cut_records import ActivationsRecord
+from ...log.fault_records import FaultRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
-    FaultRecord,
     PullRecord,
     RefusedRecord,
     TrafficRecord,

@@ -11,11 +11,11 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from ...log.fault_records import FaultRecord
 from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     EvaluationRecord,
     ExitRecord,
-    FaultRecord,
     QuarantineRecord,
     Record,
     RefusedRecord,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from ...log.records import BatteryRecord
+from ...log.fault_records import BatteryRecord
 from ...log.writing import RunLog
 from ...scenario import Scenario
 from ...world.battery import BatteryConstants

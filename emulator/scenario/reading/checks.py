@@ -18,7 +18,7 @@ from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, device_names
 from ..fields import Kinds
-from ..model import TrainingSection
+from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .cut_fit import check_cut
 from .document import Document

@@ -1,0 +1,151 @@
+"""The scenario's section `training`: the data set, the model and the algorithm."""
+
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import Field
+
+from ..aggregation import AnyAggregation, Mean
+from ..codecs import AnyCodec
+from ..core.plan import Cut
+from ..datasets import DATASETS, Description
+from ..datasets.split import AnySplit, Iid
+from ..errors import ScenarioError
+from ..layout import Layout
+from ..learners.local_training import LocalTraining
+from ..models import MODELS
+from ..models.layer_table import LayerTable
+from ..modulation import AnyModulation, Constant
+from ..optimizers import SGD, AnyOptimizer
+from ..pulls import AnyPull, WholeModel
+from ..schedules import AnySchedule, Sequential
+from ..synchronization import AnySynchronization, Asynchronous, local_training
+from .algorithms import ALGORITHMS, name_of
+from .devices import Section
+from .fields import Kinds, Name, NamedOr
+from .fully_connected import FullyConnected, cut_of, layer_names
+
+
+def _examples(data: Description) -> str:
+    return f"{data.sizes['train']:,} training examples: {data.task}"
+
+
+class TrainingSection(Section):
+    """Training: the data set, the model, and the algorithm with its parts."""
+
+    dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
+    """Data set to learn from: images or texts."""
+    model: Annotated[
+        str | LayerTable,
+        NamedOr(
+            {name: f"{m.layout.size:,} parameters" for name, m in MODELS.items()},
+            "layers",
+            "layer table",
+        ),
+    ]
+    """Neural network to train, whose input must fit the data set; or `{layers: vgg-19}`, a layer
+    table of a network too large to train, for planning and for `virtual.learner: none`."""
+    split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
+    """Data split: the way in which the training set is divided among the devices."""
+    batch_size: Annotated[int, Field(ge=1)] = 10
+    """Number of examples in a mini-batch."""
+    learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
+    """Learning rate of the server's steps, before modulation divides it."""
+    optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
+    """Optimizer of the server: the rule by which a mean gradient changes the model."""
+    codec: Annotated[AnyCodec, Kinds()]
+    """Codec that compresses the gradients. Give either `codec` or `algorithm`, which stands for a
+    codec, a modulation, a synchronization and error feedback."""
+    modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
+    """Modulation of stale gradients: the number by which the server divides their step."""
+    synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
+    """Synchronization of the devices: the rule by which a device waits for the others."""
+    aggregation: Annotated[AnyAggregation, Kinds()] = Field(default_factory=Mean)
+    """Aggregation of the gradients of a step: their mean, or a rule that withstands devices which
+    lie. It concerns steps of several gradients, as under `barrier`."""
+    pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
+    """Pull coding: the whole model, or only the parameters that changed, for each pull."""
+    schedule: Annotated[AnySchedule, Kinds()] | None = None
+    """Schedule of pulls and pushes: the whole model and the whole update in one message each
+    (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
+    several updates adds them up in the order of the devices' names; without `schedule`, models and
+    updates travel whole too, and a step adds updates up in the order of arrival."""
+    initial: str | None = None
+    """Model to begin with: the path, from the scenario's folder, of the `model.npz` of a run with
+    the same model. Its state of the same kind of optimizer is used too. Without `initial` the
+    weights are drawn from the seed."""
+    fully_connected: FullyConnected | None = None
+    """Fully connected layers that the server holds and trains (`place: server`), or a cut of the
+    model behind any layer, as in split learning (`place: {after: LAYER}`). Without
+    `fully_connected` each device computes the whole model."""
+    error_feedback: bool = False
+    """Error feedback: with `true`, a device adds the entries that the codec did not send to its
+    next gradient."""
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model or of the layer table."""
+        return self.model if isinstance(self.model, str) else self.model.name
+
+    @property
+    def layout(self) -> Layout:
+        """Layout of the model's parameters."""
+        return MODELS[self.model].layout if isinstance(self.model, str) else self.model.layout
+
+    @property
+    def trainable(self) -> str:
+        """Name of the model, which can be trained. Raises ScenarioError for a layer table."""
+        if isinstance(self.model, str):
+            return self.model
+        raise ScenarioError(
+            f"training.model: {self.model_name!r} is a layer table, which cannot be trained: only "
+            "virtual.learner: none plays it, with --on virtual and a virtual.step"
+        )
+
+    @property
+    def algorithm(self) -> str | None:
+        """Name of the paper's algorithm with exactly the section's parts, or None."""
+        return name_of(
+            self.codec,
+            self.modulation,
+            self.synchronization,
+            self.error_feedback,
+            self.optimizer,
+        )
+
+    @property
+    def described(self) -> str:
+        """The algorithm or the kinds of its parts, then an unusual optimizer and schedule."""
+        parts = (self.codec, self.modulation, self.synchronization)
+        feedback = ["error feedback"] if self.error_feedback else []
+        words = [self.algorithm] if self.algorithm else [*(part.kind for part in parts), *feedback]
+        implied = self.algorithm and ALGORITHMS[self.algorithm].optimizer == self.optimizer
+        if not implied and self.optimizer != SGD():
+            words.append(self.optimizer.kind)
+        if self.aggregation != Mean():
+            words.append(self.aggregation.kind)
+        if self.cutting != Sequential():
+            words.append(self.cutting.kind)
+        if self.cut:
+            words.append(f"cut behind {layer_names(self.layout)[self.cut.layer - 1]}")
+        return ", ".join(words)
+
+    @cached_property
+    def cut(self) -> Cut | None:
+        """The cut between the devices' and the server's part of the model; None without one."""
+        return cut_of(self.fully_connected, self.model)
+
+    @property
+    def device_layout(self) -> Layout:
+        """Layout of the parameters that devices pull and push: of their part of the model."""
+        return self.layout.part((1, self.cut.layer)) if self.cut else self.layout
+
+    @property
+    def cutting(self) -> AnySchedule:
+        """The schedule that cuts pulls and pushes, which is `sequential` by default."""
+        return self.schedule or Sequential()
+
+    @property
+    def local(self) -> LocalTraining:
+        """Local training of a device between a pull and its push."""
+        return local_training(self.synchronization, self.learning_rate)
