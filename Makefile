@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check compose images data bench layers clean engine base
+.PHONY: help demo test check compose images data bench fuzz layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls figure-dynacomm figure-single-node figure-omnivore
 
 PYTHON ?= python3
@@ -47,6 +47,9 @@ data: $(INSTALLED) ## get the data sets: MNIST, Fashion-MNIST, digits and senten
 
 bench: engine $(INSTALLED) data images ## measure updates per second, plain and encrypted, beside their upper bounds
 	$(BIN)/python -m tests.bench
+
+fuzz: $(INSTALLED) ## send a server 1,000,000 hostile messages beside honest work, 15 minutes (docs/performance.md)
+	$(BIN)/python -m tests.hostile
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)

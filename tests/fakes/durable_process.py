@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -43,7 +43,7 @@ class ServerProcess:
     def __init__(self, plan: Plan, folder: Path, port: int) -> None:
         self.output = folder / "server"
         self.output.mkdir()
-        guests, self.secrets = issue(plan.workers, encrypt=False)
+        guests, self.secrets = issue(plan.workers, encrypt=plan.encrypted)
         part = ServerRole(guests=guests, heartbeat=BEAT, plan=plan)
         self._config, self._port = folder / "server.json", port
         config.write(NodeConfig("server", 0, part), self._config)
@@ -110,13 +110,18 @@ class DrawnGradients:
 
 
 @contextmanager
-def fleet(plan: Plan, server: ServerProcess, seconds: float) -> Iterator[list[DrawnGradients]]:
-    """Run the workers of `plan` until the server says bye; each gradient takes `seconds`."""
-    size = models.find(plan.model).layout.size
-    learners = [DrawnGradients(size, number, seconds) for number in range(len(plan.workers))]
+def fleet(
+    plan: Plan, server: ServerProcess, seconds: float, names: Sequence[str] = ()
+) -> Iterator[list[DrawnGradients]]:
+    """Run the workers of `plan` until the server says bye; each gradient takes `seconds`.
+
+    With `names`, only these workers run.
+    """
+    size, names = models.find(plan.model).layout.size, names or plan.workers
+    learners = [DrawnGradients(size, number, seconds) for number in range(len(names))]
     threads = [
         threading.Thread(target=_work, args=(plan, server, name, learner))
-        for name, learner in zip(plan.workers, learners, strict=True)
+        for name, learner in zip(names, learners, strict=True)
     ]
     for thread in threads:
         thread.start()

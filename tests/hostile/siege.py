@@ -1,0 +1,186 @@
+"""A server between honest and hostile devices, in windows with and without an attack in turn."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from emulator import models, modulation, plugins
+from emulator.core.plan import Plan, Stop, WorkerPlan
+from emulator.node.server_role import SLACK, largest_frame
+from tests.fakes.durable_process import DrawnGradients, ServerProcess, fleet, free_port
+
+from .attackers import Attack
+from .messages import CODEC
+
+MODEL = "digits-mlp"
+HONEST = tuple(f"honest-{number}" for number in range(8))
+HOSTILE = tuple(f"hostile-{number}" for number in range(4))
+OUTSIDERS = 2
+GRADIENT = 0.02
+"""Seconds of an honest device's gradient."""
+WARM_UP = 3.0
+SETTLING = 0.2
+"""Seconds between two windows that count for neither."""
+PAGE = 4096
+
+
+@dataclass(frozen=True)
+class Order:
+    """Number of messages, their pace (a second), and the length of a window in seconds."""
+
+    messages: int
+    pace: float
+    window: float
+    seed: int
+    encrypted: bool = False
+
+
+@dataclass
+class Windows:
+    """Seconds, honest updates and seconds of the server's core, over windows of one sort."""
+
+    seconds: float = 0.0
+    updates: int = 0
+    processor: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        """Updates per second."""
+        return self.updates / self.seconds
+
+
+@dataclass
+class Siege:
+    """An attack, as it was seen from outside the server."""
+
+    order: Order
+    attacked: Windows = field(default_factory=Windows)
+    quiet: Windows = field(default_factory=Windows)
+    before: int = 0
+    """Bytes of the server's memory before the first attack."""
+    peak: int = 0
+    after: int = 0
+    sent: int = 0
+    counts: dict[str, Any] = field(default_factory=dict)
+    """As `Attackers.counts` returns them."""
+    alive: bool = False
+    """Whether the server has ended by itself when it was asked to, with exit code 0."""
+
+
+def plan_of(encrypted: bool) -> Plan:
+    codec = plugins.plain(CODEC)
+    worker = WorkerPlan(seed=1, batch_size=10, codec=codec, fleet=len(HONEST) + len(HOSTILE))
+    return Plan(
+        worker=worker,
+        model=MODEL,
+        learning_rate=0.1,
+        workers=(*HONEST, *HOSTILE),
+        modulation=plugins.plain(modulation.PerParameter()),
+        stop=Stop(updates=10**9),
+        encrypted=encrypted,
+    )
+
+
+def lay(order: Order, folder: Path, say: Callable[[str], None]) -> Siege:
+    """Attack a server that writes to `folder`; call `say` with the progress."""
+    siege, plan = Siege(order), plan_of(order.encrypted)
+    server = ServerProcess(plan, folder, free_port())
+    server.start()
+    with fleet(plan, server, GRADIENT, HONEST) as learners:
+        try:
+            with _attackers(order, plan, server, folder) as attackers:
+                time.sleep(WARM_UP)
+                siege.before = siege.peak = memory(server)
+                while siege.sent < order.messages:
+                    _alternate(siege, server, attackers, learners)
+                    rates = siege.attacked.rate, siege.quiet.rate
+                    say(f"{siege.sent} messages; {rates[0]:.1f} and {rates[1]:.1f} updates/s")
+                siege.after = memory(server)
+                siege.counts = attackers.end()
+        finally:
+            assert server.process is not None
+            server.process.terminate()  # honest devices wait for its goodbye
+            siege.alive = server.wait(60) == 0
+    return siege
+
+
+def _alternate(
+    siege: Siege, server: ServerProcess, attackers: "_Process", learners: list[DrawnGradients]
+) -> None:
+    """Let a window with an attack follow one without, and count both."""
+    for windows in (siege.quiet, siege.attacked):
+        if windows is siege.attacked:
+            attackers.begin()
+        time.sleep(SETTLING)
+        began, work = time.monotonic(), server.processor_time()
+        while (now := time.monotonic()) < began + siege.order.window:
+            siege.peak = max(siege.peak, memory(server))
+            time.sleep(0.1)
+        windows.seconds += now - began
+        windows.processor += server.processor_time() - work
+        models_in = (sum(began <= at < now for at in learner.models) for learner in learners)
+        windows.updates += sum(models_in)
+        if windows is siege.attacked:
+            siege.sent = attackers.pause()
+
+
+def memory(server: ServerProcess) -> int:
+    """Return the bytes of the server's resident memory. OSError if the server has died."""
+    assert server.process is not None
+    if (code := server.process.poll()) is not None:
+        raise OSError(f"the server has died, exit code {code}")
+    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * PAGE
+
+
+class _Process:
+    """The attackers' process."""
+
+    def __init__(self, process: "subprocess.Popen[str]") -> None:
+        self._process = process
+
+    def begin(self) -> None:
+        assert self._process.stdin
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+
+    def pause(self) -> int:
+        """End the attack; return the messages sent so far."""
+        self.begin()
+        return int(self.answer())
+
+    def end(self) -> dict[str, Any]:
+        assert self._process.stdin
+        self._process.stdin.close()
+        counts: dict[str, Any] = json.loads(self.answer())
+        return counts
+
+    def answer(self) -> str:
+        assert self._process.stdout
+        return self._process.stdout.readline()
+
+
+@contextmanager
+def _attackers(order: Order, plan: Plan, server: ServerProcess, folder: Path) -> Iterator[_Process]:
+    """Start the attackers; go on once they have said hello, and so the run has begun."""
+    secrets = {name: server.secrets[name] for name in HOSTILE}
+    largest = largest_frame(plan, models.find(MODEL)) + SLACK
+    facts = HONEST[0], MODEL, largest, order.pace, OUTSIDERS, order.seed
+    file = folder / "attack.json"
+    file.write_bytes(msgspec.json.encode(Attack(server.address, secrets, *facts)))
+    command = [sys.executable, "-m", "tests.hostile.attackers", str(file)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, **pipes) as process:  # type: ignore[call-overload]
+        try:
+            attackers = _Process(process)
+            attackers.answer()
+            yield attackers
+        finally:
+            process.kill()
