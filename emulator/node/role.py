@@ -18,7 +18,7 @@ from . import config
 from .config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .hold_changes import OwnHold
 from .part_orders import PartOrders
-from .supervisor import CONTROL
+from .part_process import CONTROL
 
 if TYPE_CHECKING:
     from ..learners.batches import Batches

@@ -25,12 +25,12 @@ HARNESS = """
 import os, signal, subprocess, sys
 from pathlib import Path
 from emulator.errors import DeploymentError
-from emulator.node import config, supervisor
+from emulator.node import config, part_powers, supervisor, supervisor_reports
 
 folder = Path(sys.argv[1])
 node = config.read(folder / "node.json")
 config.read = lambda: node
-supervisor.INTERFACE = folder / "eth0"
+supervisor_reports.INTERFACE = folder / "eth0"
 popen = subprocess.Popen
 
 def apply(commands):
@@ -47,8 +47,8 @@ def part(command, **options):
         os.kill(os.getpid(), signal.SIGTERM)
     return started
 
-supervisor.apply = apply
-supervisor.subprocess.Popen = part
+supervisor.apply = part_powers.apply = apply
+subprocess.Popen = part
 supervisor.main()
 """
 

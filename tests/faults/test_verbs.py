@@ -11,7 +11,7 @@ import pytest
 from emulator.faults import Fault
 from emulator.log.fault_records import FaultRecord
 from emulator.log.records import KINDS, Record, kind
-from emulator.node.supervisor import Supervisor
+from emulator.node.part_powers import PartPowers
 from emulator.runtimes.docker.container_powers import ContainerPowers
 from emulator.runtimes.virtual.device_faults import DevicePowers
 from emulator.world import verbs
@@ -41,7 +41,7 @@ def test_no_record_of_a_verb_takes_the_place_of_another_record() -> None:
     assert KINDS.keys() == others | set(whats)
 
 
-CONTAINERS = {"node": Supervisor, "engine": ContainerPowers}
+CONTAINERS = {"node": PartPowers, "engine": ContainerPowers}
 """Who does the verbs to a container, by the row's `by`."""
 
 
@@ -67,7 +67,7 @@ def test_nothing_but_a_verb_is_done() -> None:
     with pytest.raises(ValueError, match="verb 'explode' is not kill or start or halt"):
         Action("explode", "a", "crash")
     with pytest.raises(ValueError, match="verb '__init__'"):
-        perform(Supervisor, "__init__")  # type: ignore[arg-type]
+        perform(PartPowers, "__init__")  # type: ignore[arg-type]
 
 
 def test_faults_of_one_verb_that_overlap_are_one() -> None:

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from emulator.node.config import NodeConfig
-from emulator.node.supervisor import PARTING, Supervisor
+from emulator.node.part_powers import PARTING
+from emulator.node.supervisor import Supervisor
 from tests.fakes.supervised import (
     BORN,
     NETWORK,
@@ -144,7 +145,7 @@ def test_an_order_may_come_in_pieces(make: Make, cut: int) -> None:
 def test_a_device_may_draw_its_own_faults(make: Make) -> None:
     draws = f"""
 import json, os, signal, sys
-from emulator.node.supervisor import CONTROL
+from emulator.node.part_process import CONTROL
 if sys.argv[1] == "0":
     report = {{"fault": "crash", "begin": "kill", "end": "start", "lasts": 0.3}}
     os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
@@ -162,7 +163,7 @@ if sys.argv[1] == "0":
 def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
     draws = f"""
 import json, os
-from emulator.node.supervisor import CONTROL
+from emulator.node.part_process import CONTROL
 report = {{"fault": "pause", "begin": "pause", "end": "resume", "lasts": 0.3}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
@@ -178,7 +179,7 @@ def test_a_fault_that_a_device_draws_for_good_is_told_as_such(make: Make) -> Non
     """The verb alone does not say whether anything will undo it."""
     draws = f"""
 import json, os, signal
-from emulator.node.supervisor import CONTROL
+from emulator.node.part_process import CONTROL
 report = {{"fault": "partition", "begin": "sever", "end": "mend", "lasts": None}}
 os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
 {BORN}
@@ -217,7 +218,7 @@ def test_records_of_a_part_are_passed_on_and_nothing_else(make: Make) -> None:
     """Long ones too, and the last ones before the part ends; a part cannot speak as supervisor."""
     writes = """
 import json, os
-from emulator.node.supervisor import CONTROL
+from emulator.node.part_process import CONTROL
 def tell(what, facts):
     left = json.dumps({"record": what, "at": 1.5, "facts": facts}).encode() + b"\\n"
     while left:
@@ -344,13 +345,13 @@ def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_n
 def starved(monkeypatch: pytest.MonkeyPatch) -> tuple[Supervisor, list[str]]:
     """A supervisor under pressure whose part the kernel has killed; the calls that it makes."""
     supervisor, calls = Supervisor(NodeConfig("far", 9, WORKER, NETWORK)), []
-    monkeypatch.setattr("emulator.node.supervisor.apply", lambda commands: None)
+    monkeypatch.setattr("emulator.node.part_powers.apply", lambda commands: None)
     monkeypatch.setattr("emulator.node.supervisor.say", lambda what, **facts: calls.append(what))
-    monkeypatch.setattr(supervisor, "_boot_anew", lambda: calls.append("boots"))
-    monkeypatch.setattr(supervisor.presser, "take", lambda *args: calls.append("takes"))
+    monkeypatch.setattr(supervisor.powers, "boot", lambda: calls.append("boots"))
+    monkeypatch.setattr(supervisor.powers.presser, "take", lambda *args: calls.append("takes"))
     monkeypatch.setattr("emulator.node.memory.limit", lambda: 256 << 20)
     supervisor.obey({"verb": "press", "setting": {"share": 0.5}})
-    supervisor.starved = True
+    supervisor.powers.starved = True
     assert calls == ["takes", "press"]
     calls.clear()
     return supervisor, calls
@@ -374,6 +375,5 @@ def test_a_part_without_memory_boots_when_it_is_released(
     supervisor, calls = starved(monkeypatch)
     for verb in orders:
         supervisor.obey({"verb": verb, "setting": {"share": 0.5}})
-    if supervisor.starved and not supervisor.faults.holds("press"):
-        supervisor._revive()
+    supervisor._revive()
     assert calls == expected

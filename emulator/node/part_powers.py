@@ -1,0 +1,214 @@
+"""The verbs of the table, done to a container: to its part, its access link and its memory."""
+
+import signal
+import time
+
+from ..shaping.apply import apply
+from ..shaping.command import Command
+from ..world.fault_counts import FaultCounts
+from ..world.verbs import Setting
+from . import memory
+from .access_link import AccessLink
+from .config import GOODBYE, NodeConfig, WorkerRole
+from .part_orders import PartSettings
+from .part_process import PartProcess
+from .presser import Presser
+
+PARTING = 5.0
+"""Seconds that a part has to say goodbye when its device leaves."""
+
+
+class PartPowers:
+    """Power over the part and the link of one container: a method for each verb of a node.
+
+    `faults` counts the faults that hold the node, for verbs that overlap.
+    """
+
+    def __init__(self, node: NodeConfig) -> None:
+        self._node, self._link = node, AccessLink(node.network)
+        self.part = PartProcess(node.user, node.incarnation)
+        self.faults = FaultCounts()
+        self.settings = PartSettings()
+        """Settings of the faults that the part itself plays."""
+        self.presser = Presser()
+        """Takes memory while a fault presses the device."""
+        self.closing = False
+        """Whether the part has been asked to end."""
+        self.parting: float | None = None
+        """Clock time at which a part that says goodbye is killed; None: no part does."""
+        self.starved = False
+        """Whether the kernel has killed the part for want of memory, and pressure still holds."""
+
+    @property
+    def on_device(self) -> bool:
+        """Whether the part is a worker."""
+        return isinstance(self._node.part, WorkerRole)
+
+    # -- the part's life -----------------------------------------------------------------------
+
+    def boot(self, anew: bool = True) -> None:
+        """Start the part, paused if a fault pauses the device.
+
+        With `anew` it is the next incarnation, otherwise the present one.
+        """
+        self.settings.booted(self.part.boot(anew))
+        if self.faults.holds("pause"):
+            self.pause()
+        if self.closing:  # SIGTERM may have come before there was a part to pass it on to
+            self.close()
+
+    def close(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """Ask the part to end, by the signal `how`; the engine grants it a few seconds."""
+        self.closing = True
+        self.part.signal(how)
+        self.part.signal(signal.SIGCONT)  # a paused part receives `how` only when it goes on
+
+    def end_part(self) -> None:
+        """Kill the part, unless the device is down."""
+        self.part.kill()
+        self.parting = None
+
+    def revive(self) -> None:
+        """Boot a part that was killed for want of memory, unless another fault holds it."""
+        starved, self.starved = self.starved, False
+        if starved and not (self.closing or self.faults.ended):
+            self.part.keeps = False  # its memory was lost
+            self.boot()
+
+    # -- verbs ---------------------------------------------------------------------------------
+
+    def kill(self) -> None:
+        """Cut the link, then kill the part: data that the kernel holds must not leave.
+
+        The server's process dies alone: its kernel goes on and ends the connections.
+        """
+        if self.on_device:
+            self._cut()
+        self.end_part()
+        self.part.keeps = False
+
+    def halt(self) -> None:
+        """Do as `kill`, but let the next incarnation go on from the stored state."""
+        self._cut()
+        self.end_part()
+        self.part.keeps = not self.faults.holds("kill")
+
+    def reboot(self) -> None:
+        """Boot the part as the next incarnation, from the stored state."""
+        self.start()
+
+    def start(self) -> None:
+        """Boot the part as the next incarnation, behind a cut link if a fault severs the device.
+
+        A device that has left boots in `join`.
+        """
+        if not self.part.down:
+            return
+        if self.on_device and not self.faults.holds("sever"):
+            apply(self._link.mend())
+        if not (self.faults.ended or self.starved):
+            self.boot()
+
+    def leave(self) -> None:
+        """Ask the part to say goodbye and end; a part that is paused can do neither, and is killed.
+
+        The link stays, so that the goodbye can leave.
+        """
+        self.part.keeps = False
+        if self.part.down:
+            return
+        self.parting = time.monotonic() + PARTING
+        if self.faults.holds("pause"):
+            self.end_part()
+        else:
+            self.part.signal(GOODBYE)
+
+    def join(self) -> None:
+        """Boot the part as the next incarnation; a device that is killed boots in `start`."""
+        if not (self.faults.ended or self.starved):
+            self.end_part()  # which may still be saying goodbye
+            self.boot()
+
+    def sever(self) -> None:
+        """Cut the link."""
+        self._cut()
+
+    def mend(self) -> None:
+        """Let packets through again; if the part is down, `start` does so later."""
+        if not (self.faults.holds("kill") or self.faults.holds("halt")):
+            apply(self._link.mend())
+
+    def reshape(self, setting: Setting) -> None:
+        """Change the link, in the kernel and where the part holds messages back."""
+        self._reshape(setting)
+
+    def restore(self) -> None:
+        """Give the node its own link again."""
+        self._reshape(None)
+
+    def garble(self, setting: Setting) -> None:
+        """Let the part flip bits in its messages."""
+        self.settings.change("garble", setting)
+
+    def clear(self) -> None:
+        """Let the part flip no more bits."""
+        self.settings.change("garble", None)
+
+    def pause(self) -> None:
+        """Freeze the part, unless the part has to end. Sockets live on in the kernel."""
+        self.part.signal(signal.SIGSTOP)
+        if self.closing:  # perhaps just now, in the handler of SIGTERM
+            self.part.signal(signal.SIGCONT)
+
+    def resume(self) -> None:
+        """Let the part go on."""
+        self.part.signal(signal.SIGCONT)
+
+    def falsify(self, setting: Setting) -> None:
+        """Let the part send lies in place of its gradients."""
+        self.settings.change("falsify", setting)
+
+    def reform(self) -> None:
+        """Let the part send its gradients again."""
+        self.settings.change("falsify", None)
+
+    def press(self, setting: Setting) -> None:
+        """Take memory. The kernel kills the part if it runs out: it has the highest score."""
+        self.revive()
+        limit = memory.limit()
+        if limit is not None:
+            self.presser.take(round(setting["share"] * limit), self._node.user)
+
+    def release(self) -> None:
+        """Release the memory; the supervisor reports it, and then boots a part that was killed."""
+        self.presser.release()
+
+    def lag(self, setting: Setting) -> None:
+        """Let the part wait before each gradient."""
+        self.settings.change("lag", setting)
+
+    def catch_up(self) -> None:
+        """Let the part wait no more."""
+        self.settings.change("lag", None)
+
+    def _cut(self) -> None:
+        """Cut the link while the part, which shares the CPU quota of the container, stands still.
+
+        A part that is paused stays so, unless it was asked to end meanwhile.
+        """
+        self._apply_at_rest(self._link.sever())
+
+    def _reshape(self, setting: Setting | None) -> None:
+        """Change the link by `setting`; None gives the node its own link."""
+        self._apply_at_rest(self._link.reshape(setting))
+        delay = None if setting is None else self._link.received_delay()
+        self.settings.change("reshape", None if delay is None else delay.plain())
+
+    def _apply_at_rest(self, commands: list[Command]) -> None:
+        """Run `commands` while the part stands still."""
+        self.part.signal(signal.SIGSTOP)
+        try:
+            apply(commands)
+        finally:
+            if self.closing or not self.faults.holds("pause"):
+                self.part.signal(signal.SIGCONT)

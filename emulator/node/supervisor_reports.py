@@ -1,0 +1,44 @@
+"""Reports of a supervisor to the conductor: lines of JSON, each with the host's monotonic clock."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from ..errors import DeploymentError
+
+INTERFACE = Path("/sys/class/net/eth0/statistics")
+GONE = (
+    "the network interface eth0 is gone: the node has no link any more, and another interface "
+    "would be unshaped"
+)
+
+OBSERVED = ("plan", "iteration")
+"""Kinds of records that a part makes itself, and the supervisor passes on."""
+
+
+class InterfaceGoneError(DeploymentError):
+    """The container has lost the network interface."""
+
+
+def say(what: str, **facts: Any) -> None:
+    """Write a report of kind `what` to the conductor."""
+    line = json.dumps({"what": what, "now": time.monotonic(), **facts})
+    os.write(sys.stdout.fileno(), line.encode() + b"\n")
+
+
+def pass_on(line: dict[str, Any]) -> None:
+    """Report the record in `line`, which the part wrote, if it is of a kind that a part makes."""
+    if line.get("record") in OBSERVED:
+        say(line["record"], at=line["at"], **line["facts"])
+
+
+def interface_bytes() -> tuple[int, int]:
+    """Return the bytes that the interface has received and sent. Raises InterfaceGoneError."""
+    try:
+        rx, tx = (int((INTERFACE / f"{way}_bytes").read_text()) for way in ("rx", "tx"))
+    except OSError as error:
+        raise InterfaceGoneError(GONE) from error
+    return rx, tx
