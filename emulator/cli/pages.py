@@ -48,6 +48,7 @@ def drawable(out: Path | None) -> Iterator[None]:
 def ended(name: str, runs: Path) -> Path:
     """Return the folder of the ended run `name`; gather the logs and the model of a killed run.
 
+    Says on standard error if `emulate resume` can go on with the run.
     Raises EmulatorError while the run is being played.
     """
     folder = find(name, runs)
@@ -56,5 +57,7 @@ def ended(name: str, runs: Path) -> Path:
             f"{folder.name} is still running: `emulate logs -f {name}` follows it, "
             f"`emulate stop {name}` ends it"
         )
-    recover(folder)
+    if recover(folder):
+        resume = f"emulate resume {folder.name.rpartition('-')[2]}"
+        click.echo(f"{folder.name} died before its end: `{resume}` goes on with it", err=True)
     return folder

@@ -19,31 +19,67 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
     `model.npz`; if the server had no time to write one, its last checkpoint does. If the logs
     cannot be merged, both stay where they are.
     """
-    with replacing(folder.records) as sink:
-        merge([folder.server / "run.jsonl", folder.reports], sink, last)
-    for name in ("model.npz", "checkpoint.npz"):
-        left = folder.server / name
-        if left.is_file() and not (folder.path / "model.npz").exists():
-            left.replace(folder.path / "model.npz")
+    _merge(folder, last)
+    if model := _model(folder):
+        model.replace(folder.path / "model.npz")  # moved: a disk may be full
     shutil.rmtree(folder.server, ignore_errors=True)
     folder.reports.unlink(missing_ok=True)
 
 
-def recover(path: Path) -> None:
+def recover(path: Path) -> bool:
     """Save the logs and the model of a run after its conductor was killed.
 
-    Does nothing to a folder that is complete. Raises an EmulatorError if the logs are damaged or
-    the folder cannot be written.
+    Returns whether `emulate resume` can go on with the run: if the server's durable state is there,
+    the files of the nodes stay, and the results are written anew by each call, since the run may
+    have gone on meanwhile. Does nothing to a folder that is complete. Raises an EmulatorError if
+    the logs are damaged or the folder cannot be written.
     """
     folder = RunFolder(path, path.name.rpartition("-")[2])
-    if not folder.records.is_file() and (folder.server / "run.jsonl").is_file():
+    unfinished = (folder.server / "run.jsonl").is_file()
+    resumable = unfinished and durable(folder) and not (path / "summary.json").is_file()
+    if resumable or (unfinished and not folder.records.is_file()):
         folder.discard_work()  # first, as a disk may be full
         try:
-            gather(folder)
+            if resumable:
+                _merge(folder)
+                _copy_model(folder)
+            else:
+                gather(folder)
         except OSError as error:
             raise EmulatorError(f"{path} cannot be completed: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise EmulatorError(f"{path}: a log of its nodes is damaged: {error}") from error
+    return resumable
+
+
+def durable(folder: RunFolder) -> bool:
+    """Return whether the server's durable state is in `folder`."""
+    from ..node.durable.recovery import FOLDER  # late: imports the server, which takes long
+
+    return (folder.server / FOLDER).is_dir()
+
+
+def forget_results(folder: RunFolder) -> None:
+    """Remove the results that `recover` wrote for a run that goes on: `gather` makes new ones."""
+    folder.records.unlink(missing_ok=True)
+    (folder.path / "model.npz").unlink(missing_ok=True)
+
+
+def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
+    with replacing(folder.records) as sink:
+        merge([folder.server / "run.jsonl", folder.reports], sink, last)
+
+
+def _model(folder: RunFolder) -> Path | None:
+    """Return the file with the server's model, or else its last checkpoint, or else None."""
+    models = (folder.server / name for name in ("model.npz", "checkpoint.npz"))
+    return next(filter(Path.is_file, models), None)
+
+
+def _copy_model(folder: RunFolder) -> None:
+    if model := _model(folder):
+        with replacing(folder.path / "model.npz") as sink, model.open("rb") as source:
+            shutil.copyfileobj(source, sink)
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -96,6 +96,33 @@ def test_a_run_whose_conductor_was_killed(folder: RunFolder) -> None:
     assert folder.records.stat().st_mtime_ns == before
 
 
+def test_a_run_that_can_be_resumed_keeps_the_files_of_its_nodes(folder: RunFolder) -> None:
+    state = folder.server / "durable" / "state-0.npz"
+    state.parent.mkdir()
+    state.write_bytes(b"state")
+    (folder.server / "checkpoint.npz").write_bytes(b"the first one")
+    assert results.recover(folder.path)
+    model, whole = folder.path / "model.npz", [*SERVER[:2], *DEVICES, SERVER[2]]
+    assert (list(read(folder.records)), model.read_bytes()) == (whole, b"the first one")
+    kept = {state, folder.server / "run.jsonl", folder.server / "checkpoint.npz", folder.reports}
+    assert kept <= {*folder.path.rglob("*")}
+
+    # resumed, and dead once more
+    results.forget_results(folder)
+    assert not folder.records.exists() and not model.exists()
+    more: list[PlainRecord] = [*SERVER[:2], {"at": 5.0, "what": "goodbye", "node": "a"}]
+    write(folder.server / "run.jsonl", more)
+    (folder.server / "checkpoint.npz").write_bytes(b"a later one")
+    assert results.recover(folder.path)
+    assert list(read(folder.records)) == [*SERVER[:2], DEVICES[0], more[2], DEVICES[1]]
+    assert model.read_bytes() == b"a later one"
+
+    # resumed, and over
+    results.gather(folder)
+    assert model.read_bytes() == b"a later one"
+    assert not folder.server.exists() and not results.recover(folder.path)
+
+
 def test_nothing_to_recover(tmp_path: Path) -> None:
     results.recover(tmp_path)
     assert list(tmp_path.iterdir()) == []

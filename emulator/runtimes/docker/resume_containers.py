@@ -15,11 +15,11 @@ from ...errors import EmulatorError
 from ...log.lines import read
 from ...log.records import HelloRecord, StartRecord, StopRecord
 from ...node.durable.log_tail import whole_lines
-from ...node.durable.recovery import FOLDER
 from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
+from ...runs.results import durable, forget_results
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
@@ -113,7 +113,7 @@ def _checked(dead: DeadRun) -> _Past:
             f"resumed; {report}"
         )
     log = folder.server / "run.jsonl"
-    if not (folder.server / FOLDER).is_dir() or not log.is_file():
+    if not durable(folder) or not log.is_file():
         raise EmulatorError(f"{folder.server} is gone, with the server's state: {report}")
     try:
         past = _Past().take(read(log))
@@ -132,6 +132,7 @@ def _cleared(folder: RunFolder) -> int:
     (folder.server / HELLOS).unlink(missing_ok=True)
     if folder.reports.is_file():
         os.truncate(folder.reports, whole_lines(folder.reports))
+    forget_results(folder)  # of a report that was drawn meanwhile
     folder.discard_work()
     folder.work.mkdir(mode=0o700)
     return resumes
