@@ -44,6 +44,11 @@ class Evaluations:
         return bool(self._waiting)
 
     @property
+    def scored(self) -> int | None:
+        """The version of the last score; None before one."""
+        return self._scored
+
+    @property
     def unmeasured(self) -> list[int]:
         """The versions that were due and have no score, the oldest first."""
         return sorted({*self._left_out, *(snapshot.version for snapshot in self._waiting)})

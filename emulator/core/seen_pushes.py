@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from .messages import Message, Score, Update, UpdateSegment
+from .messages import Message, Update, UpdateSegment
 
 
 class SeenPushes:
     """The last push of each node, by the ticket of the pull that brought the model.
 
     Tickets ascend over all incarnations of a node, so a push with an earlier ticket is old, and a
-    push with the same ticket, or piece of one, is the same. The evaluator numbers nothing; its
-    scores are known by their versions. Memory: a few numbers for each node.
+    push with the same ticket, or piece of one, is the same. Scores are no pushes: the server knows
+    the last version that it has a score of. Memory: a few numbers for each node.
     """
 
     def __init__(self) -> None:
@@ -50,6 +50,4 @@ def _key(message: Message) -> tuple[str, int, int] | None:
             return node, ticket, 1
         case UpdateSegment(node=node, ticket=ticket, segment=(first, _)):
             return node, ticket, first
-        case Score(node=node, version=version):
-            return node, version, 1
     return None

@@ -355,6 +355,8 @@ class ParameterServer:
             self._end("diverged", now, "most workers' gradients are not finite")
 
     def _score(self, score: Score, now: float) -> None:
+        if self._snapshots.repeats(score):
+            return
         self._snapshots.score(score, now)
         if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
             self._end("accuracy", now)

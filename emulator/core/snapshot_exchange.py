@@ -65,6 +65,15 @@ class SnapshotExchange:
         assert snapshot is not None
         return ModelReply(pull.ticket, snapshot.version, snapshot.theta)
 
+    def repeats(self, score: Score) -> bool:
+        """Return whether `score` is the last one once more.
+
+        The evaluator sends it again if the connection breaks before the next answer.
+        """
+        if score.node != self.evaluator or score.version != self._evaluations.scored:
+            return False
+        return self._evaluated is None or self._evaluated.version != score.version
+
     def score(self, score: Score, now: float) -> None:
         """Record the `score` of the snapshot that was sent last, and drop the snapshot.
 

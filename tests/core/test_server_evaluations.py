@@ -5,7 +5,9 @@ from unittest.mock import patch
 import pytest
 
 from emulator.core import evaluations
+from emulator.core.messages import Score
 from emulator.core.server import ENDING, Stop
+from emulator.errors import WireError
 from tests.fakes.server_world import LAYOUT, World
 
 
@@ -52,6 +54,19 @@ def test_a_score_is_booked_at_its_version() -> None:
     assert (first["at"], first["push_bytes"], first["scored"]) == (0.0, 0, 25.0)
     assert (second["at"], second["push_bytes"], second["scored"]) == (6.0, 2 * item, 28.5)
     assert (second["version"], second["updates"]) == (2, 2)
+
+
+def test_a_repeated_score_counts_once_and_only_if_it_was_taken() -> None:
+    world = begun()
+    pushed(world, 3)
+    world.score(0, 130.0)
+    world.score(0, 131.0)  # as after a broken connection
+    assert len(world.said("evaluation")) == 1
+    with pytest.raises(WireError, match="cannot know 8"):
+        world.score(8, 132.0)  # of a model that the server has lost
+    assert measured(world, 133.5) == 2
+    with pytest.raises(WireError, match="is not the evaluator"):
+        world.server.receive(Score("a", 2, 0.9, 0.1), 134.0)
 
 
 def test_a_score_that_comes_at_once_needs_no_second_time() -> None:
