@@ -9,6 +9,7 @@ import pandas as pd
 
 from . import activations, pushes
 from .compare import compare
+from .held_model import held_evaluations, held_updates
 from .quantities import figures, percent, seconds, size
 from .runs import Run
 from .targets import target_name, together
@@ -85,7 +86,7 @@ def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
 def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
     """Return the quantities of `run`, with the times to the `wanted` accuracies (per cent)."""
     row = compare([run]).iloc[0]
-    updates, pulls = run.records("update"), run.records("pull")
+    updates, pulls = held_updates(run), run.records("pull")
     pulls = pulls[pulls["node"] != "evaluator"]
     stale = updates["staleness"].to_numpy(float)
     pushed, pulled = float(pushes.by_kind(run).sum()), float(pulls["bytes"].sum())
@@ -134,7 +135,7 @@ def _common_accuracies(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
 
 
 def _curve(run: Run) -> pd.DataFrame:
-    evaluations = run.records("evaluation").dropna(subset="accuracy")
+    evaluations = held_evaluations(run).dropna(subset="accuracy")
     return evaluations[["updates", "accuracy"]].drop_duplicates("updates").astype(float)
 
 

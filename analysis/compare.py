@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from . import activations, asynchrony, pushes
+from .held_model import count_updates
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
@@ -116,7 +117,7 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
 
 def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
     evaluations = run.records("evaluation").dropna(subset="accuracy")
-    updates = len(run.records("update")) or int(run.summary.get("updates") or 0)
+    updates = count_updates(run)
     duration = run.end
     accuracy = evaluations["accuracy"]
     row = {

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from .held_model import held_updates
 from .quantities import figures
 from .runs import Run
 
@@ -15,7 +16,7 @@ def group_steps(run: Run) -> pd.DataFrame:
 
     Empty for a run without groups, with a single group, or with a group for each device.
     """
-    updates = run.records("update").dropna(subset=["group"])
+    updates = held_updates(run).dropna(subset=["group"])
     # the updates of a step have one time, and are equally stale unless a device came late
     steps = updates.groupby(["group", "at"], as_index=False).agg(
         updates=("node", "size"), staleness=("staleness", "mean")
@@ -29,7 +30,7 @@ def per_group(run: Run) -> list[tuple[str, ...]]:
     Columns: group, devices that sent updates, steps, updates a step, median seconds from one step
     to the next, mean staleness in steps.
     """
-    updates = run.records("update").dropna(subset=["group"])
+    updates = held_updates(run).dropna(subset=["group"])
     members = updates.groupby("group")["node"].unique()
     steps = dict([*group_steps(run).groupby("group")])
     if not steps:

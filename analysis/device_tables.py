@@ -6,6 +6,7 @@ from . import activations, pushes
 from .devices import devices, groups
 from .faults import downtime
 from .figures import link_rates
+from .held_model import held_updates
 from .quantities import figures, percent, seconds, size
 from .runs import Run
 
@@ -57,8 +58,9 @@ def per_device(run: Run) -> list[Row]:
     pushed = updates.groupby("row")["bytes"].sum().to_dict()
     pulled = pulls.groupby("row")["bytes"].sum().to_dict()
     crossed = activations.by_node(run).groupby(names).sum()
-    count = updates.groupby("row").size()
-    stale = updates.groupby("row")["staleness"].median() if len(updates) else count
+    held = updates.loc[held_updates(run).index].groupby("row")
+    count = held.size()
+    stale = held["staleness"].median() if len(count) else count
     gone = downtime(run).groupby(names).sum()
     rows = {}
     for device in devices(run):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from .asynchrony import groups
 from .facts import fact
+from .held_model import held_updates
 from .quantities import figures, percent
 from .runs import Run
 
@@ -23,7 +24,7 @@ _FEWEST = 20
 @fact
 def measured(run: Run) -> float:
     """Return the mean seconds between two group updates of `run`; NaN if there are too few."""
-    made = steps(run, run.records("update")).sort_values("at", kind="stable")
+    made = steps(run, held_updates(run)).sort_values("at", kind="stable")
     times = made["at"].to_numpy(float)
     first = int(_SETTLING * len(times))
     if len(times) - first <= _FEWEST:

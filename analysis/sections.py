@@ -7,6 +7,7 @@ from typing import Any
 from . import activations, asynchrony, pushes
 from .devices import devices
 from .faults import actions
+from .held_model import count_updates
 from .quantities import figures, percent, seconds, size
 from .runs import Run
 
@@ -19,13 +20,15 @@ MOST_ACTIONS = 400
 def headline(run: Run) -> list[Row]:
     """Return the main results of `run`, as (name, value, remark)."""
     accuracy = run.records("evaluation")["accuracy"].dropna()
-    updates = len(run.records("update")) or int(run.summary.get("updates") or 0)
+    updates = count_updates(run)
     ratio = pushes.ratio(run)
-    speed = f"{figures(updates / run.end)} / s" if run.end > 0 else ""
+    lost = len(run.records("update")) and len(run.records("update")) - updates
+    speed = [f"{figures(updates / run.end)} / s"] if run.end > 0 else []
+    gone = [f"{figures(lost)} more lost with the server"] if lost else []
     best = f"best {percent(accuracy.max(), 2)}" if len(accuracy) else "not measured"
     return [
         ("test accuracy", percent(accuracy.iloc[-1], 2) if len(accuracy) else "–", best),
-        ("updates", figures(updates), speed),
+        ("updates", figures(updates), ", ".join(speed + gone)),
         ("duration", seconds(run.end), "emulated"),
         ("compression ratio", figures(ratio) if ratio else "–", "on the wire, equal updates"),
         ("pushed", size(pushes.by_kind(run).sum()), _instead_of(run)),

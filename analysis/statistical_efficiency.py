@@ -10,12 +10,13 @@ from collections.abc import Mapping
 import pandas as pd
 
 from .group_updates import steps
+from .held_model import held_evaluations, held_updates
 from .runs import Run
 
 
 def group_updates(run: Run, updates: float = math.inf) -> int:
     """Return the number of group updates within the first `updates` updates of devices."""
-    records = run.records("update")
+    records = held_updates(run)
     return len(steps(run, records[records["updates"] <= updates]))
 
 
@@ -46,6 +47,6 @@ def penalties(by_groups: Mapping[int, float]) -> dict[int, float]:
 
 def _reached(run: Run, target: float) -> "pd.Series[float] | None":
     """Return the first evaluation of `run` with the accuracy `target`, or None."""
-    evaluations = run.records("evaluation").dropna(subset="accuracy")
+    evaluations = held_evaluations(run).dropna(subset="accuracy")
     enough = evaluations[evaluations["accuracy"] >= target - 1e-9]
     return None if enough.empty else enough.iloc[0]

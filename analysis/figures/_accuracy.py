@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
+from ..held_model import held_evaluations
 from ..labels import stack
 from ..runs import Run
 from ..theme import from_zero, legend_above, nothing, run_colours
@@ -19,8 +20,12 @@ def table(runs: Sequence[Run], over: str) -> pd.DataFrame:
 
 
 def rows(run: Run, over: str) -> pd.DataFrame:
-    """Return the rows of a single run, without the column `run`."""
-    evaluations = run.records("evaluation")
+    """Return the rows of a single run, without the column `run`.
+
+    Over time all evaluations count; otherwise those of versions that the server has lost do not, as
+    the curve would run backwards.
+    """
+    evaluations = run.records("evaluation") if over == "at" else held_evaluations(run)
     return evaluations[[over]].assign(accuracy=evaluations["accuracy"] * 100)
 
 

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from ..held_model import held_updates
 from ..labels import stack
 from ..runs import Run
 from ..theme import legend_above, nothing, run_colours
@@ -28,7 +29,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
     The divisor is NaN for an update without a step.
     """
-    return stack(runs, lambda run: run.records("update"), ["node", *_LINES])
+    return stack(runs, held_updates, ["node", *_LINES])
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:

@@ -8,13 +8,15 @@ from matplotlib.axes import Axes
 
 from .. import raster
 from ..faults import outages
+from ..held_model import held_updates
 from ..labels import stack
 from ..runs import Run
 from ..theme import HEIGHT, fault_keys, legend_above, nothing, run_colours, shade
 
 TITLE = "Updates per second"
 CAPTION = (
-    "Number of updates that the server applied per second. Bands mark the times in which a fault "
+    "Number of updates that the server applied per second, without those that a crash of the "
+    "server lost. Bands mark the times in which a fault "
     "held a device, and rows below show which. A dip that lasts longer than its band shows the "
     "time of the recovery."
 )
@@ -34,7 +36,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 
 
 def _rows(run: Run, width: float) -> pd.DataFrame:
-    updates = run.records("update")
+    updates = held_updates(run)
     if updates.empty:
         return pd.DataFrame()
     at = updates["at"].to_numpy(float)
