@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from emulator.errors import ScenarioError
+from emulator.faults import FAULTS
 from emulator.scenario import load
 from emulator.scenario.reading.profiles import Library
 from emulator.units import Rate, Seconds
@@ -41,6 +42,12 @@ def test_the_shipped_profiles_can_all_be_used() -> None:
     for name in failures:
         (profile,) = small(("name: one", f"name: one\n    failures: [{name}]")).nodes[0].failures
         assert profile.name == name
+    kinds = {
+        entry["kind"]
+        for file in failures.values()
+        for entry in yaml.safe_load(file.read_text())["faults"]
+    }
+    assert kinds == set(FAULTS) - {"server-crash"}  # names no devices, so no profile has it
     for file in (*devices.values(), *failures.values(), *library.names("links").values()):
         about = yaml.safe_load(file.read_text())
         assert about["description"]
