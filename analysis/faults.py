@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pandas as pd
 
 from .facts import fact
-from .runs import BOOT, Run
+from .runs import BOOTS, Run
 
 Key: TypeAlias = tuple[str, str]
 """A node and the kind of a fault: the fault's end follows its beginning under the same key."""
@@ -34,7 +34,8 @@ def outages(run: Run) -> pd.DataFrame:
 
     A row an outage: `node`, `fault` (its kind, `exit` for a process that ended unasked), `at`,
     `until`; an outage that nothing ended lasts until the run's end. A boot ends a crash and an
-    `exit` at once: the two are one outage, called by the kind that came first.
+    `exit` at once: the two are one outage, called by the kind that came first. Whatever started a
+    node again, its hello ends an `exit`, and so does the recovery of the server.
     """
     rows: list[tuple[str, str, float, float]] = []
     began: dict[Key, float] = {}
@@ -42,7 +43,7 @@ def outages(run: Run) -> pd.DataFrame:
         if begins:
             began.setdefault((node, fault), at)
             continue
-        ended = [(node, fault), (node, EXIT)] if what == BOOT else [(node, fault)]
+        ended = [(node, fault), (node, EXIT)] if what in BOOTS else [(node, fault)]
         if since := {key: began.pop(key) for key in ended if key in began}:
             first = min(since, key=lambda key: since[key])
             rows.append((*first, since[first], at))
@@ -125,11 +126,23 @@ def _drawn(rows: Sequence[Row]) -> Spans:
 def _happened(run: Run) -> pd.DataFrame:
     """Return the faults that began or ended, and exits, with an end behind its beginning.
 
+    An exit ends with each sign of life that the node gives later.
+
     Columns: `what`, `node`, `fault`, `begins`, `planned`, `at`, in the order of `at`.
     """
     columns = ["what", "node", "fault", "begins", "planned", "at"]
     exits = run.records(EXIT).assign(what=EXIT, fault=EXIT, begins=True)
-    frames = [run.faults, exits.reindex(columns=columns).astype(object)]
+    up_again = [
+        run.records("hello").assign(what="hello"),
+        run.records("recovered").assign(what="recovered", node="server"),
+    ]
+    frames = [
+        run.faults,
+        *(
+            frame[frame["node"].isin(exits["node"])].reindex(columns=columns).astype(object)
+            for frame in (exits, *(seen.assign(fault=EXIT, begins=False) for seen in up_again))
+        ),
+    ]
     frames = [frame for frame in frames if not frame.empty]
     if not frames:
         return pd.DataFrame(columns=columns)

@@ -60,8 +60,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 FAULT = ("at", "node", "fault", "begins", "planned")
 """The columns of every kind of record for the begin or the end of a fault."""
 
-BOOT = "boot"
-"""The kind of record of a device that boots: a boot ends an unasked `exit` too."""
+BOOTS = ("boot", "reboot", "join")
+"""The kinds of record of a device that boots: a boot ends an unasked `exit` too."""
 
 TIMELINE = ("at", "verb", "node", "fault", "begins")
 

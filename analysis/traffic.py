@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .facts import fact
-from .runs import BOOT, Run
+from .runs import BOOTS, Run
 
 COLUMNS = ("node", "what", "at", "until", "bytes", "mbit")
 
@@ -114,7 +114,7 @@ _WAYS = ("rx", "tx")
 def _boots(run: Run) -> dict[str, list[float]]:
     """Return the times of the boots of every node, by name."""
     faults = run.faults
-    booted = faults[faults["what"] == BOOT].sort_values("at")
+    booted = faults[faults["what"].isin(BOOTS)].sort_values("at")
     return {node: own["at"].to_list() for node, own in booted.groupby("node")}
 
 

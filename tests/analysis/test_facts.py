@@ -200,6 +200,38 @@ def test_a_boot_ends_an_unasked_exit_too(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("begin", "end"), [("leave", "join"), ("halt", "reboot"), ("kill", "boot")]
+)
+def test_each_verb_that_boots_ends_an_unasked_exit(tmp_path: Path, begin: str, end: str) -> None:
+    records = [
+        {"at": 1.0, "what": "exit", "node": "a", "code": 1, "reason": "it failed"},
+        act(3.0, begin, "a", "churn", 3.0),
+        act(5.0, end, "a", "churn", 5.0),
+        act(9.0, "sever", "a", "partition", 9.0),
+    ]
+    run = written(tmp_path, records)
+    assert [*faults.outages(run).itertuples(index=False, name=None)][0] == ("a", "exit", 1.0, 5.0)
+
+
+def test_a_sign_of_life_ends_an_unasked_exit(tmp_path: Path) -> None:
+    gone = {"what": "exit", "code": -9, "reason": "killed"}
+    records = [
+        *({"at": 0.0, "what": "hello", "node": node, "incarnation": 1} for node in "ab"),
+        {"at": 1.0, "node": "server", **gone},
+        {"at": 2.0, "node": "a", **gone},
+        {"at": 3.0, "what": "recovered", "version": 7, "lost": 0, "zero": 0.5},
+        {"at": 4.0, "node": "b", **gone},
+        {"at": 5.0, "what": "hello", "node": "a", "incarnation": 2},
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    assert set(faults.outages(written(tmp_path, records)).itertuples(index=False, name=None)) == {
+        ("server", "exit", 1.0, 3.0),
+        ("a", "exit", 2.0, 5.0),
+        ("b", "exit", 4.0, 9.0),
+    }
+
+
 def test_each_planned_action_meets_the_one_that_was_realised(tmp_path: Path) -> None:
     timeline = [
         due(at, verb, "a", fault)
