@@ -210,8 +210,8 @@ def test_each_verb_that_boots_ends_an_unasked_exit(tmp_path: Path, begin: str, e
         act(5.0, end, "a", "churn", 5.0),
         act(9.0, "sever", "a", "partition", 9.0),
     ]
-    run = written(tmp_path, records)
-    assert [*faults.outages(run).itertuples(index=False, name=None)][0] == ("a", "exit", 1.0, 5.0)
+    rows = faults.outages(written(tmp_path, records)).itertuples(index=False, name=None)
+    assert next(rows) == ("a", "exit", 1.0, 5.0)
 
 
 def test_a_sign_of_life_ends_an_unasked_exit(tmp_path: Path) -> None:
