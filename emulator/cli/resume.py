@@ -1,7 +1,5 @@
 """`emulate resume`: go on with a run after its conductor, the engine or the host has died."""
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +8,7 @@ import click
 from ..runs.cancel import canceling
 from .options import JSON_OPTION, RUNS_OPTION
 from .output import enduring
-from .pages import page
-from .run import EXIT_CODES, show, tell
+from .run import conclude, show
 
 
 @click.command(short_help="Go on with a run that died before its end.")
@@ -42,13 +39,7 @@ def resume(run: str, runs: Path, report: bool, as_json: bool) -> None:
     with show(dead.scenario, to_stderr=as_json) as view, canceling():
         resumed: tuple[Path, dict[str, Any]] = _player(dead.runtime)(dead, view)
     folder, summary = resumed
-    if as_json:
-        click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
-    else:
-        tell(folder, summary)
-    if report:
-        page(folder, to_stderr=as_json)
-    sys.exit(EXIT_CODES.get(summary["outcome"], 1))
+    conclude(folder, summary, as_json=as_json, report=report)
 
 
 def _player(on: str) -> Any:

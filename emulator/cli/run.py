@@ -3,7 +3,7 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -73,6 +73,11 @@ def run(
     scenario = load(file, overrides)
     replayed = None if replay is None else read_replay(ended(replay, runs))
     folder, summary = watched(scenario, on, runs, to_stderr=as_json, replay=replayed)
+    conclude(folder, summary, as_json=as_json, report=report)
+
+
+def conclude(folder: Path, summary: dict[str, Any], *, as_json: bool, report: bool) -> NoReturn:
+    """Print the `summary` of the run in `folder`, draw its report if asked, and exit."""
     if as_json:
         click.echo(json.dumps({"run": str(folder), **summary}, indent=2))
     else:

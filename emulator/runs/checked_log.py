@@ -1,7 +1,6 @@
 """The log of a run that is played again: compared as far as it goes, then continued."""
 
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from ..errors import EmulatorError
@@ -43,10 +42,5 @@ class CheckedLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()

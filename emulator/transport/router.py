@@ -8,7 +8,6 @@ import ctypes
 import math
 import secrets
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 import zmq
@@ -215,12 +214,7 @@ class Router:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        at: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self, linger: float = 0.0) -> None:

@@ -15,46 +15,44 @@ from ...errors import WireError
 from ...vectors import Buffer
 
 
-class Heard(msgspec.Struct, frozen=True, array_like=True, tag=0):
-    """A message of `node`; its frames follow."""
+class TimedInput(msgspec.Struct, frozen=True, array_like=True):
+    """The head of a record."""
 
     now: float
-    """When it came, on the run's clock."""
+    """When the input came, on the run's clock."""
+
+
+class Heard(TimedInput, frozen=True, tag=0):
+    """A message of `node`; its frames follow."""
+
     node: str
 
 
-class Ticked(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class Ticked(TimedInput, frozen=True, tag=1):
     """A call of the server at a time that the server had named."""
 
-    now: float
 
-
-class Refused(msgspec.Struct, frozen=True, array_like=True, tag=2):
+class Refused(TimedInput, frozen=True, tag=2):
     """A message of `node` that could not be read, for `reason`."""
 
-    now: float
     node: str
     reason: str
 
 
-class EndedRun(msgspec.Struct, frozen=True, array_like=True, tag=3):
+class EndedRun(TimedInput, frozen=True, tag=3):
     """An order from outside to end the run."""
 
-    now: float
     reason: str
     detail: str
 
 
-class Wrote(msgspec.Struct, frozen=True, array_like=True, tag=4):
+class Wrote(TimedInput, frozen=True, tag=4):
     """A line of `run.jsonl` that the protocol did not write; the line's bytes follow."""
 
-    now: float
 
-
-class Shifted(msgspec.Struct, frozen=True, array_like=True, tag=5):
+class Shifted(TimedInput, frozen=True, tag=5):
     """The run's clock is ahead of the host's monotonic clock by `offset` from here on."""
 
-    now: float
     offset: float
     resumes: int
     """Times that the run was resumed after its conductor had died."""

@@ -6,8 +6,8 @@ from random import Random
 import pytest
 
 from emulator import chance
-from tests.fakes.plain_records import PlainRecord, read
-from tests.fakes.virtual_world import played
+from tests.fakes.plain_records import PlainRecord
+from tests.fakes.struck_world import struck, update_times
 
 WORLD = """
 # Does a straggler wait?
@@ -24,23 +24,15 @@ LAG = "kind: straggler, nodes: [a], delay: 1s"
 
 
 def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list[PlainRecord]:
-    text = f"{WORLD}faults: [{', '.join(f'{{{fault}}}' for fault in faults)}]\n"
-    folder, summary, _ = played(tmp_path, *overrides, text=text)
-    assert summary["outcome"] == "success"
-    return list(read(folder / "run.jsonl"))
-
-
-def updates(records: list[PlainRecord], since: float, until: float, node: str = "a") -> list[float]:
-    times = [r["at"] for r in records if r["what"] == "update" and r["node"] == node]
-    return [round(at, 6) for at in times if since < at < until]
+    return struck(tmp_path, WORLD, faults, overrides)
 
 
 def test_a_straggler_waits_before_each_gradient_and_catches_up(tmp_path: Path) -> None:
     """Links take no time here, so an update follows the one before by a wait and a step."""
     records = world(tmp_path, f"{LAG}, at: 2.05s, lasts: 2s")
     # the gradient of 2.0 s is computed already; the wait of 3.2 s to 4.2 s comes to its end
-    assert updates(records, 1.95, 4.55) == [2.0, 2.1, 3.2, 4.3, 4.4, 4.5]
-    assert len(updates(records, 2.05, 4.05, "b")) == 20
+    assert update_times(records, 1.95, 4.55) == [2.0, 2.1, 3.2, 4.3, 4.4, 4.5]
+    assert len(update_times(records, 2.05, 4.05, "b")) == 20
     assert {round(r["compute"], 6) for r in records if r["what"] == "update"} == {0.1}
     lag, on = (r for r in records if "begins" in r)
     assert (lag["what"], lag["at"], lag["setting"]) == ("lag", 2.05, {"delay": {"fixed": 1.0}})
@@ -57,16 +49,16 @@ def test_each_wait_is_a_draw_from_a_stream_of_the_boot(tmp_path: Path) -> None:
         at = begin
         while (at := at + rng.uniform(0.2, 0.9) + 0.1) < end:
             expected.append(at)
-    assert updates(records, 0.05, 12.0) == pytest.approx(expected, abs=1e-5)
+    assert update_times(records, 0.05, 12.0) == pytest.approx(expected, abs=1e-5)
 
 
 def test_a_wait_goes_on_while_the_device_is_paused(tmp_path: Path) -> None:
     """The wait of 2.1 s to 3.1 s is over by the time when a pause of 2.5 s to 3.5 s ends."""
     lag = f"{LAG}, at: 2.05s, lasts: 3s"
     records = world(tmp_path, lag, "kind: pause, nodes: [a], at: 2.5s, lasts: 1s")
-    assert updates(records, 2.05, 4.75) == [2.1, 3.6, 4.7]
+    assert update_times(records, 2.05, 4.75) == [2.1, 3.6, 4.7]
     records = world(tmp_path, lag, "kind: pause, nodes: [a], at: 2.2s, lasts: 500ms")
-    assert updates(records, 2.05, 4.35) == [2.1, 3.2, 4.3]
+    assert update_times(records, 2.05, 4.35) == [2.1, 3.2, 4.3]
 
 
 def test_one_with_another_delay_takes_over_at_the_end_of_the_first(tmp_path: Path) -> None:
@@ -75,7 +67,7 @@ def test_one_with_another_delay_takes_over_at_the_end_of_the_first(tmp_path: Pat
         f"{LAG}, at: 2.05s, lasts: 2s",
         "kind: straggler, nodes: [a], delay: 300ms, at: 3s, lasts: 2s",
     )
-    assert updates(records, 2.05, 5.55) == [2.1, 3.2, 4.3, 4.7, 5.1, 5.2, 5.3, 5.4, 5.5]
+    assert update_times(records, 2.05, 5.55) == [2.1, 3.2, 4.3, 4.7, 5.1, 5.2, 5.3, 5.4, 5.5]
     struck = [(r["what"], r["at"]) for r in records if "begins" in r]
     assert struck == [("lag", 2.05), ("catch_up", 4.05), ("lag", 4.05), ("catch_up", 5.0)]
 
@@ -94,7 +86,7 @@ def test_workers_of_every_form_wait_once_an_iteration(tmp_path: Path, training: 
     runs = {}
     for faults in ((), (f"{LAG}, at: 0s",)):
         records = world(tmp_path, *faults, overrides=(training, layers, few, "virtual.serve=0s"))
-        times = updates(records, 0.05, 12.0)
+        times = update_times(records, 0.05, 12.0)
         runs[faults] = (times[-1] - times[0]) / (len(times) - 1)
     calm, lagging = runs.values()
     assert lagging == pytest.approx(calm + 1.0, abs=0.11)
@@ -106,4 +98,4 @@ def test_a_drawn_straggler_waits_from_the_next_gradient_on(tmp_path: Path) -> No
     records = world(tmp_path, "kind: pause, nodes: [b], at: 1s, lasts: 1s", overrides=overrides)
     lags = [r["at"] for r in records if r["what"] == "lag"]
     assert lags[0] == 0.0  # drawn before the first gradient, which does not wait any more
-    assert updates(records, -1, 2.4) == [0.1, 1.2, 2.3]
+    assert update_times(records, -1, 2.4) == [0.1, 1.2, 2.3]

@@ -8,8 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from emulator.world.cpu_quota import LEAST, PERIOD, Quota, throttled
-from tests.fakes.plain_records import PlainRecord, read
-from tests.fakes.virtual_world import played
+from tests.fakes.plain_records import PlainRecord
+from tests.fakes.struck_world import struck, update_times
 
 WORLD = """
 # Does a slow device take longer?
@@ -26,15 +26,7 @@ SLOW = "kind: slow, factor: 25%"
 
 
 def world(tmp_path: Path, *faults: str, overrides: tuple[str, ...] = ()) -> list[PlainRecord]:
-    text = f"{WORLD}faults: [{', '.join(f'{{{fault}}}' for fault in faults)}]\n"
-    folder, summary, _ = played(tmp_path, *overrides, text=text)
-    assert summary["outcome"] == "success"
-    return list(read(folder / "run.jsonl"))
-
-
-def updates(records: list[PlainRecord], since: float, until: float, node: str = "a") -> list[float]:
-    times = [r["at"] for r in records if r["what"] == "update" and r["node"] == node]
-    return [round(at, 6) for at in times if since < at < until]
+    return struck(tmp_path, WORLD, faults, overrides)
 
 
 def test_work_under_way_is_slowed_down_and_sped_up(tmp_path: Path) -> None:
@@ -42,7 +34,7 @@ def test_work_under_way_is_slowed_down_and_sped_up(tmp_path: Path) -> None:
     records = world(tmp_path, f"{SLOW}, nodes: [a], at: 2.2s, lasts: 2.1s")
     # Of the step from 2.0 s on, 200 ms are left at 2.2 s: eight budgets, the last from 2.9 s on.
     # Sixteen budgets from 3.0 s on would end at 4.525 s. At 4.3 s, 325 ms are done, 75 ms left.
-    assert updates(records, 1.9, 5.0) == [2.0, 2.925, 4.375, 4.775]
+    assert update_times(records, 1.9, 5.0) == [2.0, 2.925, 4.375, 4.775]
     slow, own = (r for r in records if "begins" in r)
     assert (slow["what"], slow["at"], slow["setting"]) == ("throttle", 2.2, {"factor": 0.25})
     assert (own["what"], own["at"], own["fault"]) == ("unthrottle", 4.3, "slow")
@@ -53,7 +45,7 @@ def test_a_device_with_a_quota_of_its_own_has_a_share_of_that(tmp_path: Path) ->
     records = world(tmp_path, "kind: slow, factor: 20%, nodes: [b], at: 2.42s, lasts: 3s")
     # Of the step from 2.35 s on, 20 ms are done at 2.42 s. A budget of 10 ms at once, thirty from
     # 2.5 s to 5.41 s: at 5.42 s there are 70 ms left, of which 50 ms are done at once.
-    assert updates(records, 0.5, 6.0, "b") == [0.75, 1.55, 2.35, 5.52]
+    assert update_times(records, 0.5, 6.0, "b") == [0.75, 1.55, 2.35, 5.52]
 
 
 def test_a_pause_does_not_count_as_work(tmp_path: Path) -> None:
@@ -62,7 +54,7 @@ def test_a_pause_does_not_count_as_work(tmp_path: Path) -> None:
     for at in ("2.5s", "3.1s"):
         records = world(tmp_path, pause, f"{SLOW}, nodes: [a], at: {at}, lasts: 9s")
         # twelve budgets of 25 ms, one at the beginning of each period
-        (first,) = updates(records, 2.05, 4.35)
+        (first,) = update_times(records, 2.05, 4.35)
         assert first == pytest.approx(4.225, abs=0.101)
 
 
@@ -89,8 +81,8 @@ def test_passes_through_layers_are_slowed_down_like_whole_ones(
     layers = "virtual.layers={forward: [2, 1, 1], backward: [4, 1, 1]}"
     fault = f"{SLOW}, nodes: [a], at: 2.13s, lasts: 6s"
     records = world(tmp_path, fault, overrides=(training, layers, "virtual.serve=0s"))
-    calm = updates(records, 0.5, 2.1)
-    slow, again = updates(records, 2.2, 8.1), updates(records, 8.6, 12.0)
+    calm = update_times(records, 0.5, 2.1)
+    slow, again = update_times(records, 2.2, 8.1), update_times(records, 8.6, 12.0)
     step, computed = calm[1] - calm[0], min(r["compute"] for r in records if r["what"] == "update")
     assert len(slow) == pytest.approx(6 / (step + 3 * computed), abs=1)
     assert again[1] - again[0] == pytest.approx(step, abs=1e-6)

@@ -28,18 +28,6 @@ def happened(folder: Path, what: str) -> list[PlainRecord]:
     return [record for record in read(folder / "run.jsonl") if record["what"] == what]
 
 
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The scenario played as it stands, to be looked at."""
-    return played(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The same scenario with overlapping faults."""
-    return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
-
-
 @pytest.mark.parametrize(
     ("overrides", "outcome", "detail"),
     [

@@ -13,7 +13,7 @@ from emulator.errors import HostError
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import loads
 from tests.fakes.plain_records import read
-from tests.fakes.virtual_world import SCENARIO, Onlooker, digits, played
+from tests.fakes.virtual_world import SCENARIO, Onlooker, digits
 
 OVERLAPPING = SCENARIO.replace(
     "faults:",
@@ -24,18 +24,6 @@ OVERLAPPING = SCENARIO.replace(
 )
 
 Played: TypeAlias = tuple[Path, dict[str, Any], Onlooker]
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The scenario played as it stands, to be looked at."""
-    return played(tmp_path_factory.mktemp("plain"))
-
-
-@pytest.fixture(scope="module")
-def overlapping(tmp_path_factory: pytest.TempPathFactory) -> Played:
-    """The same scenario with overlapping faults."""
-    return played(tmp_path_factory.mktemp("overlapping"), text=OVERLAPPING)
 
 
 def test_a_signal_before_the_run_has_begun(tmp_path: Path) -> None:

@@ -6,10 +6,8 @@ for a message holds little more than its coroutine: a fleet may have a million s
 
 import math
 from collections.abc import Callable
-from random import Random
 from typing import Any, TypeAlias, TypeVar
 
-from .... import chance
 from ....core.cut_commands import Activate, ActivationsBack, LossAt
 from ....core.fault_draws import FaultDraws
 from ....core.kept_state import Keeper
@@ -25,9 +23,6 @@ from ....core.worker import (
     Tell,
 )
 from ....layout import Segment
-from ....scenario.dealt_steps import BatchTime
-from ....world.cpu_quota import Quota, throttled
-from ....world.laws import Fixed, Law
 from ....world.verbs import Setting
 from ..learning.gradient_handle import (
     CutHandle,
@@ -38,9 +33,9 @@ from ..learning.gradient_handle import (
 )
 from ..links.network import GroupLinks
 from .cut_passes import CutPasses
-from .device_battery import DeviceBattery
 from .layered_work import LayeredWork
-from .passes import Boot, Pass, WholePass, WorkPiece, planned
+from .passes import WholePass
+from .processor import Processor
 from .receive_cost import Reception
 from .self_played import SelfPlayed
 from .standstill import Standstill
@@ -54,45 +49,35 @@ Incoming: TypeAlias = Reply | PrefetchedReply | PrefetchedSegment
 the evaluator is sent models."""
 
 
-class VirtualDevice:
+class VirtualDevice(Processor):
     """A device, or the evaluator. A crash ends the coroutine, a boot begins another."""
 
     __slots__ = (
-        *("_dice", "battery", "coroutine", "cores", "cut", "fault_draws", "hazards", "held"),
-        *("inbox", "incarnation", "keeper", "layered", "learner", "links", "listed", "name"),
-        *("number", "played", "quota", "reception", "standstill", "step", "surroundings"),
-        *("timeout", "until", "working"),
+        *("coroutine", "cut", "fault_draws", "hazards", "held", "inbox", "keeper", "layered"),
+        *("learner", "links", "listed", "number", "played", "reception", "timeout", "until"),
     )
 
     def __init__(
         self, surroundings: "Surroundings[VirtualDevice]", name: str, links: GroupLinks, number: int
     ) -> None:
         """`links` belong to the node's group, `number` is the node's index in the group."""
-        self.surroundings = surroundings
-        self.name, self.links, self.number = name, links, number
+        super().__init__(surroundings, name)
+        self.links, self.number = links, number
         self.timeout = math.inf  # seconds that the server has to answer
-        self.step: BatchTime | None = None  # None: a draw of the surroundings' step
         self.hazards: tuple[dict[str, Any], ...] = ()
         self.keeper: Keeper | None = None  # None: no fault lets the node keep its state
-        self.battery: DeviceBattery | None = None  # None: the node is on the mains
-        self.incarnation = 0  # the number of crashes
         self.coroutine: Coroutine | None = None  # None while the node is down or boots
         # of a worker that computes whole models, or layer by layer; the evaluator has neither
         self.learner: VirtualLearner | None = None
         self.layered: LayeredWork | None = None
         self.cut: CutPasses | None = None  # of a worker that holds the layers before a cut
-        self.cores: float | None = None  # the node's own CPU quota; None: it has none
-        self.quota: Quota | None = None  # in force; None: the node has a whole core
-        self.working: Pass | None = None  # the computation under way
         self.reception: Reception | None = None
         self.fault_draws: FaultDraws | None = None
         self.played: SelfPlayed | None = None  # None: no fault ever was the device's to play
-        self.standstill: Standstill | None = None  # None: the node was never paused
         self.inbox: list[Incoming] | None = None
         self.until: float | None = None  # when the node stops waiting; None: it does not wait
         self.listed = False  # whether the alarms know the node
         self.held: int | None = None  # version of the model that the node holds
-        self._dice: Random | None = None
 
     def begin(self, coroutine: Coroutine) -> None:
         """Run `coroutine` up to the first wait."""
@@ -199,62 +184,6 @@ class VirtualDevice:
             call(*arguments)  # a fault that is drawn meanwhile may delay the rest again
         if self.until is not None and self.until <= self.surroundings.clock.now:
             self.give_up(self.until)
-
-    def boot(self, law: Law, then: Callable[[], None]) -> None:
-        """Begin to boot; `law` gives the seconds of a whole core. Call `then` at the end."""
-        now, work = self.surroundings.clock.now, self._drawn(law)
-        if self.battery is not None:
-            self.battery.on()
-        self._work(Boot(now, work, self._finish(now, work), then))
-
-    def throttle(self, factor: float | None) -> None:
-        """Multiply the node's own CPU quota by `factor`, from now on; None: have it back.
-
-        Work under way goes on with the new quota.
-        """
-        now, work = self.surroundings.clock.now, self.working
-        pieces = () if work is None else work.pieces
-        # the work has reached this time, counted without pauses
-        own = now - self.standstill.lost(work.began) if work and self.standstill else now
-        done = [piece for piece in pieces if piece.end <= own]
-        left = [piece.work for piece in pieces[len(done) :]]
-        if left:
-            left[0] = self._remaining(pieces[len(done)], own)
-        self._set_quota(now, self.cores if factor is None else throttled(self.cores, factor))
-        if work is not None and left:
-            self._work(work.replanned([*done, *planned(now, left, self._finish)], now))
-
-    def _remaining(self, piece: WorkPiece, own: float) -> float:
-        if self.quota is None:
-            return min(piece.work, piece.end - own)
-        return self.quota.remaining(*piece, own)
-
-    def _set_quota(self, now: float, share: float | None) -> None:
-        """Have `share` of a core from `now` on; None, or a whole core, is no quota."""
-        if share is None or share >= 1:
-            self.quota = None
-        elif self.quota is None:
-            self.quota = Quota(share)
-        else:
-            self.quota.change(now, share)
-
-    def _drawn(self, law: Law, times: int = 1) -> float:
-        """Return seconds of a whole core, drawn from `law` for `times` pieces of work."""
-        if isinstance(law, Fixed):
-            return float(law.fixed) * times
-        if self._dice is None:
-            self._dice = Random(chance.work(self.surroundings.seed, self.name))
-        return sum([law.draw(self._dice) for _ in range(times)])
-
-    def _step_time(self, batches: int = 1) -> float:
-        """Return seconds of a whole core, drawn for `batches` of the device's mini-batches."""
-        if self.step is None:
-            return self._drawn(self.surroundings.step, batches)
-        return self._drawn(self.step.law, batches) * self.step.share
-
-    def _finish(self, began: float, work: float) -> float:
-        """Return the end of `work`, in seconds of a whole core, from the time `began` on."""
-        return began + work if self.quota is None else self.quota.finish(began, work)
 
     # -- the coroutine -------------------------------------------------------------------------
 
@@ -395,21 +324,3 @@ class VirtualDevice:
         if self.layered is None:
             raise RuntimeError(f"{self.name} computes whole models only")
         return self.layered
-
-    def _work(self, work: Pass) -> None:
-        self.working = work
-        if self.battery is not None:
-            now = self.surroundings.clock.now
-            self.battery.works(sum(each.work for each in work.pieces if each.end > now), work.end)
-        self.surroundings.clock.at(work.end, self._worked, self.incarnation, work)
-
-    def _worked(self, incarnation: int, work: Pass) -> None:
-        if incarnation != self.incarnation or work is not self.working:
-            return  # the device has died, or has planned the work anew
-        delayed = work.began, work.end, self._worked, incarnation, work
-        if self.standstill and self.standstill.delays_work(*delayed):
-            return
-        self.working = None
-        result = work.over(self.surroundings.clock.now)
-        if not isinstance(work, Boot):  # at the end of which the worker has begun
-            self._live(result)
