@@ -4,6 +4,7 @@ SHELL := /bin/bash
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench fuzz layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls figure-dynacomm figure-single-node figure-omnivore
+.PHONY: figure-reliability
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -56,10 +57,11 @@ table-residual: ## compare AdaComp by residuals with dense training, two models 
 table-pulls: ## compare pulls of 20 homes: whole models, or only changed parameters (docs/pulls.md)
 figure-dynacomm: ## compare schedules of pulls and pushes: four networks, shared links, losses (docs/dynacomm.md)
 figure-omnivore: ## compare compute groups and their momentum, and measure that of asynchrony (docs/omnivore.md)
+figure-reliability: ## compare AdaComp with ASGD when devices crash: accuracy and time (docs/reliability.md)
 # The studies use virtual time and all cores; after an interruption they play the missing runs.
 table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
-figure-dynacomm figure-omnivore: figure-%: $(INSTALLED) data
+figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 
 figure-single-node: $(INSTALLED) data ## measure one core by images lowered and multiplied at once (docs/single-node.md)

@@ -7,7 +7,7 @@ several figures in `FIGURES`, and in `COMMAND` the command of the page's marks.
 from collections.abc import Mapping
 from types import ModuleType
 
-from . import adacomp, dynacomm, omnivore, pulls, residual
+from . import adacomp, dynacomm, omnivore, pulls, reliability, residual
 
 MODULES: Mapping[str, ModuleType] = {
     "adacomp": adacomp,
@@ -15,5 +15,6 @@ MODULES: Mapping[str, ModuleType] = {
     "pulls": pulls,
     "dynacomm": dynacomm,
     "omnivore": omnivore,
+    "reliability": reliability,
 }
 """The modules by the name of the study, which is the name of its page too."""

@@ -12,10 +12,11 @@ from .entries import Entry, Study
 from .omnivore_study import OMNIVORE
 from .play_study import play
 from .pulls import PULLS
+from .reliability_study import RELIABILITY
 from .residual import RESIDUAL
 
 STUDIES: Mapping[str, Study] = {
-    study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM, OMNIVORE)
+    study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM, OMNIVORE, RELIABILITY)
 }
 
 __all__ = ["STUDIES", "Entry", "Study", "play"]
