@@ -1,4 +1,4 @@
-"""Each plugin has its row in the tests of its family: without one, its laws would go untested."""
+"""Every plugin has a row in the tests of the family; a plugin without a row would go untested."""
 
 from collections.abc import Iterable
 from importlib import import_module

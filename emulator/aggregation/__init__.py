@@ -1,4 +1,4 @@
-"""Aggregations: how the gradients of a step become one, also where some devices lie.
+"""Aggregations: rules that make a step of several gradients, even if some devices lie.
 
 To add an aggregation: write a file, name the class here, and add a row to the tests' table.
 """

@@ -22,14 +22,14 @@ Statistic: TypeAlias = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 
 class Aggregation(Protocol):
-    """Frozen configuration without state: a step depends on its own gradients only."""
+    """Frozen configuration without state: a step depends on the step's gradients only."""
 
     @property
     def kind(self) -> str: ...
 
     @property
     def single(self) -> bool:
-        """Whether the aggregation does something to a step of one gradient."""
+        """Whether the aggregation changes a step of a single gradient."""
 
     def combine(self, gradients: Sequence[Modulated]) -> Sequence[Modulated]:
         """Return at least one gradient to make the step in place of `gradients`.
@@ -58,7 +58,7 @@ def entrywise(gradients: Sequence[Modulated], statistic: Statistic) -> list[Modu
 
 
 def blocks(size: int) -> Iterator[slice]:
-    """Yield slices of `BLOCK` entries that cover `size` entries."""
+    """Yield slices of `BLOCK` entries, together `size` entries."""
     for start in range(0, size, BLOCK):
         yield slice(start, min(start + BLOCK, size))
 
@@ -75,7 +75,8 @@ def _dense(rows: Sequence[Vector], statistic: Statistic) -> Vector:
 
 
 def _sparse(parts: Sequence[Gradient], statistic: Statistic) -> Gradient:
-    """Return the statistic of entries over the gradients that hold them, times their share."""
+    """Return the statistic of every entry over its gradients, times the share of gradients with the
+    entry."""
     whole = next((part.values.size for part in parts if part.indices is None), None)
     held = [part.indices for part in parts if part.indices is not None]
     union: Indices

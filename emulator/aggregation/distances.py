@@ -1,4 +1,4 @@
-"""Squared distances between the gradients of a step, for the aggregations that choose some."""
+"""Squared distances between the gradients of a step, for aggregations that select gradients."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,8 @@ from .base import blocks, divided
 
 
 def squared_distances(gradients: Sequence[Modulated]) -> NDArray[np.float64]:
-    """Return f64[n, n], the squared Euclidean distances of n gradients, each by its divisor.
+    """Return f64[n, n], the squared Euclidean distances between n gradients after division by the
+    divisors.
 
     An entry that a gradient does not hold counts as zero.
     """
@@ -29,14 +30,14 @@ def squared_distances(gradients: Sequence[Modulated]) -> NDArray[np.float64]:
 
 
 def _extent(part: Gradient) -> int:
-    """Return the number of parameters up to the last one that `part` holds."""
+    """Return the number of parameters up to the last parameter in `part`."""
     if part.indices is None:
         return part.values.size
     return int(part.indices[-1]) + 1 if part.indices.size else 0
 
 
 def _cut(part: Gradient, block: slice) -> NDArray[np.float64]:
-    """Return the entries of `part` in `block`, f64, with zeros for those that it does not hold."""
+    """Return the entries of `part` in `block`, f64, with zeros for missing entries."""
     row = np.zeros(block.stop - block.start)
     if part.indices is None:
         own = part.values[block]

@@ -1,4 +1,4 @@
-"""Aggregation `krum`: a step goes along the one gradient that is closest to most of the others."""
+"""Aggregation `krum`: a step follows the single gradient that is closest to most others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def check_liars(liars: int) -> None:
 
 
 def scores(gradients: Sequence[Modulated], liars: int) -> NDArray[np.float64]:
-    """Return the score of each gradient: the least is the best, and equal ones go in order.
+    """Return the score of every gradient. The least score is the best; equal scores go in order.
 
     A step may have fewer gradients than devices. Then at least one neighbour counts, if there is
     any.

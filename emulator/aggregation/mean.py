@@ -1,4 +1,4 @@
-"""Aggregation `mean`: a step goes along the weighted mean of its gradients."""
+"""Aggregation `mean`: a step follows the weighted mean of the gradients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Aggregation `median`: a step goes along the coordinate-wise median of its gradients."""
+"""Aggregation `median`: a step follows the coordinate-wise median of the gradients."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .base import entrywise
 
 @dataclass(frozen=True)
 class Median:
-    """Median of each entry over the gradients; all weigh alike.
+    """Median of every entry over the gradients, which weigh alike.
 
     Yin et al. (2018), Definition 1. Withstands lies of fewer than half of the devices.
     """

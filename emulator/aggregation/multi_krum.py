@@ -1,4 +1,4 @@
-"""Aggregation `multi-krum`: the mean of the gradients that are closest to most of the others."""
+"""Aggregation `multi-krum`: the mean of the gradients that are closest to most others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

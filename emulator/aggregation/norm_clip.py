@@ -1,4 +1,5 @@
-"""Aggregation `norm-clip`: the mean of gradients, none of them longer than a bound."""
+"""Aggregation `norm-clip`: the mean of gradients, after gradients longer than a bound are
+shortened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def _norm(values: Vector) -> float:
 
 
 def _shortened(modulated: Modulated, norm: float, bound: float) -> Modulated:
-    """Return a gradient of length `norm` with a divisor that makes its length `bound`.
+    """Return a gradient of length `norm` with a divisor that reduces the length to `bound`.
 
     With a bound of 0 it is made of zeros, as no divisor is large enough.
     """

@@ -1,4 +1,4 @@
-"""Aggregation `trimmed-mean`: the mean of each entry without its largest and smallest values."""
+"""Aggregation `trimmed-mean`: the mean of every entry without the largest and smallest values."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class TrimmedMean:
 
 
 def _trimmed(rows: NDArray[np.float32], trim: float) -> NDArray[np.float32]:
-    """Return the mean of each column without the share `trim` of the values at each end."""
+    """Return the mean of every column without the share `trim` of the values at either end."""
     # decimal arithmetic: in binary 0.29 · 100 is below 29
     cut = int(Decimal(repr(trim)) * len(rows))
     kept = np.sort(rows, axis=0)[cut : len(rows) - cut]

@@ -15,7 +15,7 @@ _CHECKOUT = Path(__file__).parents[2] / "analysis" / "__init__.py"
 
 
 def analysis(module: str = "") -> Any:
-    """Import the analysis package, or its `module` such as `report`, and return the module."""
+    """Import and return the analysis package, or the package's `module` such as `report`."""
     if find_spec(_OWN_NAME):
         name = _OWN_NAME
     elif _is_ours("analysis"):

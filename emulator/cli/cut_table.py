@@ -8,7 +8,7 @@ from .tables import table
 
 
 def cut_table(traffic: CutTraffic) -> Table:
-    """Return a table of the bytes of an update of one device, with the calculation of each."""
+    """Return a table of the bytes of a device's update, with the calculations."""
     made = table("bytes of an update", "up", "down", title=_title(traffic))
     sizes, rows, device = traffic.sizes, traffic.rows, traffic.device
     values = f"{rows:,} · {traffic.crossing:,} · {traffic.width} = {sizes.activations:,}"

@@ -35,7 +35,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class Commands(click.Group):
-    """A group that lists its commands in the order of their use, not of the alphabet."""
+    """A group that lists commands in the order of their use, not of the alphabet."""
 
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)

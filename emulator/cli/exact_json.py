@@ -69,7 +69,7 @@ def read_mapping(
 
 
 class MistakeList:
-    """Mistakes in a text with the given `name`, each with the key at its place."""
+    """Mistakes in a text with the given `name`, with the keys at their places."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -124,12 +124,12 @@ def _time_mistakes(value: Any) -> Iterator[str]:
 
 
 def key_text(text: str) -> str:
-    """Return the key `text` on one line."""
+    """Return the key `text` without line breaks."""
     return text if text.isidentifier() else quoted(text)
 
 
 def found_text(value: Any) -> str:
-    """Return `value` on one line, as the file has it."""
+    """Return `value` in the spelling of the file, without line breaks."""
     if value is None:
         return "null"
     return str(value)[:60] if isinstance(value, ExactNumber) else quoted(value)

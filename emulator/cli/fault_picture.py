@@ -56,7 +56,7 @@ class FaultPicture:
         yield self._legend()
 
     def _cells(self) -> dict[tuple[int, int], dict[str, float]]:
-        """Return, by row and column, the seconds of devices in which each kind holds."""
+        """Return, by row, column and kind, the seconds for which faults hold devices."""
         row_of = {name: number for number, row in enumerate(self._rows) for name in row}
         wide = self._plan.end / self._columns
         cells: dict[tuple[int, int], dict[str, float]] = defaultdict(lambda: defaultdict(float))
@@ -66,7 +66,7 @@ class FaultPicture:
         return cells
 
     def _overlaps(self, fault: PlannedFault, wide: float) -> Iterator[tuple[int, float]]:
-        """Yield each column that `fault` touches, with the seconds of the fault in the column."""
+        """Yield the columns that `fault` touches, with the fault's seconds in the column."""
         until = fault.at + fault.lasts(self._plan.end)
         first = min(int(fault.at / wide), self._columns - 1)
         last = min(max(first, math.ceil(until / wide) - 1), self._columns - 1)
@@ -113,7 +113,7 @@ class FaultPicture:
 
 
 def _letters(kinds: Iterable[str]) -> dict[str, str]:
-    """Return a letter for each kind: the first of its name that no kind before has taken."""
+    """Return a letter for every kind: the first letter of the name that is still free."""
     taken: dict[str, str] = {}
     for kind in kinds:
         free = (letter for letter in kind + "abcdefghijklmnopqrstuvwxyz" if letter.isalpha())

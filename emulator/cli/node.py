@@ -1,4 +1,4 @@
-"""`emulate node`: what every container runs."""
+"""`emulate node`: the command that every container runs."""
 
 import click
 

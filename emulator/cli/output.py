@@ -16,7 +16,7 @@ _GONE = (errno.EPIPE, errno.EIO)
 
 
 class Enduring:
-    """A text stream that discards output after its reader is gone."""
+    """A text stream that discards output after the reader is gone."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

@@ -1,4 +1,4 @@
-"""`emulate profiles`: list the profiles, or show one of them and a sample of its faults."""
+"""`emulate profiles`: list the profiles, or show a profile and a sample of the faults."""
 
 import json
 from pathlib import Path

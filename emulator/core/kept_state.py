@@ -60,7 +60,7 @@ def go_on(encoder: Encoder, batches: Batches, state: KeptState) -> None:
 
 
 def _stream(encoder: Encoder) -> np.random.Generator | None:
-    """Return the random stream that `encoder` draws from, if it has one."""
+    """Return the random stream of `encoder`, or None if the encoder draws nothing."""
     inner = getattr(encoder, "inner", encoder)
     stream = getattr(inner, "rng", None)
     return stream if isinstance(stream, np.random.Generator) else None

@@ -16,7 +16,7 @@ _parsed = lru_cache(maxsize=4096)(OnOffTrace.parse)
 
 
 def _check_traces(texts: Sequence[str]) -> None:
-    """Raise ValueError unless `texts` are those of traces, at least one."""
+    """Raise ValueError unless `texts` has at least one text, and every text is a trace."""
     if not texts:
         raise ValueError("is empty: name a file with traces, or write them as texts")
     for text in texts:

@@ -1,4 +1,4 @@
-"""The protocol of a fault: its first and its last verb. Schedules give the times."""
+"""The protocol of a fault: the verbs that begin and end a fault. Schedules give the times."""
 
 from typing import Protocol
 

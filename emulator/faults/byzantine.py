@@ -13,7 +13,7 @@ _LARGEST = 1e6
 
 @dataclass(frozen=True)
 class Byzantine:
-    """Byzantine: the device replaces each gradient by a lie before it is encoded.
+    """Byzantine: the device lies, and sends a false gradient in place of the computed one.
 
     The lies are those of Blanchard et al. (2017), Li et al. (2019) and Wu et al. (2020).
     """

@@ -23,7 +23,7 @@ class Garbler:
         return setting is not None and self._dice.random() < setting["share"]
 
     def garble(self, frames: Sequence[Buffer]) -> list[Buffer]:
-        """Return `frames` with one to eight bits flipped, all of one byte."""
+        """Return `frames` with one to eight bits of a single byte flipped."""
         garbled = [bytearray(frame) for frame in frames]
         place = self._dice.randrange(sum(map(len, garbled)))
         for frame in garbled:

@@ -12,7 +12,7 @@ from ..world.verbs import Setting
 
 
 class Strike(NamedTuple):
-    """A fault that strikes in this iteration."""
+    """A fault that was drawn for the present iteration."""
 
     kind: str
     begin: str
@@ -40,7 +40,7 @@ class Hazard:
         ]
 
     def strike(self) -> Strike | None:
-        """Draw, and return the fault that strikes; None without a fault.
+        """Draw whether a fault strikes; return the fault, or None.
 
         Call this once an iteration. If several faults would strike, the first in the file does.
         """

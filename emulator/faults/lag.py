@@ -1,4 +1,4 @@
-"""The waits of a straggling device before its gradients."""
+"""The times for which a straggling device waits before gradients."""
 
 from random import Random
 
@@ -14,7 +14,7 @@ LONGEST = 1e8
 
 
 class Lag:
-    """Draws the waits of one incarnation of a device."""
+    """Draws the waiting times of one incarnation of a device."""
 
     def __init__(self, seed: int, device: str, incarnation: int) -> None:
         """`seed` is the run's."""

@@ -42,7 +42,7 @@ class WindowEnd(Seconds):
 
 @dataclass(frozen=True)
 class Once:
-    """A fault that occurs one time: `at` seconds after the run's zero, for `lasts` seconds."""
+    """A fault that occurs once: `at` seconds after the run's zero, for `lasts` seconds."""
 
     at: Law
     lasts: Law | None
@@ -57,7 +57,7 @@ class Once:
 
 @dataclass(frozen=True)
 class Repeated:
-    """A fault that occurs again and again, each time `every` seconds after its last end."""
+    """A fault that occurs again and again, `every` seconds after the end of the last occurrence."""
 
     every: Law
     lasts: Law | None

@@ -1,4 +1,4 @@
-"""Schedules of faults: when a fault strikes, and which of the devices that are named.
+"""Schedules of faults: the times at which a fault strikes, and the devices that are struck.
 
 A schedule knows no kind of fault, and a kind knows no schedule. `scheduled` joins the two into the
 flat class of an entry, as `{kind: crash, nodes: [a], at: 60s, lasts: 20s}`: an entry of a scenario
@@ -29,7 +29,7 @@ _OF_DEVICES = ("nodes", "count", "share", "together", "spread", "per_iteration")
 
 
 class MisplacedKeysError(ValueError):
-    """Keys of an entry that do not fit together, each with its message."""
+    """Keys of an entry contradict each other; the error has a message for every wrong key."""
 
     def __init__(self, conflicts: Collection[tuple[str, str]]) -> None:
         super().__init__("; ".join(f"{key}: {message}".lstrip(": ") for key, message in conflicts))
@@ -100,7 +100,7 @@ class Scheduled(ABC):
 
     @property
     def occurrences(self) -> Once | Repeated | None:
-        """Times of the fault; None if the device draws the fault in each iteration."""
+        """Times of the fault; None if the device draws the fault in every iteration."""
         if self.per_iteration is not None:
             return None
         if self.every is not None:
@@ -147,7 +147,7 @@ class Aimed(Scheduled):
 
 @dataclass(frozen=True, kw_only=True)
 class Recurring(Scheduled):
-    """A fault of a failure profile, which strikes the devices that name the profile."""
+    """A fault of a failure profile. The fault strikes the devices that name the profile."""
 
 
 def is_given(value: object) -> bool:
@@ -236,7 +236,8 @@ def scheduled(
 
 
 def _check_both(entry: Any) -> None:
-    """Run the checks of the fault and those of the schedule, of which Python would run the first.
+    """Run the checks of the fault and of the schedule. Python itself would run only the first of
+    the two.
 
     Raises ValueError.
     """

@@ -1,4 +1,4 @@
-"""The fault `straggler`: a device takes longer for each step than its processor needs."""
+"""The fault `straggler`: a device waits before every gradient, so that each step takes longer."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""The access link of a container: the commands that cut it, mend it, and change it for a fault.
+"""The access link of a container: commands that cut, mend and reshape the link for a fault.
 
 Faults of different verbs overlap, so the link keeps the setting in force: a cut that ends, and a
 device that boots, find the link as the setting has it, not as it was at first.
@@ -29,12 +29,12 @@ class AccessLink:
             self._beyond = [reshaping.read_side(side) for side in network.reshaping.beyond]
 
     def sever(self) -> list[Command]:
-        """Return commands that cut the link."""
+        """Return the commands for a cut of the link."""
         self._cut = True
         return self._network.sever
 
     def mend(self) -> list[Command]:
-        """Return commands that let packets through again, on the link as the setting has it."""
+        """Return the commands that let packets through again, on the link as the setting has it."""
         self._cut = False
         if self._wanted == self._own == self._shaped:
             return self._network.mend
@@ -46,7 +46,7 @@ class AccessLink:
         return mend
 
     def reshape(self, setting: Setting | None) -> list[Command]:
-        """Return commands that change the link by `setting`; None gives back the node's own link.
+        """Return commands that change the link by `setting`. None gives the node's own link back.
 
         A link that is cut changes when it is mended.
         """
@@ -58,7 +58,7 @@ class AccessLink:
         return access.change(old, self._wanted, self._backend, beyond=self._beyond)
 
     def received_delay(self) -> Delay | None:
-        """Return for how long the node holds back the messages that it receives.
+        """Return the time for which the node holds received messages back.
 
         None if it cannot change.
         """
@@ -87,7 +87,7 @@ def held(backend: Backend, first: Side, second: Side) -> Delay:
 
 
 def reshaping_of(link: Link, backend: Backend, server: Link) -> Reshaping:
-    """Return what the supervisor of a device on `link` needs to change it; `server` is behind."""
+    """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind."""
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
     return Reshaping(reshaping.plain(link), backend.plain(), beyond, up)

@@ -1,4 +1,4 @@
-"""The battery of a container's device, fed by the kernel's counters of its work and its bytes."""
+"""The battery of a container's device, fed by the kernel's counters of processor time and bytes."""
 
 import os
 from pathlib import Path

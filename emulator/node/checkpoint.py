@@ -1,4 +1,4 @@
-"""The model on disk. A reader sees the old file or the new one, never half of one."""
+"""The model on disk. A reader sees the old file or the new file, never half a file."""
 
 from pathlib import Path
 from typing import Protocol

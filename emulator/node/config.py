@@ -37,7 +37,7 @@ GOODBYE = signal.SIGUSR2
 
 
 class Reshaping(msgspec.Struct, frozen=True):
-    """The facts from which the supervisor makes the commands that change its node's link."""
+    """The facts from which a supervisor makes the commands for changes of the node's link."""
 
     link: Plain
     """The node's own link, as `reshaping.plain` writes it."""

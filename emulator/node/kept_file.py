@@ -1,4 +1,4 @@
-"""The state that a device keeps over a loss of power, in a file of its container.
+"""The state that a device keeps over a loss of power, in a file of the container.
 
 The file is NumPy's npz, with the numbers as JSON in an array of bytes. Nothing in it is executed.
 """
@@ -19,13 +19,13 @@ FILE = Path("/tmp/state.npz")
 
 
 class KeptFile:
-    """Stores the state of a worker after each push."""
+    """Stores the state of a worker after every push."""
 
     def __init__(self, encoder: Encoder, batches: Batches, path: Path = FILE) -> None:
         self._encoder, self._batches, self._path = encoder, batches, path
 
     def go_on(self) -> None:
-        """Go on from the stored state; begin from nothing if there is none, or a damaged one."""
+        """Go on from the stored state; begin from nothing if the state is missing or damaged."""
         try:
             state = read(self._path)
             go_on(self._encoder, self._batches, state)
@@ -37,7 +37,7 @@ class KeptFile:
         self._path.unlink(missing_ok=True)
 
     def store(self) -> None:
-        """Store the present state in the place of the one before, whole or not at all."""
+        """Replace the stored state by the present state, whole or not at all."""
         state = kept(self._encoder, self._batches.position())
         facts = {"updates": state.updates, "draws": state.draws, "order": state.position.draws}
         arrays: dict[str, Any] = {f"memory{n}": v for n, v in enumerate(state.vectors)}

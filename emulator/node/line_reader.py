@@ -10,7 +10,7 @@ class LineReader:
         self._descriptor, self._rest = descriptor, b""
 
     def read(self) -> list[bytes] | None:
-        """Return the lines that are complete; None once the other end has been closed.
+        """Return the complete lines; None once the other end has been closed.
 
         Block while the pipe is empty: call it after `select` has found data.
         """

@@ -29,7 +29,7 @@ class Counts(NamedTuple):
 
 
 def limit(root: Path = ROOT) -> int | None:
-    """Return the container's memory limit in bytes; None if it has none."""
+    """Return the container's memory limit in bytes; None without a limit."""
     for file in (root / "memory.max", root / "memory" / "memory.limit_in_bytes"):
         try:
             return int(file.read_text())
@@ -52,7 +52,7 @@ def cause(before: Counts, after: Counts) -> str:
 
 
 def _values(file: Path) -> dict[str, int]:
-    """Read the lines of `file`, each a name and a number; return {} if that fails."""
+    """Read the lines of `file`, a name and a number in a line; return {} if reading fails."""
     try:
         lines = [line.split() for line in file.read_text().splitlines()]
         return {name: int(number) for name, number in lines}

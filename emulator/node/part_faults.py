@@ -1,4 +1,4 @@
-"""The faults that a worker's process plays itself, as its supervisor orders.
+"""The faults that a worker's process plays by order of the supervisor.
 
 Such a fault has a setting in `PartOrders`, under its verb. A module outside `node`, as
 `faults/lag.py`, has its effect, as virtual time uses it too.
@@ -13,7 +13,7 @@ from .part_orders import PartOrders
 
 
 class PartFaults:
-    """Plays the faults of one incarnation of a worker, before each gradient."""
+    """Plays the faults of a worker's incarnation, before every gradient."""
 
     def __init__(self, orders: PartOrders, lag: Lag, draw: Callable[[], None]) -> None:
         """`draw` draws, once an iteration, whether a fault strikes; it need not return."""

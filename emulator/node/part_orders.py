@@ -1,4 +1,4 @@
-"""Orders from the supervisor to its part: the settings of the faults that the part itself plays.
+"""Orders from the supervisor to the part: the settings of the faults that the part plays.
 
 The supervisor writes a line of JSON, `{"verb": …, "setting": …}`, to the standard input of the
 part; a setting of null ends the fault. The part reads the lines when it looks at the settings.
@@ -55,7 +55,7 @@ class PartSettings:
             self._tell(verb, setting)
 
     def change(self, verb: str, setting: Setting | None) -> None:
-        """Put the `setting` of `verb` into force; None ends it."""
+        """Put the `setting` of `verb` into force; None ends the fault."""
         if setting is None:
             self._settings.pop(verb, None)
         else:

@@ -1,4 +1,4 @@
-"""The verbs of the table, done to a container: to its part, its access link and its memory."""
+"""The verbs of the table, done to a container: to the part, the access link and the memory."""
 
 import signal
 import time
@@ -19,7 +19,7 @@ PARTING = 5.0
 
 
 class PartPowers:
-    """Power over the part and the link of one container: a method for each verb of a node.
+    """Power over the part and the link of a container: a method for every verb of a node.
 
     `faults` counts the faults that hold the node, for verbs that overlap.
     """
@@ -69,7 +69,7 @@ class PartPowers:
         self.parting = None
 
     def revive(self) -> None:
-        """Boot a part that was killed for want of memory, unless another fault holds it."""
+        """Boot a part that was killed for want of memory, unless another fault forbids a boot."""
         starved, self.starved = self.starved, False
         if starved and not (self.closing or self.faults.ended):
             self.part.keeps = False  # its memory was lost
@@ -143,11 +143,11 @@ class PartPowers:
         self._reshape(setting)
 
     def restore(self) -> None:
-        """Give the node its own link again."""
+        """Give the node's own link back."""
         self._reshape(None)
 
     def garble(self, setting: Setting) -> None:
-        """Let the part flip bits in its messages."""
+        """Make the part flip bits in messages."""
         self.settings.change("garble", setting)
 
     def clear(self) -> None:
@@ -169,22 +169,22 @@ class PartPowers:
         self.settings.change("falsify", setting)
 
     def reform(self) -> None:
-        """Let the part send its gradients again."""
+        """Make the part send true gradients again."""
         self.settings.change("falsify", None)
 
     def press(self, setting: Setting) -> None:
-        """Take memory. The kernel kills the part if it runs out: it has the highest score."""
+        """Take memory. If memory runs out, the kernel kills the part: its score is the highest."""
         self.revive()
         limit = memory.limit()
         if limit is not None:
             self.presser.take(round(setting["share"] * limit), self._node.user)
 
     def release(self) -> None:
-        """Release the memory; the supervisor reports it, and then boots a part that was killed."""
+        """Release the memory. The supervisor reports this, then boots a part that was killed."""
         self.presser.release()
 
     def lag(self, setting: Setting) -> None:
-        """Let the part wait before each gradient."""
+        """Make the part wait before every gradient."""
         self.settings.change("lag", setting)
 
     def catch_up(self) -> None:
@@ -199,7 +199,7 @@ class PartPowers:
         self._apply_at_rest(self._link.sever())
 
     def _reshape(self, setting: Setting | None) -> None:
-        """Change the link by `setting`; None gives the node its own link."""
+        """Change the link by `setting`. None gives the node's own link back."""
         self._apply_at_rest(self._link.reshape(setting))
         delay = None if setting is None else self._link.received_delay()
         self.settings.change("reshape", None if delay is None else delay.plain())

@@ -34,11 +34,11 @@ class PartProcess:
 
     @property
     def pid(self) -> int | None:
-        """Process id of the part; None while it is down."""
+        """Process id of the part, or None while the part is down."""
         return None if self._child is None else self._child.pid
 
     def boot(self, anew: bool = True) -> IO[bytes] | None:
-        """Start the part; return its standard input. With `anew` it is the next incarnation."""
+        """Start the part; return the part's standard input. `anew` begins the next incarnation."""
         self._incarnation += anew
         self._memory_counts = memory.Counts.read()
         self._child = subprocess.Popen(
@@ -58,7 +58,8 @@ class PartProcess:
         return self._child.stdin
 
     def take_exit(self) -> int | None:
-        """Return the exit code if the part has ended by itself, and take it as down; else None."""
+        """Return the exit code of a part that has ended by itself, and regard the part as down;
+        else None."""
         if self._child is None or self._child.poll() is None:
             return None
         code, self._child = self._child.returncode, None
@@ -69,7 +70,7 @@ class PartProcess:
         return memory.cause(self._memory_counts, memory.Counts.read())
 
     def kill(self) -> None:
-        """Kill the part and wait for its end, unless it is down."""
+        """Kill the part and wait for the end, unless the part is down."""
         if self._child is not None:
             self._child.kill()
             self._child.wait()

@@ -12,7 +12,7 @@ FIRST = 1000
 
 
 class Presser:
-    """The process, from `take` to `release`. It ends with the process that started it, too."""
+    """The process that holds the memory from `take` to `release`, or until its parent ends."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -28,7 +28,7 @@ class Presser:
         )
 
     def release(self) -> None:
-        """End the process; the kernel has its memory back."""
+        """End the process; the kernel gets the memory back."""
         if self._process is None:
             return
         self._process.kill()

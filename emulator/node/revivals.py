@@ -10,7 +10,7 @@ WITHIN = 20.0
 
 
 class Revivals:
-    """Counts the recent deaths of a server that can come back from its disk."""
+    """Counts the recent deaths of a server that can come back from disk."""
 
     def __init__(self) -> None:
         self._deaths: deque[float] = deque(maxlen=MOST)

@@ -187,7 +187,7 @@ def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callab
 
 
 def _report(record: "PlanRecord | IterationRecord") -> None:
-    """Hand a scheduler's `record` to the supervisor, which passes it on to the conductor."""
+    """Hand a scheduler's `record` to the supervisor, which reports the record to the conductor."""
     _tell({"record": record.what, "at": record.at, "facts": record.facts()})
 
 

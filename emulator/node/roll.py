@@ -17,7 +17,7 @@ class Member(msgspec.Struct):
 
 
 class Roll:
-    """A Chore that appends a line of JSON to `path` for each member's first hello."""
+    """A Chore that appends a line of JSON to `path` for every member's first hello."""
 
     def __init__(self, server: Training, path: Path) -> None:
         self._server, self._path = server, path

@@ -108,7 +108,7 @@ def largest_frame(plan: Plan, model: Model) -> int:
 
 
 def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
-    """Make the holds that delay the messages of each node, by the node's name."""
+    """Make the holds that delay the messages of the nodes, by the node's name."""
     holds = {}
     for name, delay in part.holds.items():
         stream = chance.server_received_delay(part.plan.worker.seed, name)
@@ -119,7 +119,7 @@ def _holds(part: ServerRole) -> dict[str, Hold[Any]]:
 
 
 def _changes(part: ServerRole, holds: Mapping[str, Hold[Any]]) -> tuple[Chore, ...]:
-    """Make the chore that changes `holds` as the supervisor orders, if faults may change them."""
+    """Make the chore that changes `holds` by order of the supervisor, if faults may change any."""
     return (DevicesHolds(holds, PartOrders()),) if part.changing else ()
 
 

@@ -182,7 +182,7 @@ class Supervisor:
         self.part.signal(signal.SIGKILL)
 
     def _drawn(self) -> None:
-        """Begin the faults that the device has drawn, and plan their ends; pass on its records."""
+        """Begin faults that the device has drawn, and plan the ends; report the part's records."""
         for line in self.draws.read() or ():
             drawn = json.loads(line)
             if "record" in drawn:
@@ -205,7 +205,7 @@ class Supervisor:
                 say("lost")  # the device is gone for good, which no record of a verb says
 
     def _take_last_records(self) -> None:
-        """Pass on the records that the part wrote before it ended."""
+        """Report the records that the part wrote before the end."""
         while any(key.data == self._drawn for key, _ in self.selector.select(0)):
             for line in self.draws.read() or ():
                 pass_on(json.loads(line))
@@ -216,7 +216,8 @@ class Supervisor:
         say("traffic", rx=rx, tx=tx)
 
     def _drain(self, battery: BatteryFeed, now: float) -> None:
-        """Feed `battery` up to `now`; switch the device off if it is empty, on if it is back."""
+        """Feed `battery` up to `now`; switch the device off if the battery is empty, on if the
+        charge is back."""
         verb = battery.tick(now, self.part.pid, interface_bytes())
         if verb is not None:
             self.obey({"verb": verb, "fault": "energy"})

@@ -24,13 +24,13 @@ class InterfaceGoneError(DeploymentError):
 
 
 def say(what: str, **facts: Any) -> None:
-    """Write a report of kind `what` to the conductor."""
+    """Write a report to the conductor; `what` is the kind."""
     line = json.dumps({"what": what, "now": time.monotonic(), **facts})
     os.write(sys.stdout.fileno(), line.encode() + b"\n")
 
 
 def pass_on(line: dict[str, Any]) -> None:
-    """Report the record in `line`, which the part wrote, if it is of a kind that a part makes."""
+    """Report the record in `line`, which the part wrote, unless a part may not write the kind."""
     if line.get("record") in OBSERVED:
         say(line["record"], at=line["at"], **line["facts"])
 

@@ -31,7 +31,7 @@ class Cancellation:
         self._over = False
 
     def ignore(self) -> None:
-        """Ignore signals from here on, also the first."""
+        """Ignore all signals from here on."""
         self._over = True
 
     def take(self, number: int, frame: object) -> None:

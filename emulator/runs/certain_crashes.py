@@ -1,4 +1,4 @@
-"""The refusal of scenarios in which every device crashes in each iteration, and boots again."""
+"""The refusal of scenarios in which every device crashes and boots again in every iteration."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from ..world import verbs
 
 
 def never_ends(scenario: Scenario) -> ScenarioError | None:
-    """Return the error of a scenario without updates that no stop condition ends, or None.
+    """Return the error of a scenario that makes no update and meets no stop condition, or None.
 
     A device that draws a crash in each iteration sends no update. The run of such devices only goes
     on while they boot again: after a crash for good it fails by itself.
@@ -31,7 +31,7 @@ def never_ends(scenario: Scenario) -> ScenarioError | None:
 
 
 def _certain(hazards: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the first of `hazards` that strikes for sure, if no iteration is finished before it.
+    """Return the first of `hazards` that strikes for sure before an iteration is finished.
 
     The first fault that strikes counts, so a pause before it may save an iteration.
     """

@@ -1,4 +1,4 @@
-"""The log of a run that is played again: compared as far as it goes, then continued."""
+"""The log of a run that is played again: compared with the old log, then continued."""
 
 from pathlib import Path
 from typing import Self

@@ -1,4 +1,4 @@
-"""Runs whose conductor has died before their end, and their files as a resumption needs them."""
+"""Runs that lost their conductor before the end, and the files from which a run is resumed."""
 
 from dataclasses import dataclass
 from pathlib import Path

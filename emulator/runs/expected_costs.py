@@ -59,7 +59,7 @@ def expected_costs(
 
 
 def update_sizes(codec: Codec, layout: Layout) -> tuple[float, ...]:
-    """Return the bytes of each layer's encoded gradient that `codec` is expected to make."""
+    """Return the expected bytes of the layers' gradients after encoding by `codec`."""
     known: dict[tuple[tuple[str, tuple[int, ...]], ...], float] = {}
     sizes = []
     for layer in range(1, len(layout.layers) + 1):

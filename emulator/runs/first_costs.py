@@ -1,4 +1,4 @@
-"""Costs from which devices in containers make their first plans, before they have measured any."""
+"""Costs for the first plans of devices in containers, before a device has measured costs."""
 
 from collections.abc import Callable, Mapping
 

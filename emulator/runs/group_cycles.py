@@ -33,7 +33,7 @@ Members = tuple[tuple[Group, int, int], ...]
 
 
 def named_groups(scenario: Scenario, groups: int) -> tuple[tuple[str, ...], ...]:
-    """Return the names of the devices in each of so many compute groups of `scenario`."""
+    """Return the names of the devices in the compute groups, `groups` in number, of `scenario`."""
     policy = scenario.training.synchronization
     assign = policy.assign if isinstance(policy, ComputeGroups) else "order"
     training = scenario.training.model_copy(
@@ -60,7 +60,7 @@ class FleetCycles:
         self._up = _contended(server.down, [(g.link.up, len(g.names)) for g in groups])
 
     def cycle(self, groups: int) -> GroupCycle:
-        """Return the cycle of a group when there are `groups`, a mean if they differ."""
+        """Return the cycle of a group when there are `groups`; the mean of unequal groups."""
         kinds = Counter(self._members(named) for named in named_groups(self._scenario, groups))
         rest = 0.0  # seconds that a group waits for others at the server
         for _ in range(_SETTLED if self._limited else 1):
@@ -148,7 +148,7 @@ def _contended(server: Side, devices: Iterable[tuple[Side, int]]) -> float:
 
 
 def _mean(cycles: Sequence[tuple[GroupCycle, int]]) -> GroupCycle:
-    """Return the cycle of equal groups that update as often as the different ones, when alone.
+    """Return the cycle of equal groups that update as often as the different groups, when alone.
 
     A group counts by its updates per second: a fast one comes to the server more often.
     """

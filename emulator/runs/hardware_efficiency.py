@@ -22,7 +22,7 @@ only among the divisors."""
 
 @dataclass(frozen=True)
 class PredictedUpdate:
-    """Seconds per group update with so many `groups`."""
+    """Seconds per group update with `groups` groups."""
 
     groups: int
     formula: float
@@ -48,7 +48,7 @@ class HardwareEfficiency:
 
     @property
     def saturation(self) -> int | None:
-        """The smallest number of groups that saturates the server; above `devices`: they do not."""
+        """The smallest number of groups that saturates the server; above `devices` if none does."""
         scanned = None if self.devices <= _MOST_SCANNED else divisors(self.devices)
         return machine_repair.saturation(self.devices, self.cycle_of, scanned)
 
@@ -99,7 +99,8 @@ def hardware_efficiency(
 def _efficiency(
     scenario: Scenario, wanted: Iterable[int], tell: Callable[[str], None], assumed: bool
 ) -> HardwareEfficiency:
-    """Return the cycles, with times of the shares that each number of groups in `wanted` has."""
+    """Return the cycles for the numbers of groups in `wanted`, with the computing times of the
+    groups' shares."""
     batch = group_batch(scenario)
     sizes = {
         examples

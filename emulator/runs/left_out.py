@@ -1,4 +1,4 @@
-"""The parts of a scenario that a prediction of its hardware efficiency leaves out."""
+"""The parts of a scenario that a prediction of hardware efficiency leaves out."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from ..schedules import Sequential
 
 
 def left_out(scenario: Scenario, on: str) -> list[str]:
-    """Return a clause for each part of `scenario` that the prediction for runtime `on` ignores."""
+    """Return a clause for every part of `scenario` that the prediction for runtime `on` ignores."""
     return list(_clauses(scenario, on))
 
 

@@ -48,7 +48,7 @@ def _dated(scenario: Scenario, devices: dict[str, Device]) -> Iterator[tuple[flo
 
 
 def _drawn(scenario: Scenario) -> Iterator[tuple[float, Device]]:
-    """Yield the share of memory of each pressure that a device may draw, and the device."""
+    """Yield the shares of memory that drawn pressures may take, with the device."""
     for device in scenario.nodes:
         for hazard in device.hazards:
             if row(hazard["begin"]).revives:

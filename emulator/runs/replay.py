@@ -122,7 +122,7 @@ def realised(records: Iterable[Record]) -> list[Timed]:
 
 
 def _action(record: FaultRecord) -> Action | None:
-    """Return the action that `record` is of; None if no verb of the table has such a record."""
+    """Return the action behind `record`; None if no verb of the table has records of this kind."""
     row = verbs.row_of_record(kind(type(record)))
     if row is None:
         return None

@@ -103,7 +103,8 @@ class Session:
 
     @contextmanager
     def playing(self) -> Iterator[None]:
-        """Catch the error or signal that ends the run in this block, and keep it as `ending`.
+        """Catch the error or signal that ends the run in this block, and keep the cause as
+        `ending`.
 
         An Exception is held back until the end of the context. One that a full disk or a lost
         folder explains becomes a HostError. Signals after the block are ignored: the run is over,
@@ -141,7 +142,7 @@ class Session:
             error.__cause__ = self._error
 
     def _unwritable(self, error: Exception) -> HostError | None:
-        """Return a HostError if the folder was lost or its disk is full, which explains `error`."""
+        """Return a HostError if a lost folder or a full disk explains `error`."""
         path = self.folder.path
         if not path.is_dir():
             return HostError(f"the run's folder {path} was moved or removed while the run went on")
@@ -185,7 +186,7 @@ class Session:
         }
 
     def _initial(self) -> dict[str, Any]:
-        """Return the entry of the saved model that the training begins with, if it does."""
+        """Return the entry of the saved model with which the training begins, or no entry."""
         initial = self.scenario.training.initial
         if initial is None:
             return {}

@@ -30,7 +30,7 @@ class StepTimes:
     """Mean seconds for which the server's part of a cut model takes the server for an example."""
 
     def of(self, examples: int) -> BatchTime:
-        """Return the time that a mini-batch of so many `examples` takes a device."""
+        """Return the time that a mini-batch of `examples` takes a device."""
         law, share = self.time_of(examples)
         return BatchTime(law, self.device * share)
 

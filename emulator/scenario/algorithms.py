@@ -200,7 +200,7 @@ def name_of(
     error_feedback: bool,
     optimizer: AnyOptimizer | None = None,
 ) -> str | None:
-    """Return the name of the algorithm that has exactly the given parts, or None."""
+    """Return the name of the algorithm with exactly the given parts, or None."""
     parts = (codec, modulation, synchronization, error_feedback)
     for name, known in ALGORITHMS.items():
         if known.optimizer not in (None, optimizer):

@@ -50,7 +50,7 @@ AnyDurability: TypeAlias = Annotated[str | SavedEvery, Durable()]
 
 
 def planned(durability: str | SavedEvery) -> Durability | None:
-    """Return the plan of `durability`; None without any."""
+    """Return the plan of `durability`, or None without durability."""
     if isinstance(durability, SavedEvery):
         return Durability(float(durability.every))
     return Durability() if durability == UPDATE else None

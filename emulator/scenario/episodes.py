@@ -1,4 +1,4 @@
-"""Episodes: the spans of time in which each fault strikes each device, drawn from the seed."""
+"""Episodes: the spans of time in which a fault strikes a device, drawn from the seed."""
 
 from collections.abc import Iterator
 from itertools import count
@@ -45,7 +45,7 @@ class EpisodeDraws:
                 yield Interval(episode.begin + delay, episode.end + delay)
 
     def _spells(self, fault: Scheduled, rng: Random) -> Iterator[Iterator[Interval]]:
-        """Yield the episodes of each occurrence of `fault`, `MOST_FAILURES` in all at most.
+        """Yield the episodes of all occurrences of `fault`, at most `MOST_FAILURES` in total.
 
         A consumer takes all episodes of an occurrence before the next one: both draw from `rng`.
         """
@@ -54,7 +54,7 @@ class EpisodeDraws:
             yield self._within(fault.episodes(interval, rng), numbers)
 
     def _within(self, episodes: Iterator[Interval], numbers: Iterator[int]) -> Iterator[Interval]:
-        """Yield `episodes`, of which there may be no end, until one begins after the plan's end.
+        """Yield `episodes`, which may be endless, until an episode begins after the plan's end.
 
         Raises ValueError if the next of `numbers` exceeds `MOST_FAILURES`.
         """

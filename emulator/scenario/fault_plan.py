@@ -33,7 +33,7 @@ class PlannedFault:
 
 @dataclass(frozen=True)
 class ExpectedFault:
-    """A fault without a planned time, which each of `nodes` draws in each iteration."""
+    """A fault without a planned time: the devices in `nodes` draw the fault in every iteration."""
 
     nodes: tuple[str, ...]
     fault: str
@@ -50,7 +50,7 @@ class ExpectedFault:
 
 @dataclass(frozen=True)
 class BatteryRow:
-    """A battery that each of `nodes` has: when it is empty depends on the work of the device."""
+    """A battery of every device in `nodes`, empty at a time that depends on the device's work."""
 
     nodes: tuple[str, ...]
     capacity: float
@@ -64,7 +64,7 @@ class BatteryRow:
 
 @dataclass(frozen=True)
 class KindSum:
-    """The planned faults of one kind."""
+    """Sums over the planned faults of a kind."""
 
     fault: str
     faults: int
@@ -95,7 +95,7 @@ class FaultPlan:
 
     @property
     def kinds(self) -> tuple[KindSum, ...]:
-        """Sums of each kind of planned fault, in the order of the first of each kind."""
+        """Sums for every kind of planned fault, in the order of the first fault of a kind."""
         own: dict[str, list[PlannedFault]] = defaultdict(list)
         for fault in self.faults:
             own[fault.fault].append(fault)
@@ -156,7 +156,7 @@ def _planned(outage: Outage) -> PlannedFault:
 
 
 def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
-    """Yield a row for each entry of `scenario` that devices draw in each iteration."""
+    """Yield a row for every entry of `scenario` that devices draw in their iterations."""
     nodes: dict[int, list[str]] = defaultdict(list)
     hazards: dict[int, dict[str, Any]] = {}
     for device in scenario.nodes:
@@ -171,7 +171,7 @@ def _expected(scenario: Scenario) -> Iterable[ExpectedFault]:
 
 
 def _batteries(scenario: Scenario) -> Iterable[BatteryRow]:
-    """Yield a row for each entry of `scenario` that gives devices a battery."""
+    """Yield a row for every entry of `scenario` that gives devices a battery."""
     nodes: dict[int, list[str]] = defaultdict(list)
     batteries: dict[int, dict[str, Any]] = {}
     for device in scenario.nodes:

@@ -1,4 +1,4 @@
-"""Targets of faults: the devices that each entry strikes, with `count` and `share` drawn."""
+"""Targets of faults: the devices that an entry strikes, with `count` and `share` drawn."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,7 +39,8 @@ class FaultTargets:
         return tuple(name for name in named if name in drawn)
 
     def strikes(self, device: str, profile: FailureProfile, index: int) -> bool:
-        """Return whether fault number `index` of `profile` strikes `device`, which names it."""
+        """Return whether fault number `index` of `profile` strikes `device`, which names the
+        profile."""
         fault = profile.faults[index]
         if not fault.selective:
             return True
@@ -51,7 +52,7 @@ class FaultTargets:
         return device in self._drawn[key]
 
     def hazards(self) -> dict[str, tuple[dict[str, Any], ...]]:
-        """Return the faults that devices draw in each iteration, as `Hazard` takes them.
+        """Return the faults that devices draw in every iteration, in the form that `Hazard` takes.
 
         The result has only devices that differ from their group: those that an aimed fault strikes,
         and the groups with a profile that strikes a part of its devices.
@@ -89,7 +90,7 @@ class FaultTargets:
         return found
 
     def keepers(self) -> frozenset[str]:
-        """Return the devices that a fault strikes which keeps their state."""
+        """Return the devices that a fault with `keeps: state` strikes."""
         aimed = [
             name
             for index, fault in enumerate(self._faults)
@@ -139,7 +140,7 @@ class FaultTargets:
 
     @cached_property
     def _bearers(self) -> dict[str, list[str]]:
-        """Names of the devices that name each failure profile."""
+        """Names of the devices with a failure profile, by profile."""
         bearers: dict[str, list[str]] = defaultdict(list)
         for group in self._groups:
             for profile in group.failures:
@@ -150,7 +151,7 @@ class FaultTargets:
 def _drawn(
     fault: Scheduled, names: Iterable[str], seed: int, profile: str, index: int
 ) -> frozenset[str]:
-    """Return the devices among `names` that `fault` strikes."""
+    """Draw the devices among `names` that `fault` strikes."""
     pool = list(names)
     wanted = fault.count if fault.count is not None else _part(fault.share or 0.0, len(pool))
 

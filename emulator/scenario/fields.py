@@ -192,7 +192,7 @@ AnyLaw = Annotated[Law, Laws()]
 
 
 def read_types(cls: type) -> dict[str, Any]:
-    """Return the types with which to read the fields of the dataclass `cls` that need another.
+    """Return the types for reading those fields of the dataclass `cls` that need another type.
 
     These are laws, and links, which may be given by a preset's name.
     """

@@ -84,7 +84,7 @@ class FullyConnected(Section):
     """Coding of activations and of their gradients: `f32`, or `f16` for half the bytes."""
 
     def cut(self, model: Model) -> Cut:
-        """Return the cut of `model`. Raises ValueError with the reason if there is none."""
+        """Return the cut of `model`. Raises ValueError with the reason if there is no such cut."""
         return Cut(cut_layer(self.place, model), self.labels, self.values)
 
 
@@ -110,7 +110,7 @@ def _last_on_devices(place: After, model: Model) -> int:
 
 
 def layer_names(layout: Layout) -> list[str]:
-    """Return the name of each layer, with which the names of the layer's variables begin."""
+    """Return the names of the layers. A variable's name begins with the name of the layer."""
     parts = (layout.part((number, number)) for number in range(1, len(layout.layers) + 1))
     return [part.variables[0].name.split("/")[0] for part in parts]
 

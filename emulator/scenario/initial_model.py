@@ -10,7 +10,7 @@ from .training_section import TrainingSection
 
 
 def initial_model(training: TrainingSection) -> SavedModel | None:
-    """Read the model that `training` begins with; None if its weights are drawn from the seed.
+    """Read the initial model of `training`; None if the weights are drawn from the seed.
 
     Raises ScenarioError if the file is no such model, or the state in it is damaged.
     """

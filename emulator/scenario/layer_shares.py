@@ -1,4 +1,4 @@
-"""The shares of a training step that each layer's forward and backward pass takes."""
+"""The shares of a training step that the forward and backward passes of the layers take."""
 
 from fractions import Fraction
 from functools import cached_property

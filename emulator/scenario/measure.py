@@ -25,7 +25,7 @@ class MomentumSection(Section):
 
 
 class MeasureSection(Section):
-    """Measurements that a run makes only when it is asked to."""
+    """Measurements that a run makes only on request."""
 
     momentum: MomentumSection | None = None
     """Momentum of the run's steps, kept in `trajectory.npz`. Only in virtual time, with real

@@ -108,7 +108,7 @@ class Scenario(Section):
 
     @cached_property
     def nodes(self) -> tuple[Device, ...]:
-        """Devices of all groups, in the file's order."""
+        """Devices of all groups, in the order of the file."""
         hazards = self.targets_of_faults.hazards()
         devices = (device for group in self.devices for device in expand(group))
         return tuple(
@@ -118,15 +118,15 @@ class Scenario(Section):
 
     @cached_property
     def keepers(self) -> frozenset[str]:
-        """Names of the devices that keep their state over some crashes."""
+        """Names of the devices that keep the state over some crashes."""
         return self.targets_of_faults.keepers()
 
     @cached_property
     def batteries(self) -> dict[str, dict[str, Any]]:
-        """Batteries of the devices that have one, by name, for `BatteryConstants.read`."""
+        """Batteries of devices, by name, in the form that `BatteryConstants.read` takes."""
         return self.targets_of_faults.batteries()
 
     @cached_property
     def targets_of_faults(self) -> FaultTargets:
-        """Targets of each fault."""
+        """Targets of the faults."""
         return FaultTargets(self.seed, self.devices, self.faults)

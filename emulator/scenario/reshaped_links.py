@@ -10,7 +10,8 @@ from .model import Scenario
 
 
 def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
-    """Return the links that faults may give each device, by its name; others have no entry."""
+    """Return, by name of the device, the links that faults may give; unaffected devices have no
+    entry."""
     aimed = [
         (setting, frozenset(scenario.targets_of_faults.aimed(index)))
         for index, fault in enumerate(scenario.faults)
@@ -32,7 +33,7 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
 
 
 def _setting(fault: Scheduled) -> Setting | None:
-    """Return the setting with which `fault` changes a link; None if it changes none."""
+    """Return the setting with which `fault` changes a link, or None if links stay as they are."""
     begin = fault.begin("")
     return begin.setting if begin.verb == VERB else None
 

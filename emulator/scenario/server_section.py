@@ -1,4 +1,4 @@
-"""The scenario's section `server`: the server's link, its state on disk, and its defences."""
+"""The scenario's section `server`: the server's link, state on disk, and defences."""
 
 from typing import Annotated
 

@@ -36,7 +36,7 @@ class Timed:
 
     @property
     def record(self) -> TimelineRecord:
-        """The action as `timeline.jsonl` has it."""
+        """The action as a line of `timeline.jsonl`."""
         action = self.action
         facts = action.verb, action.node, action.fault, action.begins, action.setting
         return TimelineRecord(self.at, *facts)
@@ -155,7 +155,7 @@ def _drawn(
 
 
 def _merged(outages: Sequence[Outage]) -> list[Outage]:
-    """Return `outages`, which share node and verb, as intervals that do not overlap."""
+    """Return `outages`, of one node and verb, as intervals that do not overlap."""
     merged: list[Outage] = []
     for outage in sorted(outages, key=lambda outage: (outage.begin, outage.end)):
         # sorted by begin, so only the last interval can overlap the next one

@@ -72,7 +72,7 @@ def _at_the_cut(scenario: Scenario, link: Link) -> float:
 
 
 def largest_at_the_cut(scenario: Scenario) -> CrossingBytes | None:
-    """Return the bytes that cross the cut for a whole `batch_size`; None without a cut.
+    """Return the bytes that cross the cut for a whole `batch_size`, or None without a cut.
 
     A device of a compute group has a share of the batch.
     """

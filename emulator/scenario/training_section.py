@@ -132,7 +132,7 @@ class TrainingSection(Section):
 
     @cached_property
     def cut(self) -> Cut | None:
-        """The cut between the devices' and the server's part of the model; None without one."""
+        """The cut between the devices' and the server's part of the model; None without a cut."""
         return cut_of(self.fully_connected, self.model)
 
     @property
@@ -142,7 +142,7 @@ class TrainingSection(Section):
 
     @property
     def cutting(self) -> AnySchedule:
-        """The schedule that cuts pulls and pushes, which is `sequential` by default."""
+        """The schedule that cuts pulls and pushes; `sequential` by default."""
         return self.schedule or Sequential()
 
     @property

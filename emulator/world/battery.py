@@ -1,4 +1,4 @@
-"""A battery: energy that a device draws, and a charger that follows a daily schedule.
+"""A battery: energy for a device, and a charger with a daily schedule.
 
 Times are seconds since the run's zero. Between two calls the device draws a constant power, so each
 answer is exact.
@@ -46,7 +46,7 @@ class BatteryConstants(NamedTuple):
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> "BatteryConstants":
-        """Make the constants that `plain` wrote."""
+        """Make the constants from the mapping that `plain` returned."""
         charging = tuple(Charging(*span) for span in plain["charging"])
         return cls(**{**plain, "charging": charging})
 
@@ -102,7 +102,8 @@ class Battery:
         return math.inf
 
     def _powers(self, begin: float, end: float, watts: float) -> Iterator[tuple[float, float]]:
-        """Yield the spans from `begin` to `end`: seconds, and watts that the charge gains in it."""
+        """Yield the spans from `begin` to `end`: seconds, and the watts by which the charge grows
+        meanwhile."""
         day, clock = self.constants.day, self.constants.clock
         while begin < end:
             time = (begin + clock) % day

@@ -16,7 +16,7 @@ _ROUNDING = 1e-12
 
 
 def throttled(cpu: float | None, factor: float) -> float:
-    """Return the quota in cores of a device with the quota `cpu` that keeps `factor` of its time.
+    """Return the quota, in cores, of a device whose own quota `cpu` is multiplied by `factor`.
 
     Without a quota (None) the device has one core. The result is `LEAST` or more.
     """

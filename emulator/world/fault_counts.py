@@ -1,4 +1,4 @@
-"""Overlapping faults of one node, counted by verb."""
+"""Overlapping faults of a node, counted by verb."""
 
 from collections import Counter
 
@@ -6,7 +6,7 @@ from .verbs import VERBS, begins, row
 
 
 class FaultCounts:
-    """Number of faults that hold a node, by verb.
+    """Counts, by verb, the faults that hold a node.
 
     Faults of the same verb that overlap are one fault, from the first begin to the last end.
     """

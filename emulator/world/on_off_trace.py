@@ -133,7 +133,7 @@ def _checked(steps: Sequence[Step]) -> tuple[Sequence[Step], float]:
 
 
 def _joined(spans: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return `spans`, which ascend, with neighbours that touch as one."""
+    """Return the ascending `spans`, with touching neighbours merged."""
     joined: list[tuple[float, float]] = []
     for begin, end in spans:
         if joined and joined[-1][1] == begin:

@@ -1,4 +1,4 @@
-"""Power over one node: the methods through which a runtime does the verbs of the table."""
+"""Power over a node: the methods through which a runtime does the verbs of the table."""
 
 from typing import Protocol
 
@@ -13,7 +13,7 @@ class NodePowers(Protocol):
     """
 
     def kill(self) -> None:
-        """Send SIGKILL: the node loses its memory and its connections."""
+        """Send SIGKILL: the node loses memory and connections."""
 
     def start(self) -> None:
         """Boot the node from nothing; a severed or paused node stays severed or paused."""
@@ -22,10 +22,11 @@ class NodePowers(Protocol):
         """Do as `kill`, but keep the state after the node's last push."""
 
     def reboot(self) -> None:
-        """Boot the node from its kept state, unless it was lost or another fault keeps it off."""
+        """Boot the node from the kept state, unless the state was lost or another fault keeps the
+        node off."""
 
     def leave(self) -> None:
-        """Let the node say goodbye to the server and end; it loses its memory."""
+        """Let the node say goodbye to the server and end; the node loses its memory."""
 
     def join(self) -> None:
         """Boot the node from nothing, unless a fault keeps it killed."""
@@ -37,10 +38,11 @@ class NodePowers(Protocol):
         """Let packets through again, on the node's link as it is then."""
 
     def reshape(self, setting: Setting) -> None:
-        """Give the node the link that `reshaping.reshaped` makes of its own with `setting`."""
+        """Give the node the link that `reshaping.reshaped` makes of the node's own link with
+        `setting`."""
 
     def restore(self) -> None:
-        """Give the node its own link again."""
+        """Give the node's own link back."""
 
     def garble(self, setting: Setting) -> None:
         """Flip bits in the share `setting["share"]` of the node's messages, in both directions."""
@@ -64,7 +66,7 @@ class NodePowers(Protocol):
         """Encode and send a lie in place of each gradient, as `setting` says."""
 
     def reform(self) -> None:
-        """Send gradients as they are again."""
+        """Send gradients unchanged again."""
 
     def press(self, setting: Setting) -> None:
         """Take `setting["share"]` of the node's memory; the worker may be killed for want of it."""
@@ -77,10 +79,11 @@ class EnginePowers(Protocol):
     """Power over one node: a method for every verb of the table with `by="engine"`."""
 
     def throttle(self, setting: Setting) -> None:
-        """Multiply the node's CPU quota by `setting["factor"]`; without a quota it has one core."""
+        """Multiply the node's CPU quota by `setting["factor"]`; a node without a quota has one
+        core."""
 
     def unthrottle(self) -> None:
-        """Give the node its own CPU quota back, or none if it had none."""
+        """Give the node's own CPU quota back, or lift the quota of a node without one."""
 
 
 def perform(powers: NodePowers | EnginePowers, name: str, setting: Setting | None = None) -> None:

@@ -19,7 +19,8 @@ _TYPES = {"rate": Rate, "delay": Seconds, "jitter": Seconds, "loss": Fraction, "
 
 
 def reshaped(link: Link, setting: Setting | None) -> Link:
-    """Return `link` as the verb `reshape` with `setting` leaves it; None leaves it as it is."""
+    """Return `link` as the verb `reshape` with `setting` changes it; `setting` None changes
+    nothing."""
     if setting is None:
         return link
     if "link" in setting:

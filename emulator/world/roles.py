@@ -1,4 +1,4 @@
-"""Names of the server and the evaluator, which every run has; no device may use these names."""
+"""Names of the server and the evaluator, which every run has. A device may not use these names."""
 
 SERVER = "server"
 EVALUATOR = "evaluator"

@@ -158,7 +158,7 @@ def row(name: str) -> Verb:
 
 
 def row_of_record(what: str) -> Verb | None:
-    """Return the row with records of kind `what`, or None."""
+    """Return the row whose verbs have records of kind `what`; None for any other kind."""
     return _ROWS_BY_RECORD.get(what)
 
 

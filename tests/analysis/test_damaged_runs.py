@@ -1,4 +1,4 @@
-"""Files of a run's folder that are damaged: one clear error for that run, and none for others."""
+"""Damaged files of a run's folder: a clear error for the damaged run, and none for other runs."""
 
 import json
 from pathlib import Path

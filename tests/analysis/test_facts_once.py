@@ -81,7 +81,7 @@ def test_runs_share_no_facts(folder: Path) -> None:
 
 
 def test_facts_stay_as_they_were_computed(folder: Path) -> None:
-    """Nobody who is given one changes it."""
+    """A caller that receives facts cannot change them."""
     run = read(folder)
     outages(run)
     before = {compute: _copy(value) for compute, value in run.known.items()}

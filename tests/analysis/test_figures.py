@@ -74,7 +74,7 @@ def sizes(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
 
 
 def _measured_once(folder: Path) -> Run:
-    """A run that ended before its second evaluation."""
+    """A run that ended before the second evaluation."""
     first = {"accuracy": 0.1, "loss": 2.3, "version": 0, "updates": 0, "push_bytes": 0}
     records = [{"at": 0.0, "what": "evaluation", **first}, update(1.0), update(2.0)]
     return written(folder, [*records, {"at": 2.5, "what": "stop", "reason": "canceled"}])

@@ -52,7 +52,7 @@ def _kind(name: str, process: int, parent: int) -> str:
 
 
 def _processes() -> Iterator[tuple[int, str, int, float, float]]:
-    """Each process: its id, name and parent, and the seconds that it and its late children used."""
+    """The processes by id: name, parent, and seconds used, dead children included."""
     for folder in PROC.iterdir():
         if folder.name.isdigit():
             try:

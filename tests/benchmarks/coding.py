@@ -59,7 +59,7 @@ def measure(layout: Layout, repeats: int) -> dict[str, dict[str, Any]]:
 
 
 def every() -> list[Any]:
-    """One codec of each kind."""
+    """A codec of every kind."""
     return [
         kind(**{f.name: _NEEDED[f.name] for f in fields(kind) if f.default is MISSING})
         for kind in get_args(AnyCodec)
@@ -67,7 +67,7 @@ def every() -> list[Any]:
 
 
 def flat(size: int) -> Layout:
-    """One variable of that many parameters."""
+    """A layout with a single variable of `size` parameters."""
     return Layout((Variable("all", (size,), "dense", 0),))
 
 

@@ -86,7 +86,7 @@ def traffic(devices: int, updates: int, *overrides: str) -> dict[str, float]:
 
 
 def _peak() -> int:
-    """The most memory that this process has had; rusage counts that of who started it, too."""
+    """The peak memory of this process. `rusage` would count the memory of the parent too."""
     (line,) = [
         line
         for line in Path("/proc/self/status").read_text().splitlines()

@@ -18,7 +18,7 @@ _fork = multiprocessing.get_context("fork")
 
 
 def rate(processes: int, seconds: float) -> float:
-    """Gradients a second of that many processes together, each on one thread.
+    """Gradients per second of several processes together, with a thread in every process.
 
     More of them than cores push each other's data out of the caches, as devices do.
     """

@@ -24,7 +24,8 @@ _WARM = 3 * (BEHIND + 1)
 
 
 class Turns:
-    """A server and devices that take turns, so each is as far behind as there are others."""
+    """A server and devices that take turns, so that a device is as far behind as there are other
+    devices."""
 
     def __init__(self, layout: Layout, keep: float, values: Values) -> None:
         draws = np.random.default_rng(0)

@@ -55,7 +55,7 @@ def measure(repeats: int) -> dict[str, Any]:
 
 
 def gradients() -> list[Vector]:
-    """Of one learner, which descends on mini-batches that it draws."""
+    """Gradients of a learner that descends on mini-batches drawn by itself."""
     learner, theta = GraphLearner(exported(MODEL)), models.find(MODEL).initial(1)
     examples, draws = datasets.load(DATASET).train, stream("benchmarks/trained")
     result = []

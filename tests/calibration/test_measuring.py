@@ -113,7 +113,7 @@ device.GraphLearner = lambda folder: NumpyLearner(layout)
 
 @pytest.fixture
 def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """All but TensorFlow: NumPy finds the gradients here."""
+    """A host without TensorFlow: NumPy computes the gradients."""
     monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
     monkeypatch.setattr(worker_bench, "_WORKER", NUMPY + worker_bench._WORKER)
 

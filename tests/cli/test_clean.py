@@ -16,7 +16,7 @@ from tests.fakes.typed_commands import Emulate
 
 
 class Engine:
-    """An engine that holds a network and containers of some runs, each with these labels."""
+    """An engine that holds a network and labelled containers of some runs."""
 
     def __init__(self, *owners: dict[str, str], state: str = "running") -> None:
         self.api = self
@@ -155,7 +155,7 @@ def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
 
 
 def test_a_run_that_ended_with_something_left_is_dead(tmp_path: Path) -> None:
-    """Its locks are gone, as they should be; its folder is where it was made."""
+    """The run has released the locks; the folder stands where the run made it."""
     from emulator.runtimes.docker.owners import owners
 
     (tmp_path / "ended1").mkdir()

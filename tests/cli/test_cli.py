@@ -1,4 +1,4 @@
-"""What one types and what one is told: help, slips, and commands that are not for here."""
+"""The command line: help, typing errors, and commands that are refused on this host."""
 
 import re
 import subprocess

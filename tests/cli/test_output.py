@@ -1,4 +1,4 @@
-"""`emulate run` where those who read what it prints go away: it ends as if they had stayed."""
+"""`emulate run` whose reader goes away: the run ends as if the reader had stayed."""
 
 import errno
 import io
@@ -52,7 +52,8 @@ def test_a_run_goes_on_when_its_pipe_is_closed(tmp_path: Path) -> None:
 def test_a_run_whose_terminal_is_closed(
     tmp_path: Path, before: str, code: int, outcome: str
 ) -> None:
-    """It ends as by Ctrl-C, and nothing that it would say keeps it from that; but under nohup."""
+    """The run ends as by Ctrl-C, even if nothing can be printed any more; under nohup the run goes
+    on."""
     seconds = "3h" if code else "30s"
     words = command(tmp_path, seconds)
     child, terminal = pty.fork()

@@ -1,4 +1,4 @@
-"""`emulate run`: what stops it before anything is made, and what is said at its end."""
+"""`emulate run`: refusals before a file is made, and the output at the end."""
 
 import json
 import os

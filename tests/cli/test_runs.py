@@ -118,7 +118,7 @@ def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> N
 
 @contextmanager
 def conducting(folder: Path, does: str) -> Iterator["subprocess.Popen[bytes]"]:
-    """A process that holds the `folder`, and says so, while it `does` things to it."""
+    """Start a process that holds the `folder`, announces this, and `does` things to the folder."""
     command = [sys.executable, "-c", CONDUCTOR.format(does=indent(does, "    ")), str(folder)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout

@@ -1,4 +1,4 @@
-"""`emulate sweep`: what one types and what one is told."""
+"""`emulate sweep`: typed commands and printed answers."""
 
 import json
 import signal

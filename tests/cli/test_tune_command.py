@@ -1,4 +1,4 @@
-"""`emulate tune`: what one types and what one is told."""
+"""`emulate tune`: typed commands and printed answers."""
 
 from pathlib import Path
 

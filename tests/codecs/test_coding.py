@@ -126,7 +126,7 @@ def test_rows_and_columns_that_do_not_occur_are_refused() -> None:
 
 
 def least(entries: int, size: int) -> float:
-    """Bits that tell one set of so many apart from all the others: log2 C(size, entries)."""
+    """Bits that tell a set of this size apart from all others: log2 C(size, entries)."""
     return (math.lgamma(size + 1) - math.lgamma(entries + 1) - math.lgamma(size - entries + 1)) / (
         math.log(2)
     )

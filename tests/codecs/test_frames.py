@@ -1,4 +1,4 @@
-"""Frames by the byte: golden ones, and those that lie."""
+"""Frames by the byte: golden frames, and frames that lie."""
 
 import struct
 

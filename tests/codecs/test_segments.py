@@ -65,7 +65,7 @@ def residual(held: SegmentEncoder, shape: Layout) -> Vector:
 
 
 def drawn(seed: int, size: int, steps: int) -> Iterator[Vector]:
-    """Gradients whose entries differ widely in scale, some of them zero."""
+    """Gradients whose entries differ widely in scale; some entries are zero."""
     draws = np.random.default_rng(seed)
     for _ in range(steps):
         gradient = draws.standard_normal(size) * np.exp(draws.standard_normal(size))

@@ -1,4 +1,4 @@
-"""Top-k: how many entries it keeps, which they are, and that few are looked at twice."""
+"""Top-k: the number of entries, the choice of entries, and the few entries that are read twice."""
 
 import struct
 from collections.abc import Callable

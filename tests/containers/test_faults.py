@@ -84,7 +84,8 @@ def test_a_flap_cuts_again_and_again(play):
 
 
 def test_a_pause_silences_and_the_same_process_goes_on(play):
-    """It goes on after a short one, and after one so long that the server has given it up."""
+    """The process goes on after a short pause, and after a pause so long that the server gave the
+    device up."""
     faults = (
         "faults:\n  - {kind: pause, nodes: [right], at: 4s, lasts: 3s}\n"
         "  - {kind: pause, nodes: [left], at: 3s, lasts: 13s}\n"

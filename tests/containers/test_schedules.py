@@ -1,4 +1,4 @@
-"""Containers that pull and push in segments: what they plan, and what comes of it."""
+"""Containers that pull and push in segments: their plans and the results."""
 
 import pytest
 

@@ -212,7 +212,7 @@ def memory(run: CutFleet) -> list[str]:
 
 
 def counted(run: CutFleet) -> bool:
-    """Return whether each accepted message has at most one answer, and each answer one record."""
+    """Return whether every accepted message has at most an answer, and every answer a record."""
     accepted = {(sent.node, sent.ticket) for sent in run.accepted}
     assert len(accepted) == len(run.accepted)
     assert max(Counter(run.answered).values(), default=1) == 1

@@ -48,7 +48,7 @@ SIZES = ExampleSizes(activations=3, labels=2, classes=7)
 
 
 class Counting:
-    """A ServerPart that checks the sizes of all it is given."""
+    """A ServerPart that checks the sizes of all arguments."""
 
     def slopes(self, weights: Any, activations: Any, rows: int, labels: Any) -> Slopes:
         assert labels.shape == (rows * SIZES.labels,) and labels.dtype == np.int32

@@ -44,7 +44,7 @@ def coroutine(labels: str = "sent") -> Any:
 
 
 def activated(labels: str = "sent", result: Activated = ACTIVATED) -> tuple[Any, Any]:
-    """Return a worker that has computed its activations, and the message that it tells."""
+    """Return a worker that has computed activations, and the worker's message."""
     worker = coroutine(labels)
     assert isinstance(next(worker).message, Hello)
     assert worker.send(None) == WAIT

@@ -84,7 +84,7 @@ def test_a_strength_without_sense_is_refused(by: float) -> None:
 
 
 class Recording:
-    """An encoder that keeps what it is given."""
+    """An encoder that keeps the gradients."""
 
     def __init__(self) -> None:
         self.given: list[tuple[Segment | None, list[float]]] = []

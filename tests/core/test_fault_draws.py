@@ -1,4 +1,4 @@
-"""Faults that a device draws itself: which actions they are, and when they end."""
+"""Faults that a device draws by itself: the actions and their ends."""
 
 from typing import Any
 

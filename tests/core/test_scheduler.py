@@ -172,7 +172,7 @@ def test_updates_that_shrink_show_in_the_plans() -> None:
 
 
 def test_whole_messages_tell_the_rate_and_keep_the_setup() -> None:
-    """With a huge set-up there is one segment, so all transfers have one size."""
+    """With a huge set-up there is a single segment, so all transfers have the same size."""
     down = LinkEstimate(setup=5.0, pace=1e-7)
     prior = replace(COSTS, down=down, up=down)
     played = planned_device(prior=prior, costs=prior)

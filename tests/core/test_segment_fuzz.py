@@ -46,7 +46,7 @@ class Member:
 
 
 class Model:
-    """What a server may take, and the model that comes of it."""
+    """The messages that a server may take, and the resulting model."""
 
     def __init__(self, codec):
         self.codec, self.members = codec, {name: Member() for name in WORKERS}

@@ -48,7 +48,7 @@ def test_cuts_change_no_bit_of_what_a_device_learns(policy: AnySynchronization, 
 
 
 class Watched:
-    """A fleet, and what must hold at each of its steps."""
+    """A fleet, and the invariants that hold at every step."""
 
     def __init__(self, policy, seed, updates):
         self.dice, self.boots = Random(seed), Counter()

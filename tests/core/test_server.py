@@ -1,4 +1,4 @@
-"""The parameter server: who gets which model when, and what is counted."""
+"""The parameter server: the receivers of models, the times, and the counts."""
 
 from unittest.mock import patch
 

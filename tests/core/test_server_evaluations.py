@@ -1,4 +1,4 @@
-"""Which versions the server has measured, where it books them, and which it owns up to leaving."""
+"""The server's evaluations: measured versions, their records, and the versions left out."""
 
 from unittest.mock import patch
 
@@ -12,7 +12,7 @@ from tests.fakes.server_world import LAYOUT, World
 
 
 def pushed(world: World, updates: int, since: float = 110.0) -> None:
-    """Apply so many updates, one a second."""
+    """Apply `updates` updates, a second apart."""
     for number in range(updates):
         world.round("abc"[number % 3], since + number)
 

@@ -40,7 +40,7 @@ FILES = {name: idx(array) for name, array in zip(IDX, ARRAYS.values(), strict=Tr
 
 
 class Given:
-    """A source that has these files."""
+    """A source with the given files."""
 
     def __init__(self, files: Files) -> None:
         self.has = files

@@ -58,7 +58,8 @@ def test_subjects_and_verbs_agree(text: str) -> None:
 
 
 def share_guessed(text: str, test: str, known: int) -> float:
-    """By whoever knows, for each so many characters, which one came next most often."""
+    """Return the share of `test` guessed right from the last `known` characters, by counts in
+    `text`."""
     followers: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for at in range(known, len(text)):
         followers[text[at - known : at]][text[at]] += 1

@@ -95,7 +95,7 @@ def test_dirichlet_goes_from_one_owner_a_class_to_iid() -> None:
     ("alpha", "digest"), [(0.5, "768b7e6c790dd986"), (100, "eafe0f0d384dcb59")]
 )
 def test_dirichlet_stays_as_it_is(alpha: float, digest: str) -> None:
-    """Scenarios name a seed: what they drew once, they draw again."""
+    """The draws for a seed must not change: scenarios name seeds."""
     hands = Dirichlet(alpha=alpha).split(LABELS, names(4), 7).values()
     assert sha256(b"".join(hand.tobytes() for hand in hands)).hexdigest().startswith(digest)
 

@@ -1,4 +1,4 @@
-"""Four nodes that arrive at a synchronizer one by one."""
+"""Four nodes that arrive at a synchronizer in turns."""
 
 from typing import Any
 

@@ -224,7 +224,7 @@ def rows(choose: Callable[[Row], bool] = lambda row: True) -> list[Any]:
 
 
 def updates(codec: Codec, shape: Layout, gradients: Iterator[Vector]) -> Iterator[Vector]:
-    """What one worker's updates say."""
+    """Yield the decoded update for every gradient of a worker."""
     encoder = codec.start(place(shape))
     for gradient in gradients:
         yield spread(codec.decode(encoder.encode(gradient), shape), shape.size)

@@ -150,7 +150,7 @@ class CutFleet(RandomMoves):
         self.devices.pop(node, None)
 
     def reconnect(self, node: str) -> None:
-        """Lose all that is under way; a device that waits is told so at once."""
+        """Lose all messages under way; tell a waiting device at once."""
         device = self.devices[node]
         device.inbox.clear()
         device.outbox.clear()

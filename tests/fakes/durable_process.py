@@ -32,7 +32,7 @@ BEAT = Heartbeat(interval=0.5, timeout=5.0)
 
 
 def free_port() -> int:
-    """Return a port on which nobody listens."""
+    """Return a port without a listener."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 

@@ -1,4 +1,4 @@
-"""Runs of a few records each, for tests that know what these must come to."""
+"""Runs of a few records, for tests with results known by hand."""
 
 import json
 from pathlib import Path

@@ -21,7 +21,7 @@ SHAPES = st.lists(
 
 @st.composite
 def sets(draw: st.DrawFn) -> tuple[list[int], Layout]:
-    """None, any few, neighbours or every so many, those but a few, all."""
+    """Sets of indices: empty, small, contiguous, evenly spaced, almost full, full."""
     shape = layout(*draw(SHAPES))
     every = range(shape.size)
     start, stop, step = (draw(st.integers(0, shape.size)) for _ in range(3))

@@ -20,7 +20,7 @@ devices:
 
 
 class Watching:
-    """A view that keeps all it was shown."""
+    """A view that keeps everything shown."""
 
     def __init__(self) -> None:
         self.standings: list[Standing] = []

@@ -72,7 +72,7 @@ class Squares:
 
 @dataclass
 class Planned:
-    """A scheduler that draws each iteration's cuts."""
+    """A scheduler that draws the cuts of every iteration."""
 
     draw: Callable[[], Cuts]
 

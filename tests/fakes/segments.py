@@ -31,7 +31,7 @@ LAYERED = layered(
 
 
 def layouts() -> st.SearchStrategy[Layout]:
-    """Layouts of one to five layers, each of one to three variables."""
+    """Layouts of one to five layers with one to three variables."""
     variable = st.tuples(st.sampled_from([*KINDS, "bias"]), _SHAPES)
     layer = st.lists(variable, min_size=1, max_size=3)
     return st.lists(layer, min_size=1, max_size=5).map(lambda layers: layered(*layers))

@@ -114,7 +114,7 @@ class Container:
         raise AssertionError(f"ended without {what}: {heard} {self._errors()}")
 
     def end(self) -> tuple[int, list[dict[str, Any]]]:
-        """How it ended, and what it said before."""
+        """Return the exit code and the reports before the end."""
         assert self.process.stdout
         heard = [json.loads(line) for line in self.process.stdout]
         return self.process.wait(timeout=10), heard
@@ -132,7 +132,8 @@ class Container:
                     end.close()
 
     def _kill(self) -> None:
-        """It and its part: no container goes with it here."""
+        """Kill the supervisor and the part: the test has no container that would take the part
+        along."""
         with suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
 

@@ -104,7 +104,7 @@ def test_layers_apart_give_the_whole_gradient_to_the_bit(name: str, size: int) -
 
 
 def _knotted(tf: Any, variables: Sequence[Any], x: Any) -> Any:
-    """Four layers: the first one's output goes into all later ones, and so do its weights."""
+    """Four layers: the output and the weights of the first layer go into all later layers."""
     first, bias, second, third, last = variables
     entered = tf.nn.relu(tf.matmul(x, first) + bias)
     middle = tf.tanh(tf.matmul(entered, second)) + entered

@@ -17,7 +17,7 @@ from tests.fakes.line_learner import Line
 
 
 def examples(count: int) -> Examples:
-    """Each of one pixel, whose level is its number."""
+    """Examples of a single pixel; the pixel's level is the example's number."""
     levels = np.arange(count, dtype=np.uint8)
     return Examples(levels.reshape(-1, 1, 1), levels % 10, scale=1)
 

@@ -50,7 +50,7 @@ RECORDS = st.lists(drawn_record(), max_size=6)
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One file for all examples of a test."""
+    """A file that all examples of a test share."""
     return tmp_path_factory.mktemp("log") / "run.jsonl"
 
 

@@ -1,4 +1,4 @@
-"""One line of JSON for each thing that happened, whole or not at all."""
+"""A line of JSON for every event, whole or not at all."""
 
 import io
 

@@ -27,7 +27,7 @@ TABLE = [
 
 
 def narrow(entries: int, updates: int) -> ExitStack:
-    """Histories whose segments are so small, and so few, that a short test sees many dropped."""
+    """Histories with segments so small and few that a short test drops many segments."""
     stack = ExitStack()
     stack.enter_context(patch.object(history, "_SPARE", 0))
     stack.enter_context(patch.object(history, "_LEAST", entries))

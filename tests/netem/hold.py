@@ -44,7 +44,7 @@ def main(near: str, far: str, delay: str) -> None:
 
 
 def _read(end: int, held: deque[tuple[float, bytes]], due: float) -> None:
-    """Hold until `due` all that is there to be read."""
+    """Read and hold all available packets until `due`."""
     with contextlib.suppress(BlockingIOError):
         while True:
             held.append((due, os.read(end, LONGEST)))

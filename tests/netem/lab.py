@@ -109,7 +109,7 @@ class Stream:
     source: "subprocess.Popen[str]"
 
     def messages(self) -> list[Message]:
-        """All that arrived, when the last one has."""
+        """Return all messages after the last one has arrived."""
         seen = [Message(*entry) for entry in _result(self.sink)]
         return seen
 
@@ -160,7 +160,7 @@ def _hold(made: Lab, delay: float) -> None:
 
 
 def _address(way: Way) -> str:
-    """Where what goes that way arrives."""
+    """Return the address at which packets in this direction arrive."""
     return "10.80.78.2" if way == "up" else "10.80.78.1"
 
 

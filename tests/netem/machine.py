@@ -85,7 +85,7 @@ def _tools(python: Path) -> Iterator[Path]:
 
 
 def _put(root: Path, files: Iterable[Path]) -> None:
-    """Each where it is here, with the libraries that it loads."""
+    """Copy programs to the same paths as on this host, with the libraries they load."""
     for file in files:
         for path in (file, *_libraries(file)):
             target = root / path.relative_to("/")

@@ -50,7 +50,7 @@ STEPS = st.lists(
 def test_a_worker_holds_the_old_version_or_the_new_one(
     kind: AnyPull, steps: list[Any], seed: int
 ) -> None:
-    """Pulls by any cuts, some of which break off after any piece, some of them whole."""
+    """Pulls with arbitrary cuts; some break off after a piece, some are whole."""
     draws = np.random.default_rng(seed)
     theta = draws.standard_normal(SIZE).astype(np.float32)
     server, holder, version = kind.start(LAYOUT), HeldModel(kind.values, LAYOUT), 0

@@ -1,4 +1,4 @@
-"""What a scenario asks of its host, and the world that it is shown as."""
+"""The demand of a scenario on the host, and the overview of the emulated world."""
 
 import json
 import math

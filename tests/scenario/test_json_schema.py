@@ -1,4 +1,4 @@
-"""The JSON schema takes what load takes, and refuses what it refuses."""
+"""The JSON schema accepts and refuses the same files as `load`."""
 
 import copy
 import json

@@ -35,7 +35,8 @@ def test_its_world_can_be_told(file: Path) -> None:
 
 @BY_FILE
 def test_what_a_run_keeps_of_it_plays_the_same(file: Path, tmp_path: Path) -> None:
-    """From another folder, so it may not lean on any file that it names."""
+    """The kept scenario is played from another folder, so a path to a file beside the scenario
+    would fail."""
     scenario = load(file)
     again = loads(dump(scenario), folder=tmp_path)
     assert again == scenario

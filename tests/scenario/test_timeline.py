@@ -16,7 +16,7 @@ from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
 
 
 def planned(text: str, **changes: str) -> list[tuple[float, str, str]]:
-    """Of a small world with these faults: when, which verb, whom."""
+    """Return time, verb and node of the actions of a small world with the faults in `text`."""
     changed = [("stop:", f"faults: {text}\nstop:"), *changes.items()]
     return [(t.at, t.action.verb, t.action.node) for t in timeline(small(*changed))]
 

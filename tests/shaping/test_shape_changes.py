@@ -1,4 +1,4 @@
-"""A link that becomes another one, as commands."""
+"""Changes of a link as commands."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The study of schedules: its plans, its tables and its figures."""
+"""The study of schedules: plans, tables and figures."""
 
 import json
 from pathlib import Path

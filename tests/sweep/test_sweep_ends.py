@@ -1,4 +1,4 @@
-"""Ends that nobody wished for: they spare what is finished, and the next sweep goes on."""
+"""Sweeps that are interrupted: finished points are kept, and the next sweep goes on."""
 
 import json
 import os

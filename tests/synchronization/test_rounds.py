@@ -27,7 +27,8 @@ def picked(synchronizer: Any, members: frozenset[str] = CROWD) -> set[str]:
 
 
 def play(synchronizer: Any, nodes: set[str], now: float = 0.0) -> list[str] | None:
-    """These get the model and send what they learnt; what comes of the last."""
+    """Send the model to `nodes` and let them arrive in order; return the result of the last
+    arrival."""
     for node in nodes:
         synchronizer.sent(node)
     return arrive(synchronizer, *sorted(nodes), now=now)

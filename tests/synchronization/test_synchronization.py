@@ -1,4 +1,4 @@
-"""Who waits for whom: nothing is lost, nobody waits for ever."""
+"""Waiting for other devices: no update is lost, and no device waits for ever."""
 
 import pytest
 from hypothesis import given, settings

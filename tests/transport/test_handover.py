@@ -64,7 +64,7 @@ class Line:
 
 
 def serve(guests, pipe):
-    """The server's end, in a process of its own: what it hears it tells; it answers the last."""
+    """Run the server's end in a process: report the received messages, answer the last one."""
     with Router("tcp://127.0.0.1:*", guests, BEAT, largest=100_000) as router:
         pipe.send(int(router.address.rsplit(":", 1)[1]))
         while not pipe.poll():

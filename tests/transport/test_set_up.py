@@ -36,7 +36,7 @@ def secret_and_router() -> Iterator[tuple[Secret, Router]]:
 
 
 class Listener:
-    """A server that notes when it is handed each message, and answers none."""
+    """A server that notes the time of every message and answers none."""
 
     def __init__(self, wanted: int) -> None:
         self.times: list[float] = []
@@ -113,7 +113,7 @@ def test_pieces_that_come_while_a_node_computes_are_set_up_meanwhile(secret_and_
 
 
 def test_a_device_cannot_fill_the_server_with_messages_that_wait(secret_and_router) -> None:
-    """Large ones, on a link that would carry one in a second."""
+    """Messages are large, and the link would carry a single message in a second."""
     secret, router = secret_and_router
     server, sent = Listener(1), 40
     with Peer(router.address, secret, Heartbeat()) as peer:

@@ -1,4 +1,4 @@
-"""The progress of a run, computed from its records as they come."""
+"""The progress of a run, computed from the records that arrive."""
 
 from bisect import bisect_right
 from collections import deque

@@ -1,4 +1,4 @@
-"""The parameter server with its inputs or its states on disk, for the driver of the socket.
+"""The parameter server with inputs or states on disk, for the driver of the socket.
 
 Each input is in the log before the server takes it, so before any reply or record that tells of it.
 A new state is saved once a replay of the inputs since the last one would take about `REPLAY`
@@ -41,7 +41,7 @@ ROOM = 256 << 20
 
 
 class DurableServer:
-    """A parameter server for the socket's driver and for chores; it saves its state in `tick`.
+    """A parameter server for the socket's driver and for chores. `tick` saves the state.
 
     The run's clock is the host's monotonic clock, ahead by an offset once a run was resumed: the
     time for which the run stood still does not count.
@@ -97,7 +97,7 @@ class DurableServer:
         self.seen.restore(facts["seen"])
 
     def gather_again(self, members: set[str], resumes: int) -> None:
-        """Let the run stand still until all `members` have said hello: it is resumed."""
+        """Let a resumed run stand still until all `members` have said hello."""
         self._absent, self.resumes = set(members), resumes
 
     # -- what the driver and its chores call -----------------------------------------------------
@@ -224,7 +224,7 @@ class DurableServer:
     # -- states ----------------------------------------------------------------------------------
 
     def _save_if_due(self, now: float) -> None:
-        """Save a state if one is due and the last one is on disk."""
+        """Save a state if the time has come and the state before is on disk."""
         if self._saving is not None:
             if not self._saving.done():
                 return
@@ -277,7 +277,7 @@ class DurableServer:
 
 
 def _shifted(reply: Reply, offset: float) -> Reply:
-    """Return `reply` with its times on the host's clock, which is behind the run's by `offset`."""
+    """Return `reply` with times on the host's clock, `offset` seconds behind the run's clock."""
     match reply:
         case Begin(zero):
             return Begin(zero - offset)

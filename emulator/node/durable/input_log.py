@@ -1,4 +1,4 @@
-"""The inputs of the server as records of a log: what came, from whom, and when.
+"""The inputs of the server as records of a log: the input, the sender and the time.
 
 A record's first part is a head in MessagePack. A message has its frames behind the head, as they
 travel; a line of `run.jsonl` that the protocol did not write has its bytes behind it.
@@ -23,7 +23,7 @@ class TimedInput(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Heard(TimedInput, frozen=True, tag=0):
-    """A message of `node`; its frames follow."""
+    """A message of `node`; the record goes on with the message's frames."""
 
     node: str
 

@@ -1,4 +1,4 @@
-"""The end of `run.jsonl`, at which a recovered server goes on: no line is doubled, none is torn."""
+"""The end of `run.jsonl`, at which a recovered server goes on without a doubled or a torn line."""
 
 import os
 from collections.abc import Callable
@@ -43,10 +43,11 @@ class LogTail:
             self.position += len(line)
 
     def flush(self) -> None:
-        """Do nothing: each line is written at once."""
+        """Do nothing: every line is written at once."""
 
     def replayed(self) -> int:
-        """End the replay; return the version of the last update in the lines that it did not reach.
+        """End the replay; return the version of the last update in the lines behind the replayed
+        part.
 
         They are 0 unless the disk has lost inputs, or none were kept. Their updates are lost.
         """

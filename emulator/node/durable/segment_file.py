@@ -24,7 +24,7 @@ MOST_PARTS = 16
 
 
 class SegmentWriter:
-    """Appends records to a new file, each in one call of the kernel.
+    """Appends records to a new file, with one call of the kernel for a record.
 
     A record is in the kernel's page cache when `append` returns, so it outlives this process, but
     not a loss of power: nothing is synchronized to the disk.
@@ -69,7 +69,7 @@ class SegmentWriter:
 
 
 def read_segment(path: Path, number: int) -> Iterator[list[bytes]]:
-    """Yield the parts of each sound record of the file at `path`, the first of which has `number`.
+    """Yield the parts of every sound record of the file at `path`; the first record has `number`.
 
     Stops at the first record that is torn, damaged or out of turn.
     """
@@ -82,7 +82,7 @@ def read_segment(path: Path, number: int) -> Iterator[list[bytes]]:
 
 
 def _record(file: BinaryIO, number: int, left: int) -> list[bytes] | None:
-    """Return the parts of the next record; None unless it is sound. `left` bytes are in `file`."""
+    """Return the parts of the next record; None if damaged. `left` bytes are in `file`."""
     head = file.read(_HEAD.size)
     if len(head) < _HEAD.size:
         return None

@@ -41,7 +41,7 @@ def write_state(path: Path, facts: dict[str, Any], state: Frozen) -> int:
 
 
 def read_state(path: Path) -> tuple[dict[str, Any], Frozen] | None:
-    """Return the facts and the state in the file at `path`; None if it is missing or damaged."""
+    """Return the facts and the state in the file at `path`; None for a missing or damaged file."""
     try:
         content = path.read_bytes()
         archive, digest = content[:-_DIGEST], content[-_DIGEST:]

@@ -1,4 +1,4 @@
-"""The folder with the states and inputs of a server: what is kept, and what a recovery reads.
+"""The folder with the states and inputs of a server, for a recovery.
 
 Inputs are numbered from 0. `state-N.npz` is the server before its input N, and `inputs-N.log` holds
 the inputs from N on. The two newest states and all inputs since the older one are kept, so a
@@ -28,7 +28,7 @@ class SavedState(NamedTuple):
 
 
 class StateFolder:
-    """The files of a server's state in the folder at `path`, which is made if it is missing."""
+    """The files of a server's state in the folder at `path`. A missing folder is made."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -37,7 +37,7 @@ class StateFolder:
     # -- recovery ------------------------------------------------------------------------------
 
     def newest(self) -> SavedState | None:
-        """Return the newest undamaged state, or None."""
+        """Return the newest undamaged state, or None without any."""
         for number, path in sorted(self._numbered(_STATE), reverse=True):
             if (known := read_state(path)) is not None:
                 return SavedState(number, *known)
@@ -55,7 +55,8 @@ class StateFolder:
                     number += 1
 
     def discard_from(self, number: int) -> None:
-        """Remove all states and segments that begin behind the input `number`, and their like.
+        """Remove all states and segments that begin behind the input `number`, and unfinished
+        files.
 
         Inputs behind a damaged one would otherwise be taken for the successors of new ones.
         """
@@ -71,7 +72,7 @@ class StateFolder:
         return SegmentWriter(self._path / f"inputs-{number:012d}.log", number)
 
     def save(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
-        """Write the `state` before the input `number`, then remove what nobody needs any more."""
+        """Write the `state` before the input `number`, then remove files that no recovery needs."""
         write_state(self._path / f"state-{number:012d}.npz", facts, state)
         states = sorted(self._numbered(_STATE))
         needed = states[-2][0] if len(states) > 1 else 0

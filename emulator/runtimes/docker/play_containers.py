@@ -58,7 +58,7 @@ def play(
 
 @dataclass
 class Conducted:
-    """A run that is conducted: what its end needs to know."""
+    """A conducted run: the facts that the end of the run needs."""
 
     client: DockerClient
     session: Session

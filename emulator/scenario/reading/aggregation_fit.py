@@ -74,7 +74,7 @@ def gradients_of_a_step(policy: AnySynchronization, devices: int) -> int:
 
 
 def _readable(plugin: TypeAdapter[Any], value: Any) -> Any:
-    """Return `value` as a plugin; None if it is unreadable."""
+    """Return `value` as a plugin, or None for an unreadable value."""
     try:
         return plugin.validate_python(value)
     except ValidationError:

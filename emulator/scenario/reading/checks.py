@@ -84,7 +84,7 @@ def _split_fits(document: Document) -> None:
 
 
 def _feedback_fits(document: Document) -> None:
-    """Check that the codec under error feedback has no error feedback of its own."""
+    """Check that error feedback stands beside a codec without error feedback."""
     if document.at(("training", "error_feedback")) is not True:
         return
     codec = _readable(_CODEC, document.at(("training", "codec")))
@@ -93,7 +93,7 @@ def _feedback_fits(document: Document) -> None:
 
 
 def _table_holds(document: Document) -> None:
-    """Check a layer table as a whole, and that `virtual.step` stands beside it.
+    """Check a layer table as a whole, and that a `virtual.step` is given.
 
     pydantic looks at the whole table only if no layer has a mistake, and then reports it at
     `training.model`.
@@ -117,7 +117,7 @@ def _table_holds(document: Document) -> None:
 
 
 def _shares_fit(document: Document) -> None:
-    """Check that `virtual.layers` has a share for each layer of the model."""
+    """Check that `virtual.layers` has a share for every layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
     if isinstance(model, str) and model in MODELS:
         layers = len(MODELS[model].layout.layers)
@@ -159,7 +159,7 @@ def _schedule_fits(document: Document) -> None:
 
 
 def _local_work(synchronization: AnySynchronization) -> str:
-    """Return the mini-batches of one update in words; empty if the update has only one."""
+    """Return the number of mini-batches of an update in words; empty for a single mini-batch."""
     match synchronization:
         case FedAvg():
             return f"{synchronization.epochs} epochs" if synchronization.epochs > 1 else "an epoch"
@@ -169,7 +169,7 @@ def _local_work(synchronization: AnySynchronization) -> str:
 
 
 def _readable(plugin: TypeAdapter[P], value: Any) -> P | None:
-    """Return `value` of the document as a plugin; None if it is missing or unreadable.
+    """Return `value` of the document as a plugin; None for a missing or unreadable value.
 
     pydantic reports an unreadable value.
     """
@@ -222,7 +222,7 @@ def _steps_have_gradients(
 
 
 def _compute_groups_fit(document: Document, groups: list[tuple[int, str, tuple[str, ...]]]) -> None:
-    """Check that each compute group has a device, and each device an example of the mini-batch."""
+    """Check that every compute group has a device, and every device an example."""
     address = ("training", "synchronization")
     policy = _readable(_SYNCHRONIZATION, document.at(address))
     if not isinstance(policy, ComputeGroups) or _devices_unknown(document):

@@ -22,7 +22,7 @@ _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
 def check_cut(document: Document) -> None:
-    """Add to `document` every reason for which its model cannot be cut as `fully_connected` asks.
+    """Add to `document` every reason why `fully_connected` cannot cut the model.
 
     Values that cannot be read are ignored here: pydantic reports them.
     """
@@ -54,7 +54,7 @@ def _misplaced(document: Document) -> str:
 
 
 def _uncombinable(training: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield each key of `training` that a cut model cannot keep, and the reason."""
+    """Yield the keys of `training` that do not go together with a cut model, with the reasons."""
     if training.get("schedule") is not None:
         yield (
             "schedule",

@@ -1,4 +1,4 @@
-"""Finds the file of `training.initial`, and checks that it holds the scenario's model."""
+"""Finds the file of `training.initial`, and checks that the file holds the scenario's model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The JSON schema of a scenario file, with which editors complete and check it."""
+"""The JSON schema of a scenario file, for completion and checks in editors."""
 
 import ast
 import inspect
@@ -89,7 +89,7 @@ def _tidy(part: dict[str, Any]) -> None:
 
 
 def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
-    """Add to the schema of a fault the keys of which it needs one: a time, and targets."""
+    """Add required alternatives to the schema of a fault: keys for times, and keys for targets."""
     kind = FAULTS[part["properties"]["kind"]["const"]]
     refused = ["per_iteration"] if is_episodic(kind) else []
     if getattr(kind, "by_itself", False):

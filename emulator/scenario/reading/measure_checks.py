@@ -10,7 +10,7 @@ _SCALED = ("adam", "sign")
 
 
 def check_measure(document: Document) -> None:
-    """Add to `document` every reason for which its steps say nothing about momentum."""
+    """Add to `document` every reason why the run's steps cannot show momentum."""
     measured = document.at(("measure", "momentum"))
     if not isinstance(measured, dict):
         return
@@ -19,7 +19,7 @@ def check_measure(document: Document) -> None:
 
 
 def _reasons(document: Document) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Yield each key that leaves nothing to measure, and the reason."""
+    """Yield the keys that leave nothing to measure, with the reasons."""
     synchronization = ("training", "synchronization")
     if (kind := _kind(document.at(synchronization))) in _LOCAL:
         yield (

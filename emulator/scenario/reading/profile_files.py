@@ -23,7 +23,7 @@ _LENGTHS = ("10min", "1h", "6h", "24h", "168h", "720h", "8760h")
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """A profile: its texts and the keys that a scenario takes from it."""
+    """A profile: texts, and the keys that a scenario takes over."""
 
     kind: Kind
     name: str
@@ -65,7 +65,7 @@ def find_profiles(folder: Path, name: str) -> list[ProfileFile]:
 
 
 def read_profile(file: Path, kind: Kind | None, name: str) -> ProfileFile:
-    """Return the profile in `file`; with `kind` None its keys tell its kind.
+    """Return the profile in `file`. With `kind` None the keys of the file tell the kind.
 
     Raises ScenarioError for a file that cannot be read.
     """

@@ -158,6 +158,6 @@ def _links_in(holder: Address, section: Any) -> Iterator[tuple[Address, Kind]]:
 
 
 def _list(section: Any, key: str) -> list[Any]:
-    """Return the list under `key` of `section`; an empty one if there is none."""
+    """Return the list under `key` of `section`, or an empty list for a missing key."""
     values = section.get(key) if isinstance(section, dict) else None
     return values if isinstance(values, list) else []

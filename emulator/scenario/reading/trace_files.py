@@ -142,7 +142,7 @@ def _entries(data: Document) -> Iterator[Address]:
 
 
 def _steps(data: Document, address: Address) -> Iterator[tuple[Step, Address]]:
-    """Yield the steps of the trace at `address` in ascending order, each with its own address.
+    """Yield the steps of the trace at `address` in ascending order, with the steps' own addresses.
 
     Times from `finish_time` on never come, as in FedScale, and are left out.
     """

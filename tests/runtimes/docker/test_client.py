@@ -45,7 +45,7 @@ def test_other_refusals_are_as_the_engine_says() -> None:
 
 
 def test_a_signal_waits_for_what_is_being_made() -> None:
-    """Else nobody would know that it is there to be removed."""
+    """Otherwise a half-made container would be known to nobody and would stay."""
     made: list[str] = []
 
     def make() -> None:

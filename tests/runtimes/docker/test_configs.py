@@ -1,4 +1,4 @@
-"""What each container is told, and what it is made of: pure, so compared word for word."""
+"""The configurations and orders of containers, which pure functions make, word for word."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -40,7 +40,7 @@ LIMIT = int(MEMORY)
 
 
 def groups(root: Path, version: int, *, hits: int, kills: int) -> Path:
-    """What a container sees of its control group."""
+    """The files of a control group as a container sees them."""
     if version == 2:
         (root / "memory.events").write_text(f"low 0\nmax 7\noom {hits}\noom_kill {kills}\n")
         return root

@@ -42,7 +42,7 @@ def link(rate: float, delay: float) -> Link:
 def test_what_was_sent_into_a_cut_takes_what_was_measured(
     rate: float, delay: float, size: int, took: list[float]
 ) -> None:
-    """The first message from its first segment on, those after it from when they are sent.
+    """The first message counts from its first segment on, later messages from the time of sending.
 
     Linux with CUBIC: 6.18 with packets held by tests/netem/hold.py, and 6.1 with netem. The next
     message comes when the connection has rested for seconds.

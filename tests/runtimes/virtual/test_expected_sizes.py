@@ -15,7 +15,7 @@ CUTS = [cut(LAYERED, after) for after in ([], [2], [1, 2, 3])]
 
 
 def size(frames: Frames) -> int:
-    """Bytes of all `frames`."""
+    """Total bytes of `frames`."""
     return sum(map(len, frames))
 
 

@@ -1,4 +1,5 @@
-"""Faults played by a device itself. Few devices have such faults, so one slot holds them all."""
+"""Faults that a device plays by itself, kept in a single slot, because few devices have such
+faults."""
 
 from ....core.falsifying import VERB as FALSIFY
 from ....faults.lag import VERB as LAG
