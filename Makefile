@@ -3,8 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help demo test check compose images data bench fuzz layers clean engine base
-.PHONY: table-adacomp table-residual table-pulls figure-dynacomm figure-single-node figure-omnivore
-.PHONY: figure-reliability
+.PHONY: table-adacomp table-residual table-pulls table-byzantine
+.PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -55,11 +55,12 @@ fuzz: $(INSTALLED) ## send a server 1,000,000 hostile messages beside honest wor
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)
 table-pulls: ## compare pulls of 20 homes: whole models, or only changed parameters (docs/pulls.md)
+table-byzantine: ## compare aggregations of gradients while 4 of 20 devices lie (docs/byzantine.md)
 figure-dynacomm: ## compare schedules of pulls and pushes: four networks, shared links, losses (docs/dynacomm.md)
 figure-omnivore: ## compare compute groups and their momentum, and measure that of asynchrony (docs/omnivore.md)
 figure-reliability: ## compare AdaComp with ASGD when devices crash: accuracy and time (docs/reliability.md)
 # The studies use virtual time and all cores; after an interruption they play the missing runs.
-table-adacomp table-residual table-pulls: table-%: $(INSTALLED) data
+table-adacomp table-residual table-pulls table-byzantine: table-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs
 figure-dynacomm figure-omnivore figure-reliability: figure-%: $(INSTALLED) data
 	$(BIN)/emulate study $* --docs docs

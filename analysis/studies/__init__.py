@@ -7,7 +7,7 @@ several figures in `FIGURES`, and in `COMMAND` the command of the page's marks.
 from collections.abc import Mapping
 from types import ModuleType
 
-from . import adacomp, dynacomm, omnivore, pulls, reliability, residual
+from . import adacomp, byzantine, dynacomm, omnivore, pulls, reliability, residual
 
 MODULES: Mapping[str, ModuleType] = {
     "adacomp": adacomp,
@@ -16,5 +16,6 @@ MODULES: Mapping[str, ModuleType] = {
     "dynacomm": dynacomm,
     "omnivore": omnivore,
     "reliability": reliability,
+    "byzantine": byzantine,
 }
 """The modules by the name of the study, which is the name of its page too."""

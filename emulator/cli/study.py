@@ -37,10 +37,9 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     Each variant that the study compares, for example an algorithm, is played once at each learning
     rate, and then at its best rate with all seeds.
 
-    NAME is adacomp, residual, pulls, dynacomm, omnivore or reliability. The command needs a
-    checkout, which has the studies' scenarios. Finished runs are not played again: the same command
-    goes on where it stopped.
-    `--docs` then puts the tables into the study's page.
+    NAME is adacomp, residual, pulls, dynacomm, omnivore, reliability or byzantine. The command
+    needs a checkout, which has the studies' scenarios. Finished runs are not played again: the same
+    command goes on where it stopped. `--docs` then puts the tables into the study's page.
 
     \b
     emulate study pulls

@@ -7,6 +7,7 @@ page. A study is a file here, a scenario, and a file in `analysis/studies/`.
 from collections.abc import Mapping
 
 from .adacomp import ADACOMP
+from .byzantine_study import BYZANTINE
 from .dynacomm_study import DYNACOMM
 from .entries import Entry, Study
 from .omnivore_study import OMNIVORE
@@ -16,7 +17,8 @@ from .reliability_study import RELIABILITY
 from .residual import RESIDUAL
 
 STUDIES: Mapping[str, Study] = {
-    study.name: study for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM, OMNIVORE, RELIABILITY)
+    study.name: study
+    for study in (ADACOMP, RESIDUAL, PULLS, DYNACOMM, OMNIVORE, RELIABILITY, BYZANTINE)
 }
 
 __all__ = ["STUDIES", "Entry", "Study", "play"]
