@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check compose images data bench fuzz layers clean engine base
+.PHONY: help demo test check compose images data bench fuzz soak layers clean engine base
 .PHONY: table-adacomp table-residual table-pulls table-byzantine
 .PHONY: figure-dynacomm figure-single-node figure-omnivore figure-reliability
 
@@ -51,6 +51,9 @@ bench: engine $(INSTALLED) data images ## measure updates per second, plain and 
 
 fuzz: $(INSTALLED) ## send a server 1,000,000 hostile messages beside honest work, 15 minutes (docs/performance.md)
 	$(BIN)/python -m tests.hostile
+
+soak: engine $(INSTALLED) data images ## watch memory and descriptors for 30 minutes of churn and flapping (docs/performance.md)
+	$(BIN)/python -m tests.soak --docs docs
 
 table-adacomp: ## compare AdaComp with ASGD: bytes to an accuracy, 50 and 200 devices (docs/adacomp.md)
 table-residual: ## compare AdaComp by residuals with dense training, two models (docs/residual.md)

@@ -1,0 +1,77 @@
+"""Memory and open descriptors of a run's long-lived processes, as the host's kernel sees them."""
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from emulator.runtimes.docker.labels import DEVICE, ROLE, RUN
+
+PART = b"emulator.node.role"
+"""Module of a container's part, in the command line of its process."""
+
+ESTABLISHED = "01"
+"""State of an open connection in /proc/net/tcp."""
+
+
+class Sample(NamedTuple):
+    """A process at `at` seconds of the run."""
+
+    at: float
+    memory: int
+    """Bytes of memory without a file behind them."""
+    descriptors: int
+    """Open descriptors, but for those of connections."""
+    connections: int
+    """TCP connections."""
+
+
+def sample(process: int, at: float) -> Sample:
+    """Return a sample of `process`. OSError if it has ended."""
+    established, connections, others = _established(process), set(), 0
+    for descriptor in os.scandir(f"/proc/{process}/fd"):
+        try:
+            opened = os.readlink(descriptor.path)
+        except FileNotFoundError:
+            continue  # it has been closed meanwhile
+        if opened in established:
+            connections.add(opened)  # the server has two descriptors of each
+        else:
+            others += 1
+    return Sample(at, _anonymous(process), others, len(connections))
+
+
+def _anonymous(process: int) -> int:
+    """Return the bytes of anonymous memory of `process`, with pages that a fork shares."""
+    lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    (size,) = (line.split()[1] for line in lines if line.startswith("Anonymous:"))
+    return 1024 * int(size)
+
+
+def _established(process: int) -> set[str]:
+    """Return the connections in the network of `process`, as its descriptors are linked to them."""
+    lines = Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]
+    rows = (line.split() for line in lines)
+    return {f"socket:[{row[9]}]" for row in rows if row[3] == ESTABLISHED}
+
+
+def find(client: Any, run: str) -> dict[str, int]:
+    """Return the processes of `run` that live as long as the run: supervisors, and the server.
+
+    A device keeps its supervisor through every crash; the process of the worker is another one each
+    time.
+    """
+    found = {}
+    for container in client.api.containers(filters={"label": f"{RUN}={run}"}):
+        role = container["Labels"][ROLE]
+        name = container["Labels"].get(DEVICE, role)
+        supervisor = int(client.api.inspect_container(container["Id"])["State"]["Pid"])
+        found[f"supervisor of {name}"] = supervisor
+        if role == "server":
+            found["server"] = _part(supervisor)
+    return found
+
+
+def _part(supervisor: int) -> int:
+    children = Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split()
+    (part,) = (child for child in children if PART in Path(f"/proc/{child}/cmdline").read_bytes())
+    return int(part)

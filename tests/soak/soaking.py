@@ -1,0 +1,140 @@
+"""A long run of scenarios/soak.yaml, sampled once a second from outside, and its remains."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulator.runtimes.docker import client as engine
+from emulator.runtimes.docker.labels import RUN
+
+from . import processes
+from .processes import Sample
+
+SCENARIO = Path(__file__).parents[2] / "scenarios" / "soak.yaml"
+EMULATE = Path(sys.executable).with_name("emulate")
+BOOT = 180.0
+"""Seconds within which every device must have said hello."""
+CONDUCTOR = "conductor"
+LAST = 3.0
+"""Seconds at the end without samples: the run may end a moment early."""
+
+
+@dataclass
+class Soak:
+    """Samples of a run by process, and the remains of the run."""
+
+    summary: dict[str, Any] = field(default_factory=dict)
+    samples: dict[str, list[Sample]] = field(default_factory=dict)
+    remains: list[str] = field(default_factory=list)
+    """Containers, networks, processes, interfaces and files that outlived the run."""
+
+
+def soak(seconds: float, folder: Path, say: Callable[[str], None]) -> Soak:
+    """Play the scenario for `seconds` in `folder`; call `say` with the progress."""
+    client, temporary = engine.connect(), folder / "tmp"
+    temporary.mkdir()
+    command = [str(EMULATE), "run", str(SCENARIO)]
+    command += ["--set", f"stop.time={seconds:g}s", "--runs", str(folder / "runs"), "--json"]
+    found, errors = Soak(), folder / "conductor.log"
+    with (
+        errors.open("w") as log,
+        subprocess.Popen(
+            command,
+            env={**os.environ, "TMPDIR": str(temporary)},
+            stdout=subprocess.PIPE,
+            stderr=log,
+        ) as conductor,
+    ):
+        try:
+            run = _begun(conductor, folder / "runs" / "soak" / "latest")
+            watched = {CONDUCTOR: conductor.pid, **processes.find(client, run)}
+            bridges = _bridges(client, run)
+            found.samples = _watch(watched, seconds, say)
+            output, _ = conductor.communicate(timeout=300)
+        finally:
+            conductor.terminate()
+    if conductor.returncode:
+        raise RuntimeError(
+            f"the run failed, exit code {conductor.returncode}: {errors.read_text()}"
+        )
+    found.summary = json.loads(output)
+    with (folder / "samples.json").open("w") as file:
+        json.dump(found.samples, file)
+    found.remains = [*_left(client, run, bridges), *map(str, temporary.rglob("*"))]
+    client.close()
+    return found
+
+
+def _begun(conductor: "subprocess.Popen[bytes]", latest: Path) -> str:
+    """Wait until every device has said hello; return the run's id."""
+    log, until = latest / "server" / "run.jsonl", time.monotonic() + BOOT
+    while not (log.is_file() and b'"what":"start"' in log.read_bytes()):
+        if conductor.poll() is not None or time.monotonic() > until:
+            raise RuntimeError("the run has not begun")
+        time.sleep(0.2)
+    run: str = json.loads((latest / "manifest.json").read_text())["id"]
+    return run
+
+
+def _watch(
+    watched: dict[str, int], seconds: float, say: Callable[[str], None]
+) -> dict[str, list[Sample]]:
+    """Sample the processes once a second, until shortly before the run ends."""
+    samples: dict[str, list[Sample]] = {name: [] for name in watched}
+    began = time.monotonic()
+    while (at := time.monotonic() - began) < seconds - LAST:
+        for name, process in watched.items():
+            samples[name].append(processes.sample(process, at))
+        if len(samples[CONDUCTOR]) % 60 == 0:
+            last = samples[CONDUCTOR][-1], samples["server"][-1]
+            own, server = (each.memory / 1e6 for each in last)
+            say(f"{at / 60:.0f} min; MB: conductor {own:.1f}, server {server:.1f}")
+        time.sleep(max(0.0, began + round(at) + 1 - time.monotonic()))
+    return samples
+
+
+def _bridges(client: Any, run: str) -> list[str]:
+    """Return the interfaces of the host that belong to the networks of `run`."""
+    return [f"br-{network['Id'][:12]}" for network in client.api.networks(filters=_of(run))]
+
+
+def _of(run: str) -> dict[str, str]:
+    return {"label": f"{RUN}={run}"}
+
+
+def _left(client: Any, run: str, bridges: list[str]) -> list[str]:
+    """Return the containers, networks, interfaces, rules and processes that are left of `run`."""
+    api, label = client.api, _of(run)
+    left = [each["Id"] for each in api.containers(all=True, filters=label)]
+    left += [each["Id"] for each in api.networks(filters=label)]
+    left += [each["Name"] for each in api.volumes(filters=label)["Volumes"] or []]
+    interfaces = os.listdir("/sys/class/net")
+    left += [bridge for bridge in bridges if bridge in interfaces]
+    for rules in (["nft", "list", "ruleset"], ["iptables-save"], ["tc", "qdisc", "show"]):
+        try:
+            said = subprocess.run(rules, capture_output=True, text=True).stdout
+        except FileNotFoundError:
+            continue
+        left += [f"{rules[0]}: {bridge}" for bridge in bridges if bridge in said]
+    return left + _processes(run)
+
+
+def _processes(run: str) -> list[str]:
+    """Return the command lines of processes that name `run`, in arguments or environment."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit() or int(folder.name) == os.getpid():
+            continue
+        try:
+            command = (folder / "cmdline").read_bytes()
+            if run.encode() in command + (folder / "environ").read_bytes():
+                found.append(command.replace(b"\0", b" ").decode(errors="replace"))
+        except OSError:
+            continue  # it has ended
+    return found
