@@ -120,7 +120,8 @@ def fleet(
     size, names = models.find(plan.model).layout.size, names or plan.workers
     learners = [DrawnGradients(size, number, seconds) for number in range(len(names))]
     threads = [
-        threading.Thread(target=_work, args=(plan, server, name, learner))
+        # of a server that died they wait for ever
+        threading.Thread(target=_work, args=(plan, server, name, learner), daemon=True)
         for name, learner in zip(names, learners, strict=True)
     ]
     for thread in threads:
@@ -128,8 +129,9 @@ def fleet(
     try:
         yield learners
     finally:
+        until = time.monotonic() + 60
         for thread in threads:
-            thread.join(60)
+            thread.join(max(0.0, until - time.monotonic()))
 
 
 def _work(plan: Plan, server: ServerProcess, name: str, learner: DrawnGradients) -> None:

@@ -16,6 +16,8 @@ BURST_BYTES = 60_000
 """Bytes after which a burst ends: what the server has not read must stay under its bound."""
 ANSWER = 0.1
 """Seconds until an insider asks once more."""
+SILENCE = 30.0
+"""Seconds without an answer after which the server counts as dead."""
 FIRST_QUESTION = 1 << 40
 """Ticket that no hostile message bears."""
 
@@ -63,9 +65,10 @@ class Insider:
         return number
 
     def settle(self) -> None:
-        """Wait for the answer to the last question."""
-        due = time.monotonic() + ANSWER
-        while True:
+        """Wait for the answer to the last question. TimeoutError if the server is silent."""
+        began = time.monotonic()
+        due = began + ANSWER
+        while time.monotonic() < began + SILENCE:
             reply = self._peer.receive(0.1)
             if isinstance(reply, ModelReply):
                 self._version = reply.version
@@ -74,6 +77,7 @@ class Insider:
             if time.monotonic() > due:  # the queue to this device was full
                 self._ask()
                 due = time.monotonic() + ANSWER
+        raise TimeoutError(f"{self.node} has had no answer for {SILENCE:g} s")
 
     def _ask(self) -> None:
         self._ticket += 1

@@ -50,6 +50,14 @@ class Windows:
     seconds: float = 0.0
     updates: int = 0
     processor: float = 0.0
+    rates: list[float] = field(default_factory=list)
+    """Updates per second of each window."""
+
+    def add(self, seconds: float, updates: int, processor: float) -> None:
+        self.seconds += seconds
+        self.updates += updates
+        self.processor += processor
+        self.rates.append(updates / seconds)
 
     @property
     def rate(self) -> float:
@@ -64,11 +72,15 @@ class Siege:
     order: Order
     attacked: Windows = field(default_factory=Windows)
     quiet: Windows = field(default_factory=Windows)
+    ratios: list[float] = field(default_factory=list)
+    """Honest updates per second with an attack over those without, of neighbouring windows."""
     before: int = 0
     """Bytes of the server's memory before the first attack."""
     peak: int = 0
     after: int = 0
     sent: int = 0
+    seconds: float = 0.0
+    """Seconds of all attacks."""
     counts: dict[str, Any] = field(default_factory=dict)
     """As `Attackers.counts` returns them."""
     alive: bool = False
@@ -115,21 +127,31 @@ def lay(order: Order, folder: Path, say: Callable[[str], None]) -> Siege:
 def _alternate(
     siege: Siege, server: ServerProcess, attackers: "_Process", learners: list[DrawnGradients]
 ) -> None:
-    """Let a window with an attack follow one without, and count both."""
-    for windows in (siege.quiet, siege.attacked):
-        if windows is siege.attacked:
-            attackers.begin()
-        time.sleep(SETTLING)
-        began, work = time.monotonic(), server.processor_time()
-        while (now := time.monotonic()) < began + siege.order.window:
-            siege.peak = max(siege.peak, memory(server))
-            time.sleep(0.1)
-        windows.seconds += now - began
-        windows.processor += server.processor_time() - work
-        models_in = (sum(began <= at < now for at in learner.models) for learner in learners)
-        windows.updates += sum(models_in)
-        if windows is siege.attacked:
-            siege.sent = attackers.pause()
+    """Count a window with an attack and one without; every other time the attack comes first."""
+    order = [siege.quiet, siege.attacked]
+    for windows in order if len(siege.ratios) % 2 else reversed(order):
+        if windows is siege.quiet:
+            _count(windows, siege, server, learners)
+            continue
+        begun = time.monotonic()
+        attackers.begin()
+        _count(windows, siege, server, learners)
+        siege.sent = attackers.pause()
+        siege.seconds += time.monotonic() - begun
+    siege.ratios.append(siege.attacked.rates[-1] / siege.quiet.rates[-1])
+
+
+def _count(
+    windows: Windows, siege: Siege, server: ServerProcess, learners: list[DrawnGradients]
+) -> None:
+    """Add a window from this moment on to `windows`."""
+    time.sleep(SETTLING)
+    began, work = time.monotonic(), server.processor_time()
+    while (now := time.monotonic()) < began + siege.order.window:
+        siege.peak = max(siege.peak, memory(server))
+        time.sleep(0.1)
+    models_in = (sum(began <= at < now for at in learner.models) for learner in learners)
+    windows.add(now - began, sum(models_in), server.processor_time() - work)
 
 
 def memory(server: ServerProcess) -> int:
@@ -164,7 +186,9 @@ class _Process:
 
     def answer(self) -> str:
         assert self._process.stdout
-        return self._process.stdout.readline()
+        if line := self._process.stdout.readline():
+            return line
+        raise OSError(f"the attackers have ended, exit code {self._process.wait()}")
 
 
 @contextmanager
