@@ -4,7 +4,7 @@ import gc
 import shutil
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,16 @@ from tests.fakes.made_up_sweeps import SCENARIO
 from tests.fakes.synthetic_run import two_runs
 from tests.fakes.typed_commands import Emulate, Said
 from tests.layers import ROOT
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Disable the garbage collector while tests are collected: it took a fifth of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from emulator.world.fault_counts import FaultCounts
 from emulator.world.powers import EnginePowers, NodePowers, perform
 from emulator.world.verbs import VERBS, Action, row
 from tests.faults.test_faults import VERBS_OF_KINDS
+from tests.layers import tree
 
 ROOT = Path(__file__).parents[2]
 NAMES = {name for verb in VERBS for name in (verb.name, verb.undone_by)}
@@ -87,7 +88,7 @@ def test_no_module_but_the_table_lists_verbs() -> None:
         for part in ("emulator", "analysis")
         for path in sorted((ROOT / part).rglob("*.py"))
         if path != Path(verbs.__file__)
-        for node, named in _listed(ast.parse(path.read_text()))
+        for node, named in _listed(tree(path))
         if len(named) > 1
     ]
     assert lists == []
