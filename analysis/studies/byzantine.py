@@ -100,11 +100,11 @@ def _note(diverged: int, runs: int) -> str:
 def _draw(panel: Axes, row: Row, colour: str) -> None:
     """Draw the median accuracy of the seeds of `row`, and a band from the least to the most.
 
-    A run that diverged ends with a cross.
+    A run that has ended keeps its last accuracy. A run that diverged ends with a cross.
     """
     runs = list(row.read())
     columns = [curve(run).set_index("updates")["accuracy"] * 100 for run in runs]
-    seeds = pd.concat(columns, axis=1)
+    seeds = pd.concat(columns, axis=1).sort_index().ffill()
     panel.plot(seeds.index, seeds.median(axis=1), color=colour, label=row.entry)
     panel.fill_between(
         seeds.index, seeds.min(axis=1), seeds.max(axis=1), color=colour, alpha=0.2, linewidth=0
