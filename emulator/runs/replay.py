@@ -18,13 +18,17 @@ from ..log.record_fields import kind
 from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..scenario.durability import NONE
+from ..scenario.reshaped_links import reshaped_links
 from ..scenario.timeline import verbs_of_faults
 from ..units import Fraction
-from ..world import verbs
+from ..world import reshaping, verbs
 from ..world.roles import SERVER
 from ..world.verbs import Action
 
 F = TypeVar("F", bound=Scheduled)
+
+HALT = "halt"
+"""The verb of a crash that keeps the state, which a container stores only if it has to."""
 
 _NAMED = 5
 """Largest number of unknown devices that an error names."""
@@ -70,14 +74,23 @@ class Replay:
         self._check_nodes(scenario)
         # a run prepares for such verbs by its scenario: without a liar in it, nobody would lie
         prepared = verbs_of_faults(scenario)
+        of_device = {reshaping.VERB: reshaped_links(scenario), HALT: scenario.keepers}
         for timed in self.timeline:
             action = timed.action
-            if action.begins and verbs.row(action.verb).tunable and action.verb not in prepared:
-                raise EmulatorError(
-                    f"the faults of {self.run} cannot be replayed: one is {action.fault!r}, for "
-                    f"which {scenario.name} is not prepared: give it a fault of that kind, at any "
-                    "time"
-                )
+            if not action.begins:
+                continue
+            if verbs.row(action.verb).tunable and action.verb not in prepared:
+                raise self._unprepared(scenario, action, "")
+            if action.node not in of_device.get(action.verb, (action.node,)):
+                raise self._unprepared(scenario, action, f" on {action.node}")
+
+    def _unprepared(self, scenario: Scenario, action: Action, where: str) -> EmulatorError:
+        kept = " and `keeps: state`" if action.verb == HALT else ""
+        return EmulatorError(
+            f"the faults of {self.run} cannot be replayed: one is {action.fault!r}{kept}{where}, "
+            f"for which {scenario.name} is not prepared: give it a fault of that kind{kept}"
+            f"{where}, at any time"
+        )
 
     def _check_nodes(self, scenario: Scenario) -> None:
         known = {SERVER, *(device.name for device in scenario.nodes)}

@@ -128,6 +128,25 @@ def test_a_fault_for_which_the_scenario_is_not_prepared_is_refused() -> None:
     assert replay.of(loads(DRAWN, [liar], folder=SCENARIOS))
 
 
+@pytest.mark.parametrize(
+    ("verb", "fault", "setting", "entry"),
+    [
+        ("reshape", "degrade", {"delay": 0.1}, "kind: degrade, delay: 1s"),
+        ("halt", "crash", None, "kind: crash, keeps: state"),
+    ],
+)
+def test_some_faults_are_prepared_for_on_their_devices(
+    verb: str, fault: str, setting: Any, entry: str
+) -> None:
+    replay = Replay("other/run", (Timed(1.0, Action(verb, "far", fault, setting)),))
+    for nodes in ("[]", "[home]"):
+        faults = "[]" if nodes == "[]" else f"[{{{entry}, nodes: {nodes}, at: 1h}}]"
+        with pytest.raises(EmulatorError, match=f"one is '{fault}'.*is not prepared: give it a"):
+            replay.of(loads(DRAWN, [f"faults={faults}"], folder=SCENARIOS))
+    there = f"faults=[{{{entry}, nodes: [far], at: 1h}}]"
+    assert replay.of(loads(DRAWN, [there], folder=SCENARIOS))
+
+
 def test_a_server_that_keeps_nothing_is_not_crashed_by_a_replay() -> None:
     replay = Replay("other/run", (Timed(1.0, Action("kill", "server", "server-crash")),))
     with pytest.raises(EmulatorError, match="the server crashes, and all updates would be lost"):
