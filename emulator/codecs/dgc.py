@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 
 from ..layout import Layout
-from ..units import AtLeast, Fraction
+from ..units import AtLeast, Checked, Fraction
 from ..vectors import Frames, Gradient, Vector
 from . import entry_counts, frame_checks
 from .base import ByteCount, Encoder, EncoderContext, Memory
@@ -26,6 +26,16 @@ _FIRST = 4
 _WARM_UP = AtLeast(0)
 
 
+def _check_momentum(momentum: float) -> None:
+    if not 0 <= momentum < 1:
+        raise ValueError(f"momentum is {momentum:g}: write a number from 0 to below 1")
+
+
+def _check_clip(clip: float) -> None:
+    if not 0 < clip < float("inf"):
+        raise ValueError(f"clip is {clip:g}: write a norm above zero, or nothing")
+
+
 @dataclass(frozen=True)
 class DGC:
     """Deep gradient compression: u = m · u + g, v = v + u; the largest entries of v are sent.
@@ -37,9 +47,9 @@ class DGC:
 
     keep: entry_counts.Keep = Fraction(0.001)
     """Share of each variable's entries that is sent after the warm-up."""
-    momentum: float = 0.9
+    momentum: Annotated[float, Checked(_check_momentum)] = 0.9
     """Momentum m, from 0 to below 1."""
-    clip: float | None = None
+    clip: Annotated[float, Checked(_check_clip)] | None = None
     """Largest norm of the mean gradient: each worker clips its own gradient to clip / √workers.
     Without `clip` nothing is clipped."""
     warm_up: Annotated[int, _WARM_UP] = 4
@@ -61,10 +71,9 @@ class DGC:
 
     def __post_init__(self) -> None:
         entry_counts.check_keep(self.keep)
-        if not 0 <= self.momentum < 1:
-            raise ValueError(f"momentum is {self.momentum:g}: write a number from 0 to below 1")
-        if self.clip is not None and not 0 < self.clip < float("inf"):
-            raise ValueError(f"clip is {self.clip:g}: write a norm above zero, or nothing")
+        _check_momentum(self.momentum)
+        if self.clip is not None:
+            _check_clip(self.clip)
         _WARM_UP.check(self.warm_up, "warm_up")
         _ = self.sparse
 

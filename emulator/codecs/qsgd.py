@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Layout
-from ..units import AtLeast
+from ..units import AtLeast, Checked
 from ..vectors import Frames, Gradient, Vector
 from . import bins, frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
@@ -23,6 +23,11 @@ _LARGEST = np.finfo(np.float32).max
 _BUCKET = AtLeast(1)
 
 
+def _check_levels(levels: int) -> None:
+    if not 1 <= levels <= _MAX_LEVELS:
+        raise ValueError(f"levels is {levels}: write a number from 1 to {_MAX_LEVELS}")
+
+
 @dataclass(frozen=True)
 class QSGD:
     """QSGD: each entry g of a bucket becomes sign(g) · l · norm / levels, with a whole number l.
@@ -33,15 +38,14 @@ class QSGD:
     number of bits; the paper's Elias codes are not used.
     """
 
-    levels: int = 1
+    levels: Annotated[int, Checked(_check_levels)] = 1
     """Levels on either side of zero, 1 to 127: the paper's s. 1 is its sparse regime."""
     bucket: Annotated[int, _BUCKET] = 512
     """Entries in a bucket, which share a norm."""
     kind: Literal["qsgd"] = "qsgd"
 
     def __post_init__(self) -> None:
-        if not 1 <= self.levels <= _MAX_LEVELS:
-            raise ValueError(f"levels is {self.levels}: write a number from 1 to {_MAX_LEVELS}")
+        _check_levels(self.levels)
         _BUCKET.check(self.bucket, "bucket")
 
     def start(self, context: EncoderContext) -> Encoder:

@@ -2,12 +2,13 @@
 
 from dataclasses import dataclass
 from math import sqrt
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ..errors import WireError
 from ..layout import Layout
+from ..units import Checked
 from ..vectors import Frames, Gradient, Vector
 from . import frame_checks, radix_packing
 from .base import ByteCount, Encoder, EncoderContext
@@ -15,6 +16,11 @@ from .feedback import RandomEncoder
 from .update_draws import Draws
 
 _LEVELS = 3
+
+
+def _check_clip(clip: float) -> None:
+    if not 0 <= clip < float("inf"):
+        raise ValueError(f"clip is {clip:g}: write a number of standard deviations, or 0")
 
 
 @dataclass(frozen=True)
@@ -26,13 +32,12 @@ class TernGrad:
     not clipped.
     """
 
-    clip: float = 2.5
+    clip: Annotated[float, Checked(_check_clip)] = 2.5
     """Clipping bound in standard deviations (section 4.2 of the paper: 2.5); 0 clips nothing."""
     kind: Literal["terngrad"] = "terngrad"
 
     def __post_init__(self) -> None:
-        if not 0 <= self.clip < float("inf"):
-            raise ValueError(f"clip is {self.clip:g}: write a number of standard deviations, or 0")
+        _check_clip(self.clip)
 
     def start(self, context: EncoderContext) -> Encoder:
         return RandomEncoder(self, context.layout, context.rng)

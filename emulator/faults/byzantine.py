@@ -2,13 +2,19 @@
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal
+from typing import Annotated, Literal
 
+from ..units import Checked
 from ..world.verbs import Action
 
 _STRENGTHS = {"sign-flip": 1.0, "scale": 10.0, "noise": 10.0, "replay": 1.0, "same-value": 1.0}
 """Default of `by` for each lie."""
 _LARGEST = 1e6
+
+
+def _check_strength(by: float) -> None:
+    if not (isfinite(by) and 0 < abs(by) <= _LARGEST):
+        raise ValueError(f"by is {by:g}: write a number up to 1,000,000 that is not 0")
 
 
 @dataclass(frozen=True)
@@ -22,13 +28,13 @@ class Byzantine:
     """Lie in place of the gradient g: `sign-flip` -by · g, `scale` by · g, `noise` g plus normal
     noise of `by` times the root mean square of g, `replay` by times the first gradient under the
     fault, again and again, `same-value` `by` in every entry."""
-    by: float | None = None
+    by: Annotated[float, Checked(_check_strength)] | None = None
     """Strength of the lie; by default 10 for `scale` and `noise`, 1 for the other lies."""
     kind: Literal["byzantine"] = "byzantine"
 
     def __post_init__(self) -> None:
-        if self.by is not None and not (isfinite(self.by) and 0 < abs(self.by) <= _LARGEST):
-            raise ValueError(f"by is {self.by:g}: write a number up to 1,000,000 that is not 0")
+        if self.by is not None:
+            _check_strength(self.by)
 
     def begin(self, node: str) -> Action:
         strength = _STRENGTHS[self.lie] if self.by is None else float(self.by)

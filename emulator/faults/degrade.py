@@ -1,12 +1,17 @@
 """The fault `degrade`: a device's link gets slower, later or lossier, or becomes another link."""
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from ..units import Fraction, Seconds
+from ..units import Checked, Fraction, Seconds
 from ..world import reshaping
 from ..world.link import Link
 from ..world.verbs import Action
+
+
+def _check_rate(rate: Fraction) -> None:
+    if not rate > 0:
+        raise ValueError("rate 0%: a rate is above zero; to cut a link, use a partition")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +19,7 @@ class Degrade:
     """Degrade: the device's link is worse in both directions, or another link, for a time."""
 
     kind: Literal["degrade"] = "degrade"
-    rate: Fraction | None = None
+    rate: Annotated[Fraction, Checked(_check_rate)] | None = None
     """Share of the link's rate that is left, for example `25%`."""
     delay: Seconds | None = None
     """Delay of each direction in addition to the link's own."""
@@ -29,8 +34,8 @@ class Degrade:
             raise ValueError("say how the link changes: give `rate`, `delay`, `loss` or `link`")
         if changes and self.link is not None:
             raise ValueError(f"`link` replaces the whole link: leave out {' and '.join(changes)}")
-        if self.rate is not None and not self.rate > 0:
-            raise ValueError("rate 0%: a rate is above zero; to cut a link, use a partition")
+        if self.rate is not None:
+            _check_rate(self.rate)
         if (schedule := getattr(super(), "__post_init__", None)) is not None:
             schedule()
 

@@ -1,10 +1,15 @@
 """The fault `memory`: another process on the device takes memory, until it is released."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from ..units import Fraction
+from ..units import Checked, Fraction
 from ..world.verbs import Action
+
+
+def _check_share(takes: Fraction) -> None:
+    if not takes > 0:
+        raise ValueError(f"takes is {takes}: it must be above zero")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,13 +17,12 @@ class MemoryPressure:
     """Memory: another process takes memory; a worker for which too little is left is killed."""
 
     kind: Literal["memory"] = "memory"
-    takes: Fraction
+    takes: Annotated[Fraction, Checked(_check_share)]
     """Share of the device's memory limit that the other process takes, above zero, for example
     `70%`."""
 
     def __post_init__(self) -> None:
-        if not self.takes > 0:
-            raise ValueError(f"takes is {self.takes}: it must be above zero")
+        _check_share(self.takes)
 
     def begin(self, node: str) -> Action:
         return Action("press", node, self.kind, {"share": float(self.takes)})

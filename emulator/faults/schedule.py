@@ -192,7 +192,9 @@ def conflicts(
     times = [key for key in _TIMES if key in given]
     if len(times) > 1 or not (times or always):
         listed = " and ".join(times) or "none"
-        found.append(("", f"say when: `at`, `every` or `per_iteration` ({listed} found)"))
+        # without a time the whole entry is wrong, with two the second one
+        place = times[1] if times else ""
+        found.append((place, f"say when: `at`, `every` or `per_iteration` ({listed} found)"))
     if "per_iteration" in given and episodic:
         message = "draws one strike, and the kind comes and goes: give `at` or `every` in its place"
         found.append(("per_iteration", message))

@@ -1,10 +1,15 @@
 """The fault `slow`: a device has less processor time, as when it is hot or shared."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from ..units import Fraction
+from ..units import Checked, Fraction
 from ..world.verbs import Action
+
+
+def _check_factor(factor: Fraction) -> None:
+    if not factor > 0:
+        raise ValueError(f"factor is {factor}: it must be above zero")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -12,12 +17,11 @@ class Slow:
     """Slow: the device's CPU quota is multiplied by `factor`; one without a quota has a core."""
 
     kind: Literal["slow"] = "slow"
-    factor: Fraction
+    factor: Annotated[Fraction, Checked(_check_factor)]
     """Share of its processor time that the device keeps, above zero, for example `25%`."""
 
     def __post_init__(self) -> None:
-        if not self.factor > 0:
-            raise ValueError(f"factor is {self.factor}: it must be above zero")
+        _check_factor(self.factor)
 
     def begin(self, node: str) -> Action:
         return Action("throttle", node, self.kind, {"factor": float(self.factor)})

@@ -2,16 +2,28 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from ..units import Checked
 from ..vectors import Vector
 from .base import FLUSH_EVERY, Modulated, StateArrays, fill_state, flush_tiny, mean
 
 _BLOCK = 1 << 14
 """Parameters moved at once, so that intermediate arrays stay in a core's cache."""
+
+
+def _check_decay(beta: float, name: str) -> None:
+    if not 0 <= beta < 1:
+        raise ValueError(f"{name} is {beta:g}: write a number from 0 to below 1")
+
+
+def _check_epsilon(epsilon: float) -> None:
+    if not 1e-30 <= epsilon <= 1:
+        raise ValueError(f"epsilon is {epsilon:g}: write a number from 1e-30 to 1")
 
 
 @dataclass(frozen=True)
@@ -21,22 +33,18 @@ class Adam:
     Kingma & Ba (2015), Algorithm 1.
     """
 
-    beta1: float = 0.9
+    beta1: Annotated[float, Checked(partial(_check_decay, name="beta1"))] = 0.9
     """Decay of the first moment (the mean) at each step, from 0 to below 1."""
-    beta2: float = 0.999
+    beta2: Annotated[float, Checked(partial(_check_decay, name="beta2"))] = 0.999
     """Decay of the second moment (the mean square) at each step, from 0 to below 1."""
-    epsilon: float = 1e-8
+    epsilon: Annotated[float, Checked(_check_epsilon)] = 1e-8
     """Addend to the root of the second moment, from 1e-30 to 1."""
     kind: Literal["adam"] = "adam"
 
     def __post_init__(self) -> None:
-        for name in ("beta1", "beta2"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(
-                    f"{name} is {getattr(self, name):g}: write a number from 0 to below 1"
-                )
-        if not 1e-30 <= self.epsilon <= 1:
-            raise ValueError(f"epsilon is {self.epsilon:g}: write a number from 1e-30 to 1")
+        _check_decay(self.beta1, "beta1")
+        _check_decay(self.beta2, "beta2")
+        _check_epsilon(self.epsilon)
 
     def start(self, size: int, rate: float) -> "AdamDescent":
         return AdamDescent(self, size, rate)

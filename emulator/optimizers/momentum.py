@@ -2,12 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
+from ..units import Checked
 from ..vectors import Vector
 from .base import FLUSH_EVERY, Modulated, StateArrays, fill_state, flush_tiny, mean
+
+
+def _check_momentum(momentum: float) -> None:
+    # Negative values make sense: asynchrony itself adds momentum, about 1 - 1/g for g groups
+    # with memoryless service times (Mitliagkas et al., 2016), at times more than is wanted.
+    if not -1 < momentum < 1:
+        raise ValueError(f"momentum is {momentum:g}: write a number between -1 and 1")
 
 
 @dataclass(frozen=True)
@@ -17,15 +25,12 @@ class Momentum:
     Polyak (1964). A step costs O(parameters), however sparse the gradient is.
     """
 
-    momentum: float = 0.9
+    momentum: Annotated[float, Checked(_check_momentum)] = 0.9
     """Share m of u that is kept at each step, between -1 and 1."""
     kind: Literal["momentum"] = "momentum"
 
     def __post_init__(self) -> None:
-        # Negative values make sense: asynchrony itself adds momentum, about 1 - 1/g for g groups
-        # with memoryless service times (Mitliagkas et al., 2016), at times more than is wanted.
-        if not -1 < self.momentum < 1:
-            raise ValueError(f"momentum is {self.momentum:g}: write a number between -1 and 1")
+        _check_momentum(self.momentum)
 
     def start(self, size: int, rate: float) -> "MomentumDescent":
         return MomentumDescent(size, rate, self.momentum)

@@ -41,7 +41,8 @@ class Nodes:
 
 def _every(word: str) -> str:
     if word != ALL:
-        raise ValueError(f"{quoted(word)} is not a list: write [{word}], or {ALL} for all devices")
+        name = word if len(word) < 60 else "NAME"
+        raise ValueError(f"{quoted(word)} is not a list: write [{name}], or {ALL} for all devices")
     return word
 
 

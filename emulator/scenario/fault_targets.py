@@ -6,13 +6,16 @@ from decimal import ROUND_HALF_UP, Decimal
 from functools import cached_property
 from hashlib import sha256
 from heapq import nsmallest
-from typing import Any
+from typing import Any, TypeAlias
 
 from .. import chance
 from ..faults import Aimed, Scheduled
 from ..faults.schedule import ALL
 from ..world.roles import SERVER
 from .devices import FailureProfile, Group
+
+Place: TypeAlias = tuple[str | int, ...]
+"""Keys and indices from the scenario to a fault's entry."""
 
 
 class FaultTargets:
@@ -108,22 +111,30 @@ class FaultTargets:
         return frozenset([*aimed, *own])
 
     def batteries(self) -> dict[str, dict[str, Any]]:
-        """Return the batteries of devices by name, as `BatteryConstants.read` takes them.
+        """Return the batteries of devices by name, as `BatteryConstants.read` takes them."""
+        return {name: battery for _, battery, names in self._powered() for name in names}
 
-        A device with several has the first: aimed ones come before those of profiles.
-        """
-        found: dict[str, dict[str, Any]] = {}
+    def second_battery(self) -> tuple[str, Place, Place] | None:
+        """Return a device with two batteries, and the places of both entries; None without one."""
+        places: dict[str, Place] = {}
+        for place, _, names in self._powered():
+            for name in names:
+                if places.setdefault(name, place) is not place:
+                    return name, places[name], place
+        return None
+
+    def _powered(self) -> Iterator[tuple[Place, dict[str, Any], Iterable[str]]]:
+        """Yield place and battery of each entry with one, and the names of its devices."""
         for index, fault in enumerate(self._faults):
             if battery := getattr(fault, "battery", None):
-                found = dict.fromkeys(self.aimed(index), battery) | found
-        for group in self._groups:
-            for profile in group.failures:
+                yield ("faults", index), battery, self.aimed(index)
+        for number, group in enumerate(self._groups):
+            for nth, profile in enumerate(group.failures):
                 for index, entry in enumerate(profile.faults):
                     if battery := getattr(entry, "battery", None):
-                        for name in group.names:
-                            if self.strikes(name, profile, index):
-                                found.setdefault(name, battery)
-        return found
+                        own = [name for name in group.names if self.strikes(name, profile, index)]
+                        place = ("devices", number, "failures", nth, "faults", index)
+                        yield place, battery, own
 
     def _named(self, nodes: Iterable[str] | str) -> Iterator[str]:
         members = self._members

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from ..schedules import Sequential
 from ..world.link import Link, Side
 from .devices import Section
+from .idle_faults import idle_keys
 from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
@@ -231,13 +232,15 @@ class Ignored:
 
 def unkept(scenario: Scenario, on: str) -> list[Ignored]:
     """Return the keys of `scenario` that differ from their defaults and that the runtime `on`
-    ignores, grouped by reason.
+    ignores, grouped by reason. Keys of faults are named that change nothing where they strike.
     """
     by_reason: dict[str, list[str]] = {}
     for address, key, value in _set(scenario, ()):
         for rule in KEYS.get(key, KEPT):
             if rule.on == on and rule.when(scenario, value):
                 by_reason.setdefault(rule.why, []).append(place(address))
+    for at, why in idle_keys(scenario, on):
+        by_reason.setdefault(why, []).append(at)
     return [Ignored(on, tuple(keys), why) for why, keys in by_reason.items()]
 
 

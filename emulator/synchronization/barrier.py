@@ -8,10 +8,15 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import ceil
-from typing import Any, Generic, Literal
+from typing import Annotated, Any, Generic, Literal
 
-from ..units import Fraction, Seconds
+from ..units import Checked, Fraction, Seconds
 from .base import A, Patience, check_patience
+
+
+def _check_quorum(quorum: Fraction) -> None:
+    if not 0 < quorum <= 1:
+        raise ValueError(f"quorum is {quorum}: write a share above 0% and up to 100%")
 
 
 @dataclass(frozen=True)
@@ -23,15 +28,14 @@ class Barrier:
     without them, and a given-up worker is not waited for again until it sends a gradient.
     """
 
-    quorum: Fraction = Fraction(1)
+    quorum: Annotated[Fraction, Checked(_check_quorum)] = Fraction(1)
     """Share of the live workers that makes a step, rounded up to whole workers."""
     patience: Patience = Seconds(60)
     """Time after the first gradient of a step until the missing workers are given up."""
     kind: Literal["barrier"] = "barrier"
 
     def __post_init__(self) -> None:
-        if not 0 < self.quorum <= 1:
-            raise ValueError(f"quorum is {self.quorum}: write a share above 0% and up to 100%")
+        _check_quorum(self.quorum)
         check_patience(self.patience)
 
     def needed(self, live: int) -> int:

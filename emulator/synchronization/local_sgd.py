@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from ..learners.local_training import LocalTraining
 from ..units import AtLeast, Fraction, Seconds
 from .base import Patience, check_patience
-from .fedavg import check_clients
+from .fedavg import Clients, LocalRate, check_clients, check_local_rate
 from .rounds import Rounds, clients_per_round
 
 _STEPS = AtLeast(1)
@@ -26,16 +26,18 @@ class LocalSGD:
 
     steps: Annotated[int, _STEPS] = 10
     """Mini-batches on a device between two rounds: the paper's H."""
-    clients: Fraction = Fraction(1)
+    clients: Clients = Fraction(1)
     """Share of the devices drawn for a round, at least one device."""
-    local_rate: float | None = None
+    local_rate: LocalRate | None = None
     """Learning rate on the devices; without it, `training.learning_rate`."""
     patience: Patience = Seconds(60)
     """Longest duration of a round."""
     kind: Literal["local-sgd"] = "local-sgd"
 
     def __post_init__(self) -> None:
-        check_clients(self.clients, self.local_rate)
+        check_clients(self.clients)
+        if self.local_rate is not None:
+            check_local_rate(self.local_rate)
         _STEPS.check(self.steps, "steps")
         check_patience(self.patience)
 

@@ -132,5 +132,27 @@ def scenarios(draw: st.DrawFn) -> dict[str, Any]:
         "stop": draw(st.sampled_from([{"time": "2h"}, {"accuracy": "97.5%"}, {"updates": 1}])),
         "server": {"link": draw(LINKS), "checkpoint": {"every": draw(TIMES)}},
         "devices": groups,
-        "faults": draw(st.lists(aimed, max_size=3)),
+        "faults": _one_battery(draw(st.lists(aimed, max_size=3)), groups),
     }
+
+
+def _one_battery(aimed: list[dict[str, Any]], groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return `aimed` without a second battery for any device, which the `groups` lose too."""
+    profiles = (group["failures"][0] for group in groups if "failures" in group)
+    powered = False
+    for profile in profiles:
+        profile["faults"], own = _first_battery(profile["faults"])
+        powered |= own
+    unpowered = [fault for fault in aimed if fault["kind"] != "energy"]
+    return unpowered if powered else _first_battery(aimed)[0]
+
+
+def _first_battery(faults: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], bool]:
+    """Return `faults` without all batteries but the first, and whether there is one."""
+    kept: list[dict[str, Any]] = []
+    powered = False
+    for fault in faults:
+        if not (powered and fault["kind"] == "energy"):
+            kept.append(fault)
+        powered |= fault["kind"] == "energy"
+    return kept, powered

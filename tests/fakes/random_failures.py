@@ -1,5 +1,6 @@
 """Small fleets under faults of all kinds, drawn by a seed: scenarios that can be played."""
 
+from collections.abc import Iterable, Iterator
 from random import Random
 
 CODECS = (
@@ -52,12 +53,21 @@ def scenario(seed: int) -> str:
         f"  - {{name: b, count: {dice.randint(1, 3)}{_profile(dice)}}}",
         f"  - {{name: c, count: {dice.randint(1, 3)}, link: 3g}}",
         "faults:",
-        *(f"  - {{{_fault(dice)}}}" for _ in range(dice.randint(1, 5))),
+        *_one_battery(f"  - {{{_fault(dice)}}}" for _ in range(dice.randint(1, 5))),
     ]
     if any("durability" in line for line in lines) and dice.random() < 0.5:
         at = dice.randint(500, 3000)
         lines.append(f"  - {{kind: server-crash, at: {at}ms, lasts: 500ms}}")
     return "\n".join(lines) + "\n"
+
+
+def _one_battery(lines: Iterable[str]) -> Iterator[str]:
+    """Yield `lines` without all batteries but the first: a device may have one."""
+    powered = False
+    for line in lines:
+        if not (powered and "kind: energy" in line):
+            yield line
+        powered |= "kind: energy" in line
 
 
 def _server(dice: Random) -> list[str]:

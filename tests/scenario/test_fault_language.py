@@ -214,7 +214,5 @@ def test_a_mutated_fault_is_compiled_or_refused_with_its_place(
     try:
         timeline(loads(json.dumps(data, indent=1), folder=SCENARIOS))
     except ScenarioError as error:
-        if "more than 10,000 failures" in str(error):
-            return
         assert all("faults" in mistake["place"] for mistake in error.mistakes)
         assert all(mistake["line"] for mistake in error.mistakes)

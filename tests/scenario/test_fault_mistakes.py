@@ -34,7 +34,7 @@ from tests.fakes.small_scenario import mistakes
         ("{kind: crash, nodes: [one], at: 1s, lats: 1s}", "no such key (did you mean 'lasts'?)"),
         (
             "{kind: crash, nodes: [one], at: 1s, every: 1s}",
-            "faults[0]: say when: `at`, `every` or `per_iteration` (at and every found)",
+            "faults[0].every: say when: `at`, `every` or `per_iteration` (at and every found)",
         ),
         ("{kind: crash, at: 1s}", "faults[0].nodes: is missing: name devices or groups, write all"),
         ("{kind: crash, nodes: one, at: 1s}", "'one' is not a list: write [one], or all for all"),

@@ -111,3 +111,40 @@ def test_a_number_out_of_range_does_not_hide_behind_another_mistake(
     assert len(found) == len(messages)
     for line, message in zip(found, messages, strict=True):
         assert f"training.{message}" in line
+
+
+def test_all_mistakes_of_a_fault_are_told_at_once() -> None:
+    faults = (
+        "{kind: slow, factor: 0%, nodes: [one], at: 1s, every: 1s, lasts: 5}",
+        "{kind: byzantine, by: 0, nodes: [two], at: 1s, spread: 1s}",
+        "{kind: degrade, rate: 0%, delay: 5, count: 9, share: 9%, at: 1s}",
+    )
+    listed = "".join(f"  - {fault}\n" for fault in faults)
+    told = "\n".join(mistakes(("stop:", f"faults:\n{listed}stop:")))
+    for part in (
+        *("faults[0].factor: factor is 0%", "faults[0].every: say when", "faults[0].lasts: 5 has"),
+        *("faults[1].by: by is 0", "faults[1].nodes[0]: 'two' is no device", "faults[1].spread"),
+        *(
+            "faults[2].rate: rate 0%",
+            "faults[2].delay: 5 has",
+            "faults[2].count",
+            "faults[2].share",
+        ),
+    ):
+        assert part in told
+
+
+def test_all_mistakes_of_a_part_are_told_at_once() -> None:
+    told = mistakes(
+        ("algorithm: asgd", "codec: {kind: dgc, keep: 1%, momentum: 2, clip: -1}"),
+        overrides=(
+            "training.optimizer={kind: adam, beta1: 1, beta2: -1, epsilon: 7}",
+            "training.synchronization={kind: fedavg, clients: 0%, local_rate: -1, epochs: 0}",
+        ),
+    )
+    for key in (
+        *("codec.momentum", "codec.clip", "optimizer.beta1", "optimizer.beta2"),
+        *("optimizer.epsilon", "synchronization.clients", "synchronization.local_rate"),
+        "synchronization.epochs",
+    ):
+        assert any(f"training.{key}: " in line for line in told), (key, told)

@@ -182,8 +182,16 @@ def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[st
 
 def test_a_device_that_fails_beyond_all_measure_is_refused() -> None:
     failures = "failures: [{name: mine, faults: [{kind: crash, every: 1ms, lasts: 1ms}]}]"
-    scenario = small(("count: 2", failures))
-    with pytest.raises(ScenarioError, match=r"pair: failures: mine: faults\[0\]: more than 10,000"):
+    place = r"scenario:9: devices\[1\]\.failures\[0\]\.faults\[0\]: pair: more than 10,000 failures"
+    with pytest.raises(ScenarioError, match=place):
+        small(("count: 2", failures))
+
+
+def test_a_device_that_fails_too_often_where_the_first_does_not_is_refused_too() -> None:
+    # 9,971 times a day on average, with a deviation of 58
+    pause = "{kind: pause, nodes: [pair], every: {uniform: [0s, 17.33s]}, lasts: 0s}"
+    scenario = small(("count: 2", "count: 9"), ("stop:", f"faults: [{pause}]\nstop:"))
+    with pytest.raises(ScenarioError, match=r"faults\[0\]: pair-[1-8]: more than 10,000 failures"):
         timeline(scenario)
 
 

@@ -101,7 +101,7 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "algorithm: asgd",
             "codec: {kind: qsgd, levels: 200}\n  error_feedback: true",
-            "training.codec: levels is 200: write a number from 1 to 127",
+            "training.codec.levels: levels is 200: write a number from 1 to 127",
         ),
         (
             "asgd",
@@ -111,7 +111,7 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "asgd",
             "asgd\n  optimizer: {kind: adam, beta1: 1}",
-            "training.optimizer: beta1 is 1: write a number from 0 to below 1",
+            "training.optimizer.beta1: beta1 is 1: write a number from 0 to below 1",
         ),
         (
             "asgd",
@@ -121,7 +121,7 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "algorithm: asgd",
             "codec: dense\n  synchronization: {kind: fedavg, clients: 0%}",
-            "training.synchronization: clients is 0%: write a share above 0% and up to 100%",
+            "training.synchronization.clients: clients is 0%: write a share above 0%",
         ),
         (
             "algorithm: asgd",

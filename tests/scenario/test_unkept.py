@@ -48,6 +48,29 @@ def test_nothing_is_said_of_what_is_not_set() -> None:
 
 
 @pytest.mark.parametrize(
+    ("fault", "more", "told"),
+    [
+        (
+            "{kind: degrade, nodes: all, at: 1s, rate: 50%}",
+            "devices[1].link=dsl",
+            "faults[0].rate: the link of one has no rate of which a share could be left: give the "
+            "link a rate, or the fault a `link` in place of `rate`",
+        ),
+        (
+            "{kind: degrade, nodes: [one], at: 1s, loss: 5%}",
+            "virtual.tcp=false",
+            "faults[0].loss: with `virtual.tcp: false` nothing is lost: leave one of the two out",
+        ),
+        ("{kind: degrade, nodes: [pair], at: 1s, rate: 5%}", "devices[1].link=dsl", ""),
+        ("{kind: degrade, nodes: [pair], at: 1s, loss: 5%}", "devices[1].link=dsl", ""),
+    ],
+)
+def test_a_fault_that_changes_nothing_is_told(fault: str, more: str, told: str) -> None:
+    scenario = small(overrides=(f"faults=[{fault}]", more))
+    assert "".join(map(str, unkept(scenario, "virtual"))) == told
+
+
+@pytest.mark.parametrize(
     ("override", "on", "keys"),
     [
         ("virtual={learner: numpy, step: 1ms}", "docker", ("virtual.learner", "virtual.step")),

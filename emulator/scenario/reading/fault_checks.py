@@ -9,7 +9,8 @@ from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...schedules import Sequential
 from ..devices import RESERVED
 from ..durability import NONE
-from .document import Address, Document
+from ..model import Scenario
+from .document import Address, Document, place
 from .wording import counted
 
 
@@ -34,6 +35,20 @@ def check_faults(document: Document, groups: list[tuple[int, str, tuple[str, ...
             for at, fault in _entries(document, (*address, "faults")):
                 _keys_fit(document, at, fault, aimed=False)
                 _enough_targets(document, at, fault, bearers[str(profile.get("name"))])
+
+
+def check_batteries(document: Document, scenario: Scenario) -> None:
+    """Add a mistake to `document` if two faults of the valid `scenario` give a device a battery."""
+    if (found := scenario.targets_of_faults.second_battery()) is None:
+        return
+    name, first, second = found
+    file, line, _ = document.mark(first)
+    where = f"{place(first)} ({file}:{line})" if line else place(first)
+    document.complain(
+        second,
+        f"gives {name} a second battery, beside that of {where}: a device has one: leave one of "
+        "the two out, or name other devices",
+    )
 
 
 def _entries(document: Document, address: Address) -> Iterator[tuple[Address, dict[str, Any]]]:

@@ -11,6 +11,8 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .checks import check
 from .document import Address, Document
+from .fault_checks import check_batteries
+from .fault_numbers import check_numbers
 from .initial_path import find_initial
 from .json_schema import schema
 from .override import Override, override
@@ -55,6 +57,9 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     find_traces(document, library.folder)
     scenario = _validated(document)
     check(document)
+    if scenario is not None and not document.mistakes:
+        check_batteries(document, scenario)
+        check_numbers(document, scenario)
     if document.mistakes or scenario is None:
         raise _refusal(document)
     return scenario
