@@ -99,15 +99,15 @@ def test_a_file_that_is_none_for_scripts(emulate: Emulate, tmp_path: Path) -> No
     assert "No such file" in mistake["message"]
 
 
-def test_a_mistake_in_no_line_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
-    """A profile that makes a device fail beyond all measure is found once its faults are drawn."""
+def test_a_device_that_fails_too_often_for_scripts(emulate: Emulate, tmp_path: Path) -> None:
     failures = "{name: f, faults: [{kind: crash, every: {exponential: 1ms}, lasts: 1ms}]}"
     file = scenario(tmp_path, ("profile: phone", f"profile: phone, failures: [{failures}]"))
     result = emulate("check", "--json", file)
     assert (result.code, result.err) == (2, "")
     (mistake,) = result.json["mistakes"]
-    assert mistake["file"] is None
-    assert mistake["message"] == emulate("check", file).err.strip()
+    assert (mistake["file"], mistake["line"] > 0) == (str(file), True)
+    assert mistake["place"].endswith(".failures[0].faults[0]")
+    assert mistake["message"] in emulate("check", file).err
 
 
 def test_a_host_that_is_too_small(emulate: Emulate, tmp_path: Path, data: None) -> None:
