@@ -18,6 +18,11 @@ SYNCHRONIZATIONS = (
     *("{kind: fedavg, clients: 60%, patience: 2s}", "{kind: local-sgd, steps: 2, patience: 1s}"),
 )
 AGGREGATIONS = ("mean", "mean", "mean", "median", "{kind: trimmed-mean, trim: 25%}", "norm-clip")
+KINDS = {
+    *("availability", "byzantine", "churn", "corrupt", "crash", "degrade", "energy", "flap"),
+    *("leave", "memory", "partition", "pause", "server-crash", "slow", "straggler"),
+}
+"""Kinds of faults that scenarios have."""
 PULLS = ("dense", "{kind: delta, values: f32}", "{kind: dense, values: f16}")
 
 
@@ -104,6 +109,7 @@ def _fault(dice: Random) -> str:
         "byzantine": f", lie: {dice.choice(['sign-flip', 'noise', 'replay', 'same-value'])}",
         "flap": f", outage: {_law(dice, 0.3)}, uptime: {_law(dice, 0.5)}",
         "churn": f", on: {_law(dice, 0.6)}, off: {_law(dice, 0.3)}",
+        "availability": ", trace: ['on 0, off 0.8, on 1.3, off 2.5, on 2.6, end 3']",
         "energy": ", capacity: 6J, idle: 2W, back: 50%, starts: 60%, "
         "recharge: [{begin: 0s, end: 2s, power: 6W}], day: 4s",
     }
@@ -114,7 +120,7 @@ def _fault(dice: Random) -> str:
     if kind == "crash" and dice.random() < 0.3:
         keys.append("keeps: state")
     lasts = f"lasts: {_law(dice, 1.0)}"
-    if kind not in ("flap", "churn") and dice.random() < 0.3:
+    if kind not in ("flap", "churn", "availability") and dice.random() < 0.3:
         return ", ".join([*keys, "per_iteration: 3%", lasts])
     if dice.random() < 0.4:
         together = ["together: true"] if dice.random() < 0.5 else []

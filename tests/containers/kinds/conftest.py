@@ -1,0 +1,147 @@
+"""One run of a fleet under all kinds of faults, watched from outside, for all tests in here."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.containers.conftest import EMULATE, Outcome
+from tests.containers.kinds.fleet import FLEET
+from tests.containers.kinds.observer import LinkSample, Observer, Sample
+from tests.fakes.virtual_world import played
+
+LINKED = {"cut", "degraded", "rated", "lossy", "preset"}
+"""Devices with links that are watched."""
+
+
+class Change(NamedTuple):
+    """A change that was seen from outside: it happened between two looks."""
+
+    before: float
+    """Time of the last look with the old value."""
+    at: float
+    """Time of the first look with the new value."""
+    value: Any
+
+    def within(self, planned: float, late: float = 0.3) -> bool:
+        """Return whether the change can have happened from `planned` to `late` seconds later."""
+        return self.before <= planned + late and self.at >= planned
+
+
+class WatchedRun(Outcome):
+    """A finished run in containers, with all that was seen of the containers meanwhile."""
+
+    def __init__(self, summary, observer: Observer):
+        super().__init__(summary)
+        self.parts = observer.parts
+        (start,) = self.said("start")
+        self.samples: dict[str, list[Sample]] = {
+            node: [sample._replace(at=sample.at - start["zero"]) for sample in samples]
+            for node, samples in observer.samples.items()
+        }
+        self.links: dict[str, list[LinkSample]] = {
+            node: [sample._replace(at=sample.at - start["zero"]) for sample in samples]
+            for node, samples in observer.links.items()
+        }
+
+    def acts(self, node: str) -> list[tuple[str, float]]:
+        """Return kind and planned time of each action on `node`, in the order of the log."""
+        return [(r["what"], r["planned"]) for r in self.of(node)]
+
+    def of(self, node: str) -> list[dict]:
+        """Return the records of actions on `node`, in the order of the log."""
+        return [r for r in self.records if "begins" in r and r["node"] == node]
+
+    def updates(self, node: str, since: float, until: float) -> list[dict]:
+        """Return the records of updates from `node` between two times."""
+        return [r for r in self.said("update", node=node) if since < r["at"] < until]
+
+    def changes(self, node: str, value: Callable[[Sample], Any], since=0.0) -> list[Change]:
+        """Return the changes of `value` at `node` from `since` to the end of the run."""
+        looks = [
+            look for look in self.samples[node] if since <= look.at < self.summary["duration_s"]
+        ]
+        pairs = zip(looks, looks[1:], strict=False)
+        return [
+            Change(before.at, after.at, value(after))
+            for before, after in pairs
+            if value(before) != value(after)
+        ]
+
+    def link_changes(self, node: str, value: Callable[[str], Any]) -> list[Change]:
+        """Return the changes of `value` in the texts on the link of `node`, during the run."""
+        looks = [look for look in self.links[node] if 0 <= look.at < self.summary["duration_s"]]
+        pairs = zip(looks, looks[1:], strict=False)
+        return [
+            Change(before.at, after.at, value(after.text))
+            for before, after in pairs
+            if value(before.text) != value(after.text)
+        ]
+
+    def sent(self, node: str, since: float, until: float) -> int:
+        """Return the bytes that the interface of `node` sent between two times."""
+        looks = [look.sent for look in self.samples[node] if since <= look.at <= until]
+        return looks[-1] - looks[0]
+
+    def incarnations(self, node: str) -> list[int]:
+        """Return the incarnation of each hello of `node`."""
+        return [r["incarnation"] for r in self.said("hello", node=node)]
+
+
+@pytest.fixture(scope="session")
+def fleet(client, tmp_path_factory) -> WatchedRun:
+    """The run of the fleet in containers; no process and no part of it is left."""
+    folder = tmp_path_factory.mktemp("fleet")
+    (folder / "scenario.yaml").write_text(FLEET)
+    observer = Observer(client, folder, LINKED)
+    observer.start()
+    try:
+        done = subprocess.run(
+            [EMULATE, "run", "scenario.yaml", "--json", "--no-report"],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=240,
+        )
+    finally:
+        observer.end()
+    assert done.returncode == 0, done.stderr
+    return WatchedRun(json.loads(done.stdout), observer)
+
+
+class VirtualTwin:
+    """The run of the same fleet in virtual time."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        self.records = [json.loads(line) for line in (folder / "run.jsonl").open()]
+
+    of = WatchedRun.of
+
+
+@pytest.fixture(scope="session")
+def twin(tmp_path_factory) -> VirtualTwin:
+    folder, summary, _ = played(tmp_path_factory.mktemp("twin"), text=FLEET)
+    assert summary["outcome"] == "success"
+    return VirtualTwin(folder)
+
+
+def ended(pids: set[int], seconds: float) -> bool:
+    """Wait up to `seconds` until no process of `pids` is left; return whether that came true."""
+    until = time.monotonic() + seconds
+    while any(_of_a_node(pid) for pid in pids):
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+def _of_a_node(pid: int) -> bool:
+    try:
+        return b"emulator.node" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False

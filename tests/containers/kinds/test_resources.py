@@ -1,0 +1,87 @@
+"""Kinds of faults that take processor time or memory from a device, seen from outside."""
+
+from itertools import pairwise
+from statistics import median
+
+import pytest
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+
+
+@pytest.mark.parametrize(
+    ("node", "begin", "end", "quotas"),
+    [("throttled", 8.6, 13.6, [None, 0.25, None]), ("quota", 11.2, 15.2, [0.4, 0.1, 0.4])],
+)
+def test_a_slow_device_has_a_share_of_its_quota(fleet, node, begin, end, quotas):
+    """Through a crash, too: a device that boots is as slow as before."""
+    own, *changed = quotas
+    assert fleet.samples[node][-1].quota == own
+    slow, back = fleet.changes(node, lambda look: look.quota)
+    assert [slow.value, back.value] == changed
+    assert slow.within(begin) and back.within(end)
+    throttle, unthrottle = fleet.said("throttle", node=node) + fleet.said("unthrottle", node=node)
+    assert throttle["setting"] == {"factor": 0.25} and throttle["fault"] == "slow"
+    assert (throttle["planned"], unthrottle["planned"]) == (begin, end)
+
+
+def test_a_slow_device_crashes_and_boots(fleet):
+    assert [what for what, _ in fleet.acts("throttled")] == [
+        "throttle",
+        "kill",
+        "boot",
+        "unthrottle",
+    ]
+    assert fleet.incarnations("throttled") == [0, 1]
+
+
+def test_a_device_may_draw_that_it_is_slow(fleet):
+    begins, ends = fleet.said("throttle", node="hot"), fleet.said("unthrottle", node="hot")
+    assert begins and len(begins) - len(ends) in (0, 1)
+    for begin, end in zip(begins, ends, strict=False):
+        assert begin["planned"] == begin["at"] and end["at"] - begin["at"] > 1.95
+    seen = fleet.changes("hot", lambda look: look.quota)
+    assert {change.value for change in seen} == {0.5, None}
+    assert len(seen) == len(begins) + len(ends)
+    assert not fleet.said("throttle", node="calm")
+
+
+def test_a_straggler_waits_before_each_gradient(fleet):
+    """Also in its next incarnation; the gradients themselves take as long as ever."""
+    assert fleet.acts("straggler") == [
+        *[("lag", 3.8), ("kill", 14.6), ("boot", 15.6), ("catch_up", 17.8)],
+    ]
+    (lag,) = fleet.said("lag")
+    assert lag["setting"] == {"delay": {"fixed": 0.8}} and lag["fault"] == "straggler"
+    for since, until in ((4.1, 14.6), (15.6, 17.8)):
+        times = [record["at"] for record in fleet.updates("straggler", since, until)]
+        steps = [after - before for before, after in pairwise(times)]
+        assert steps and min(steps) > 0.8 and median(steps) < 1.3
+    computing = [record["compute"] for record in fleet.updates("straggler", 4.1, 17.8)]
+    assert median(computing) < 0.4
+    after = [record["at"] for record in fleet.updates("straggler", 18.7, 20.4)]
+    assert len(after) > 2 and len(fleet.updates("calm", 4.3, 8.0)) > 5
+    assert fleet.incarnations("straggler") == [0, 1]
+
+
+def test_memory_is_taken_and_released(fleet):
+    """Both devices have the same pressure, and one has the memory for it."""
+    for node, begin, end in (("small", 15.0, 22.0), ("large", 16.0, 23.0)):
+        assert [act for act in fleet.acts(node)] == [("press", begin), ("release", end)]
+        taken, released = fleet.changes(node, lambda look: look.pressers)
+        assert taken.value == 1 and taken.within(begin)
+        assert released.value == 0 and released.within(end)
+        (press,) = fleet.said("press", node=node)
+        assert press["setting"] == {"share": 0.75} and press["fault"] == "memory"
+
+
+def test_a_worker_without_memory_is_killed_and_boots_when_it_is_released(fleet):
+    (end,) = fleet.said("exit")
+    assert (end["node"], end["code"], end["cause"]) == ("small", -9, "limit")
+    assert 15.0 <= end["at"] < 21.9  # the other process has to start
+    down, up = fleet.changes("small", lambda look: look.part)
+    assert down.value is None and abs(down.at - end["at"]) < 0.3
+    assert up.value and up.within(22.0)
+    assert fleet.incarnations("small") == [0, 1] and set(fleet.incarnations("large")) == {0}
+    times = [record["at"] for record in fleet.said("update", node="small")]
+    assert not [at for at in times if end["at"] + 0.5 < at < 22.0] and times[-1] > 22.0
+    assert fleet.changes("large", lambda look: look.part) == []

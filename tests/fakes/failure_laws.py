@@ -1,0 +1,93 @@
+"""Laws that every run under faults keeps, in virtual time and in containers, from its log."""
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import analysis
+from analysis import run_warnings
+from emulator.scenario import loads
+from emulator.world.verbs import VERBS
+from tests.fakes.plain_records import PlainRecord, read
+
+DEAD = {verb.record for verb in VERBS if verb.ends_process} | {"exit"}
+"""Kinds of records after which a device has no process."""
+SOON = 2.0
+"""Seconds in which the slowest link of these fleets carries the message that is on it."""
+
+
+def keeps_the_laws(text: str, folder: Path, summary: dict[str, Any], late: float = 1e-6) -> None:
+    """Check the run of the scenario `text` in `folder`; it ends at most `late` seconds late."""
+    records = list(read(folder / "run.jsonl"))
+    _ends_as_it_says(text, summary, records, late)
+    _counts_each_update_once(summary, records)
+    _takes_up_nothing_of_the_dead(records)
+    if loads(text).training.synchronization.kind in ("asynchronous", "bounded"):
+        _takes_up_at_once(records)  # elsewhere a push waits for its step
+    assert run_warnings._sums(analysis.read(folder)) == []
+
+
+def _ends_as_it_says(
+    text: str, summary: dict[str, Any], records: list[PlainRecord], late: float
+) -> None:
+    stop, reason = loads(text).stop, summary["stop"]
+    assert reason in ("time", "updates", "failed", "diverged")
+    whats = [record["what"] for record in records]
+    assert {*whats[whats.index("stop") + 1 :]} <= {"traffic", "iteration"}
+    assert stop.time is not None
+    assert summary["duration_s"] <= float(stop.time) + late
+    if reason == "updates":
+        assert stop.updates is not None and summary["updates"] >= stop.updates
+    if reason == "time":
+        assert abs(summary["duration_s"] - float(stop.time)) <= late
+
+
+def _counts_each_update_once(summary: dict[str, Any], records: list[PlainRecord]) -> None:
+    versions = [record["version"] for record in records if record["what"] == "update"]
+    assert versions == list(range(1, len(versions) + 1))
+    assert summary["updates"] == len(versions)
+    asked = [record["version"] for record in records if record["what"] == "pull"]
+    assert asked == sorted(asked)
+
+
+def _takes_up_nothing_of_the_dead(records: list[PlainRecord]) -> None:
+    """Check that each incarnation has no more updates than models, and at most one after its end.
+
+    A device has one push under way at most. This push may arrive after the device's end, and may
+    wait for its step. The next incarnation begins anew: what it pushes, it has pulled.
+    """
+    incarnations: Counter[str] = Counter()
+    gone: set[str] = set()
+    models: Counter[str] = Counter()
+    updates: Counter[str] = Counter()
+    late: Counter[str] = Counter()
+    for record in records:
+        what, node = record["what"], record.get("node", "")
+        if what in DEAD and node != "server":
+            gone.add(node)
+        elif what == "hello":
+            assert record["incarnation"] >= incarnations[node], record
+            if record["incarnation"] > incarnations[node] or node in gone:
+                models[node] = updates[node] = late[node] = 0
+                gone.discard(node)
+            incarnations[node] = record["incarnation"]
+        elif what == "pull":
+            models[node] += 1
+        elif what == "update":
+            updates[node] += 1
+            late[node] += node in gone
+            assert updates[node] <= models[node], record
+            assert late[node] <= 1, record
+
+
+def _takes_up_at_once(records: list[PlainRecord]) -> None:
+    """Check that the update which was under way at a device's end is taken up as it arrives."""
+    gone: dict[str, float] = {}
+    for record in records:
+        what, node = record["what"], record.get("node", "")
+        if what in DEAD:
+            gone.setdefault(node, record["at"])
+        elif what == "hello":
+            gone.pop(node, None)
+        elif what == "update" and node in gone:
+            assert record["at"] < gone[node] + SOON, record
