@@ -135,12 +135,25 @@ def _under_way(run: Run) -> int:
 
     The run's end may have cut them off.
     """
-    updated = run.records("update").groupby("node")["at"].max()
+    updates = run.records("update")
+    updated = updates.groupby("node")["at"].max()
+    if _gives_models_ahead(run):
+        # an update that is recorded after the last model may be of the model before
+        asked = run.records("pull")["node"].value_counts()
+        made = updates["node"].value_counts().reindex(asked.index).fillna(0)
+        updated = updated[(asked <= made).reindex(updated.index).fillna(True).astype(bool)]
     scored = run.records("evaluation")[["at"]].max().rename({"at": "evaluator"})
     followed = pd.concat([updated, scored])
     pulls = run.records("pull").groupby("node").last()
     answered = run.records("activations").groupby("node").last()
     return _without(followed, pulls, "bytes") + _without(followed, answered, "down")
+
+
+def _gives_models_ahead(run: Run) -> bool:
+    """Return whether a device gets its next model before its push is part of a step."""
+    training = run.scenario.get("training")
+    chosen = training.get("synchronization") if isinstance(training, dict) else None
+    return (chosen.get("kind") if isinstance(chosen, dict) else chosen) == "softsync"
 
 
 def _lost_passes(run: Run) -> int:

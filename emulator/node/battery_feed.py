@@ -1,5 +1,6 @@
 """The battery of a container's device, fed by the kernel's counters of processor time and bytes."""
 
+import math
 import os
 from pathlib import Path
 
@@ -9,6 +10,11 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 """Units of the kernel's counters of processor time in a second."""
 
 PROC = Path("/proc")
+
+AHEAD = 1.0
+"""Seconds for which `due` looks ahead."""
+MARGIN = 1e-3
+"""Seconds after which a level that is reached is passed, whatever the sums are rounded to."""
 
 STEP = 0.05
 """Share of the capacity by which the charge changes between two records."""
@@ -64,6 +70,17 @@ class BatteryFeed:
             self.empty = False
             return "start"
         return None
+
+    def due(self, pid: int | None) -> float:
+        """Return the monotonic time at which a device that computes no more has to go off, or on.
+
+        Infinite if that is far away. `pid` is the device's process, None while it is off.
+        """
+        if self._zero is None or (pid is None and not self.empty):
+            return math.inf
+        constants = self._battery.constants
+        level, watts = (constants.back, 0.0) if self.empty else (0.0, constants.idle)
+        return self._zero + self._battery.reaches_within(level, watts, AHEAD) + MARGIN
 
     def news(self) -> float | None:
         """Return the level of the charge if it has changed enough for a record."""

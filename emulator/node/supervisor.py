@@ -112,7 +112,8 @@ class Supervisor:
     def _until(self, sample: float) -> float:
         """Return the seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
-        due = min([sample, *parting, *(at for at, _ in self.later)])
+        battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
+        due = min([sample, *parting, *battery, *(at for at, _ in self.later)])
         return min(0.2, max(0.0, due - time.monotonic()))  # no event tells of the child's end
 
     def _finished(self) -> bool:

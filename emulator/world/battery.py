@@ -101,6 +101,19 @@ class Battery:
             before, days = charge, days + 1
         return math.inf
 
+    def reaches_within(self, level: float, watts: float, horizon: float) -> float:
+        """Return the time at which the charge is at `level`, if the device draws `watts`.
+
+        Infinite if that is more than `horizon` seconds away.
+        """
+        wanted, charge, now = level * self.constants.capacity, self.charge, self._now
+        for seconds, power in self._powers(now, now + horizon, watts):
+            after = charge + seconds * power
+            if min(charge, after) <= wanted <= max(charge, after):
+                return now + ((wanted - charge) / power if power else 0.0)
+            charge, now = self._bounded(after), now + seconds
+        return math.inf
+
     def _powers(self, begin: float, end: float, watts: float) -> Iterator[tuple[float, float]]:
         """Yield the spans from `begin` to `end`: seconds, and the watts by which the charge grows
         meanwhile."""

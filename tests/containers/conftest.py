@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,26 @@ def play(emulate, tmp_path):
     def run(text, *options, **how):
         (tmp_path / "scenario.yaml").write_text(text)
         done = emulate("run", "scenario.yaml", "--json", "--no-report", *options, **how)
+        return Outcome(json.loads(done.stdout))
+
+    return run
+
+
+@pytest.fixture
+def play_together(tmp_path, ours):
+    """Play several scenario texts at once, as most of a short run is its start and its end."""
+
+    def run(*texts):
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(_played, texts, map(str, range(len(texts)))))
+
+    def _played(text, name):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "scenario.yaml").write_text(text)
+        command = [EMULATE, "run", "scenario.yaml", "--json", "--no-report"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=280)
+        assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
         return Outcome(json.loads(done.stdout))
 
     return run

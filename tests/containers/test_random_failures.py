@@ -14,7 +14,7 @@ from tests.fakes.random_failures import KINDS, scenario
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(280)]
 
-SEEDS = range(300, 310)
+SEEDS = range(720, 730)
 TOGETHER = 3
 SECONDS = 8
 """Duration of each run."""

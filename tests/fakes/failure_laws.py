@@ -51,33 +51,30 @@ def _counts_each_update_once(summary: dict[str, Any], records: list[PlainRecord]
 
 
 def _takes_up_nothing_of_the_dead(records: list[PlainRecord]) -> None:
-    """Check that each incarnation has no more updates than models, and at most one after its end.
+    """Check that each update answers a model that its device had been sent, and before its end.
 
-    A device has one push under way at most. This push may arrive after the device's end, and may
-    wait for its step. The next incarnation begins anew: what it pushes, it has pulled.
+    A push that was sent before the device's end may arrive after it, and wait for its step, perhaps
+    until the next incarnation has said hello. The process may not answer any model after its end.
     """
     incarnations: Counter[str] = Counter()
-    gone: set[str] = set()
-    models: Counter[str] = Counter()
-    updates: Counter[str] = Counter()
-    late: Counter[str] = Counter()
+    unanswered: Counter[str] = Counter()  # models that were sent, and had no update yet
+    left: dict[str, int] = {}  # the same, of devices that have ended: those sent before
     for record in records:
         what, node = record["what"], record.get("node", "")
-        if what in DEAD and node != "server":
-            gone.add(node)
+        if what in DEAD:
+            left.setdefault(node, unanswered[node])
         elif what == "hello":
             assert record["incarnation"] >= incarnations[node], record
-            if record["incarnation"] > incarnations[node] or node in gone:
-                models[node] = updates[node] = late[node] = 0
-                gone.discard(node)
+            if record["incarnation"] > incarnations[node]:
+                unanswered[node] = left.pop(node)  # raises if it had not ended
             incarnations[node] = record["incarnation"]
         elif what == "pull":
-            models[node] += 1
+            unanswered[node] += 1
         elif what == "update":
-            updates[node] += 1
-            late[node] += node in gone
-            assert updates[node] <= models[node], record
-            assert late[node] <= 1, record
+            unanswered[node] -= 1
+            if node in left:
+                left[node] -= 1
+            assert left.get(node, 0) >= 0 <= unanswered[node], record
 
 
 def _takes_up_at_once(records: list[PlainRecord]) -> None:

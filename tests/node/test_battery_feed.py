@@ -1,5 +1,6 @@
 """The battery of a container's device: the kernel's counters go in, verbs come out."""
 
+import math
 import os
 import time
 
@@ -55,6 +56,23 @@ def test_a_battery_without_a_charger_is_lost(seconds: dict[int, float]) -> None:
     feed.begin(0.0, (0, 0))
     assert not feed.lost
     assert feed.tick(101.0, 7, (0, 0)) == "kill" and feed.lost
+
+
+def test_the_supervisor_learns_when_an_idle_battery_will_be_empty_and_charged(
+    seconds: dict[int, float],
+) -> None:
+    feed = BatteryFeed(CONSTANTS)
+    assert feed.due(8) == math.inf
+    feed.begin(1000.0, (0, 0))
+    assert feed.tick(1058.4, 8, (0, 0)) is None and feed.due(8) == math.inf
+    assert feed.tick(1058.5, 8, (1, 20)) is None  # half a joule is left
+    assert feed.due(8) == pytest.approx(1059.0, abs=0.01) and feed.due(8) > 1059.0
+    assert feed.due(None) == math.inf  # another fault keeps the device off
+    assert feed.tick(feed.due(8), 8, (1, 20)) == "kill"
+    assert feed.due(None) == math.inf
+    assert feed.tick(1064.5, None, (1, 20)) is None
+    assert feed.due(None) == pytest.approx(1065.0, abs=0.01)  # 25 J at 5 W from 1060 s on
+    assert feed.tick(feed.due(None), None, (1, 20)) == "start"
 
 
 def test_the_kernel_counts_the_work_of_a_process() -> None:

@@ -1,5 +1,6 @@
 """One run of a fleet under all kinds of faults, watched from outside, for all tests in here."""
 
+import itertools
 import json
 import subprocess
 import time
@@ -65,7 +66,7 @@ class WatchedRun(Outcome):
         looks = [
             look for look in self.samples[node] if since <= look.at < self.summary["duration_s"]
         ]
-        pairs = zip(looks, looks[1:], strict=False)
+        pairs = itertools.pairwise(looks)
         return [
             Change(before.at, after.at, value(after))
             for before, after in pairs
@@ -75,7 +76,7 @@ class WatchedRun(Outcome):
     def link_changes(self, node: str, value: Callable[[str], Any]) -> list[Change]:
         """Return the changes of `value` in the texts on the link of `node`, during the run."""
         looks = [look for look in self.links[node] if 0 <= look.at < self.summary["duration_s"]]
-        pairs = zip(looks, looks[1:], strict=False)
+        pairs = itertools.pairwise(looks)
         return [
             Change(before.at, after.at, value(after.text))
             for before, after in pairs
@@ -118,7 +119,8 @@ class VirtualTwin:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.records = [json.loads(line) for line in (folder / "run.jsonl").open()]
+        lines = (folder / "run.jsonl").read_text().splitlines()
+        self.records = [json.loads(line) for line in lines]
 
     of = WatchedRun.of
 

@@ -7,10 +7,8 @@ to spare. Begins and ends of faults are 0.2 s apart or more: processes that star
 END = 30.0
 """Time of the run's end, in seconds."""
 
-DELAY = 0.075
-"""Delay of each direction of each link, in seconds."""
-
-LAW = "{up: {delay: 75ms}, down: {delay: 75ms}}"
+OWN = "{up: {delay: 75ms}, down: {delay: 75ms}}"
+NEAR = "{up: {rate: 8mbit, delay: 5ms}, down: {rate: 8mbit, delay: 5ms}}"
 RATED = "{up: {rate: 8mbit, delay: 75ms}, down: {rate: 8mbit, delay: 75ms}}"
 
 FLEET = f"""
@@ -22,34 +20,34 @@ stop: {{time: {END}s}}
 server: {{durability: update}}
 virtual: {{step: 10ms, boot: 300ms, learner: none}}
 devices:
-  - {{name: calm, link: {LAW}}}
-  - {{name: crashed, link: {LAW}}}
-  - {{name: gone, link: {LAW}}}
-  - {{name: kept, link: {LAW}}}
-  - {{name: leaver, link: {LAW}}}
-  - {{name: churning, link: {LAW}}}
-  - {{name: traced, link: {LAW}}}
-  - {{name: battery, link: {LAW}}}
-  - {{name: frail, link: {LAW}, failures: [{{name: frail, faults: [
+  - {{name: calm, link: {OWN}}}
+  - {{name: crashed, link: {OWN}}}
+  - {{name: gone, link: {OWN}}}
+  - {{name: kept, link: {OWN}}}
+  - {{name: leaver, link: {OWN}}}
+  - {{name: churning, link: {OWN}}}
+  - {{name: traced, link: {OWN}}}
+  - {{name: battery, link: {OWN}}}
+  - {{name: frail, link: {OWN}, failures: [{{name: frail, faults: [
       {{kind: crash, per_iteration: 3%, lasts: {{uniform: [500ms, 1s]}}}}]}}]}}
-  - {{name: cut, link: {LAW}}}
-  - {{name: flapping, link: {LAW}}}
-  - {{name: frozen, link: {LAW}}}
-  - {{name: forgotten, link: {LAW}}}
-  - {{name: shot, link: {LAW}}}
-  - {{name: throttled, link: {LAW}}}
-  - {{name: quota, link: {LAW}, profile: {{cpu: 40%}}}}
-  - {{name: hot, link: {LAW}, failures: [{{name: hot, faults: [
+  - {{name: cut, link: {OWN}}}
+  - {{name: flapping, link: {OWN}}}
+  - {{name: frozen, link: {OWN}}}
+  - {{name: forgotten, link: {OWN}}}
+  - {{name: shot, link: {OWN}}}
+  - {{name: throttled, link: {OWN}}}
+  - {{name: quota, link: {OWN}, profile: {{cpu: 40%}}}}
+  - {{name: hot, link: {OWN}, failures: [{{name: hot, faults: [
       {{kind: slow, factor: 50%, per_iteration: 4%, lasts: 2s}}]}}]}}
-  - {{name: straggler, link: {LAW}}}
-  - {{name: small, link: {LAW}}}
-  - {{name: large, link: {LAW}, profile: {{memory: 1GiB}}}}
-  - {{name: degraded, link: {RATED}}}
+  - {{name: straggler, link: {OWN}}}
+  - {{name: small, link: {OWN}}}
+  - {{name: large, link: {OWN}, profile: {{memory: 1GiB}}}}
+  - {{name: degraded, link: {NEAR}}}
   - {{name: rated, link: {RATED}}}
   - {{name: lossy, link: {RATED}}}
   - {{name: preset, link: {RATED}}}
-  - {{name: garbled, link: {LAW}}}
-  - {{name: liar, link: {LAW}}}
+  - {{name: garbled, link: {OWN}}}
+  - {{name: liar, link: {OWN}}}
 faults:
   - {{kind: crash, nodes: [crashed], at: 4s, lasts: 4s}}
   - {{kind: crash, nodes: [gone], at: 4400ms}}

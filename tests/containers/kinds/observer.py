@@ -15,7 +15,9 @@ EVERY = 0.05
 """Seconds between two looks at the processes."""
 
 LINKS = """
-while :; do cat /proc/uptime; tc qdisc show; nft list ruleset; echo; echo .; sleep 0.2; done 2>/dev/null
+while :
+do cat /proc/uptime; tc qdisc show; nft list ruleset; echo; echo .; sleep 0.2
+done 2>/dev/null
 """
 """Shell command that shows a container's link to its standard output, again and again."""
 

@@ -55,7 +55,7 @@ def test_a_straggler_waits_before_each_gradient(fleet):
     for since, until in ((4.1, 14.6), (15.6, 17.8)):
         times = [record["at"] for record in fleet.updates("straggler", since, until)]
         steps = [after - before for before, after in pairwise(times)]
-        assert steps and min(steps) > 0.8 and median(steps) < 1.3
+        assert steps and min(steps) > 0.8 and median(steps) < 1.0 + 0.15  # the link's delay
     computing = [record["compute"] for record in fleet.updates("straggler", 4.1, 17.8)]
     assert median(computing) < 0.4
     after = [record["at"] for record in fleet.updates("straggler", 18.7, 20.4)]
@@ -66,7 +66,7 @@ def test_a_straggler_waits_before_each_gradient(fleet):
 def test_memory_is_taken_and_released(fleet):
     """Both devices have the same pressure, and one has the memory for it."""
     for node, begin, end in (("small", 15.0, 22.0), ("large", 16.0, 23.0)):
-        assert [act for act in fleet.acts(node)] == [("press", begin), ("release", end)]
+        assert list(fleet.acts(node)) == [("press", begin), ("release", end)]
         taken, released = fleet.changes(node, lambda look: look.pressers)
         assert taken.value == 1 and taken.within(begin)
         assert released.value == 0 and released.within(end)

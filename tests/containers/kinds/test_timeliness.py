@@ -1,5 +1,6 @@
 """Every kind of fault in containers: on time, as in virtual time, and nothing left behind."""
 
+import itertools
 import json
 from statistics import median
 
@@ -18,7 +19,7 @@ LATE = 0.3
 def test_the_observer_kept_looking(fleet):
     """Else the bounds of the other tests would say nothing."""
     looks = fleet.samples["calm"]
-    gaps = [after.at - before.at for before, after in zip(looks, looks[1:], strict=False)]
+    gaps = [after.at - before.at for before, after in itertools.pairwise(looks)]
     assert median(gaps) < 0.15
     assert set(fleet.links) == {"cut", "degraded", "rated", "lossy", "preset"}
     assert fleet.summary["outcome"] == "success"
@@ -55,7 +56,8 @@ def _planned(records, kind):
 
 
 def test_each_planned_action_is_done(fleet):
-    planned = [json.loads(line) for line in (fleet.folder / "timeline.jsonl").open()]
+    lines = (fleet.folder / "timeline.jsonl").read_text().splitlines()
+    planned = [json.loads(line) for line in lines]
     due = sorted((each["at"], each["node"]) for each in planned if each["at"] < END - LATE)
     done = sorted((r["planned"], r["node"]) for r in fleet.records if "begins" in r)
     assert [each for each in done if each[1] not in DRAWN] == due
@@ -73,7 +75,7 @@ def test_a_battery_is_empty_and_charged_at_the_same_times_in_both_runtimes(fleet
 def test_a_device_without_a_fault_never_falls_silent(fleet):
     assert fleet.changes("calm", lambda look: (look.part, look.stopped, look.quota)) == []
     times = [record["at"] for record in fleet.said("update", node="calm")]
-    silences = [b - a for a, b in zip(times, times[1:], strict=False) if not 20 < b < 23]
+    silences = [b - a for a, b in itertools.pairwise(times) if not 20 < b < 23]
     assert len(times) > 60 and median(silences) < 0.5
 
 
