@@ -66,7 +66,8 @@ def _takes_up_nothing_of_the_dead(records: list[PlainRecord]) -> None:
         elif what == "hello":
             assert record["incarnation"] >= incarnations[node], record
             if record["incarnation"] > incarnations[node]:
-                unanswered[node] = left.pop(node)  # raises if it had not ended
+                # a hello may arrive when its incarnation has ended as well
+                unanswered[node] = left.pop(node, unanswered[node])
             incarnations[node] = record["incarnation"]
         elif what == "pull":
             unanswered[node] += 1

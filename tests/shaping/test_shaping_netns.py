@@ -4,11 +4,14 @@ import os
 import subprocess
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
+from emulator.errors import DeploymentError
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
+from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate
 from emulator.world.link import FRAME, Link, Side
 from tests.netem.lab import Lab, Way, lab
@@ -213,8 +216,6 @@ def test_clearing_leaves_the_device_as_it_was() -> None:
 
 
 def test_what_others_shaped_is_refused_and_left_alone() -> None:
-    from emulator.errors import DeploymentError
-
     with lab() as here:
         theirs = ["tc", "qdisc", "add", "dev", "eth0", "root", "handle", "7:", "pfifo"]
         subprocess.run(["ip", "netns", "exec", here.near, *theirs], check=True)
@@ -236,3 +237,15 @@ def _state(here: Lab) -> list[str]:
         ).stdout
         for line in asked
     ]
+
+
+def test_commands_that_share_a_process_are_named_when_one_is_refused() -> None:
+    good = Command.of("tc qdisc add dev eth0 root handle 1: tbf rate 1mbit burst 5k limit 10k")
+    bad = Command.of("tc qdisc add dev eth0 parent 9:9 handle 2: bfifo limit 9000")
+    never = Command.of("tc qdisc change dev eth0 root tbf rate 2mbit burst 5k limit 10k")
+    with lab() as here:
+        with pytest.raises(DeploymentError, match="tc refused: tc qdisc add dev eth0 parent 9:9"):
+            here.shape([good, bad, never])
+        assert "rate 1Mbit" in _state(here)[0]
+        here.shape([replace(command, lenient=True) for command in (good, bad, never)])
+        assert "rate 2Mbit" in _state(here)[0]
