@@ -6,6 +6,7 @@ from typing import Any
 
 import analysis
 from analysis import run_warnings
+from emulator.core.survivors import NONE_LEFT
 from emulator.scenario import loads
 from emulator.world.verbs import VERBS
 from tests.fakes.plain_records import PlainRecord, read
@@ -36,6 +37,8 @@ def _ends_as_it_says(
     assert {*whats[whats.index("stop") + 1 :]} <= {"traffic", "iteration"}
     assert stop.time is not None
     assert summary["duration_s"] <= float(stop.time) + late
+    if reason == "failed":
+        assert summary["detail"] == NONE_LEFT
     if reason == "updates":
         assert stop.updates is not None and summary["updates"] >= stop.updates
     if reason == "time":

@@ -29,7 +29,7 @@ devices:
   - {{name: traced, link: {OWN}}}
   - {{name: battery, link: {OWN}}}
   - {{name: frail, link: {OWN}, failures: [{{name: frail, faults: [
-      {{kind: crash, per_iteration: 3%, lasts: {{uniform: [500ms, 1s]}}}}]}}]}}
+      {{kind: crash, per_iteration: 6%, lasts: {{uniform: [500ms, 1s]}}}}]}}]}}
   - {{name: cut, link: {OWN}}}
   - {{name: flapping, link: {OWN}}}
   - {{name: frozen, link: {OWN}}}
@@ -81,7 +81,7 @@ faults:
   - {{kind: crash, nodes: [throttled], at: 9200ms, lasts: 1s}}
   - {{kind: slow, nodes: [quota], factor: 25%, at: 11200ms, lasts: 4s}}
   - {{kind: straggler, nodes: [straggler], delay: 800ms, at: 3800ms, lasts: 14s}}
-  - {{kind: crash, nodes: [straggler], at: 14600ms, lasts: 1s}}
+  - {{kind: crash, nodes: [straggler], at: 10600ms, lasts: 1200ms}}
   - {{kind: memory, nodes: [small], takes: 75%, at: 15s, lasts: 7s}}
   - {{kind: memory, nodes: [large], takes: 75%, at: 16s, lasts: 7s}}
   - {{kind: degrade, nodes: [degraded], rate: 5%, delay: 200ms, at: 7600ms, lasts: 5200ms}}
@@ -92,7 +92,7 @@ faults:
   - {{kind: degrade, nodes: [preset], link: 2g, at: 8800ms, lasts: 8s}}
   - {{kind: corrupt, nodes: [garbled], messages: 20%, at: 12400ms, lasts: 6s}}
   - {{kind: server-crash, at: 20400ms, lasts: 1s}}
-  - {{kind: byzantine, nodes: [liar], lie: same-value, by: 50, at: 24s, lasts: 4s}}
+  - {{kind: byzantine, nodes: [liar], lie: same-value, by: 200, at: 24s, lasts: 4s}}
 """
 
 DRAWN = {"frail", "hot", "battery"}

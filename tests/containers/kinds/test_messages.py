@@ -114,7 +114,7 @@ def test_flipped_bits_are_refused_and_the_device_goes_on(fleet):
 def test_a_device_that_lies_leads_the_others_astray(fleet):
     assert fleet.acts("liar") == [("falsify", 24.0), ("reform", 28.0)]
     (begun,) = fleet.said("falsify")
-    assert begun["setting"] == {"lie": "same-value", "by": 50.0}
+    assert begun["setting"] == {"lie": "same-value", "by": 200.0}
     honest, astray = (
         median(record["loss"] for record in fleet.updates("calm", *span))
         for span in ((18.0, 24.0), (25.0, 28.0))

@@ -48,11 +48,11 @@ def test_a_device_may_draw_that_it_is_slow(fleet):
 def test_a_straggler_waits_before_each_gradient(fleet):
     """Also in its next incarnation; the gradients themselves take as long as ever."""
     assert fleet.acts("straggler") == [
-        *[("lag", 3.8), ("kill", 14.6), ("boot", 15.6), ("catch_up", 17.8)],
+        *[("lag", 3.8), ("kill", 10.6), ("boot", 11.8), ("catch_up", 17.8)],
     ]
     (lag,) = fleet.said("lag")
     assert lag["setting"] == {"delay": {"fixed": 0.8}} and lag["fault"] == "straggler"
-    for since, until in ((4.1, 14.6), (15.6, 17.8)):
+    for since, until in ((4.1, 10.6), (11.8, 17.8)):
         times = [record["at"] for record in fleet.updates("straggler", since, until)]
         steps = [after - before for before, after in pairwise(times)]
         assert steps and min(steps) > 0.8 and median(steps) < 1.0 + 0.15  # the link's delay
