@@ -7,7 +7,7 @@ from statistics import median
 
 from ..pushes import KINDS
 from ..runs import Run
-from .folder import LAST, Row, Study, curve, ended, reached
+from .folder import Row, Study, curve, ended, reached
 
 TARGET = 0.9
 SPAN = 100.0
@@ -29,7 +29,7 @@ class Reliability:
     ended: tuple[float, ...]
     """Accuracy after all updates, a fraction."""
     in_time: tuple[float, ...]
-    """Accuracy after `SPAN`, a fraction."""
+    """Accuracy at `SPAN`, a fraction: the mean of the last two evaluations until then."""
     seconds: tuple[float, ...]
     """Emulated seconds to the target."""
     pushed: tuple[float, ...]
@@ -84,7 +84,7 @@ def _seed(run: Run) -> tuple[int, float, float, float, float, float]:
     if (count := reached(run, TARGET)) is not None:
         seconds = float(points.loc[points["updates"] >= count, "at"].iloc[0])
         pushed = float(updates[list(KINDS)].iloc[: int(count)].to_numpy().sum())
-    early = points.loc[points["at"] <= SPAN, "accuracy"].tail(LAST)
+    early = points.loc[points["at"] <= SPAN, "accuracy"].tail(2)
     return (
         len(run.records("kill")),
         ended(run),
