@@ -12,6 +12,8 @@ WARM_UP = 300.0
 """Seconds after which a process has met every event; at most a third of the run."""
 SPAN = 0.25
 """Share of the time after the warm-up that is its begin, and its end."""
+LATE = 30.0
+"""Seconds at the end of a run that may be without samples, on a host with much other work."""
 CONNECTIONS = 2 * 25
 """Connections of the server: one of each node, and one that broke and is not noticed yet."""
 
@@ -75,6 +77,10 @@ def complaints(soak: Soak) -> list[str]:
     missed = [each for level in levels(soak) for each in level.complaints]
     if soak.summary["outcome"] != "success":
         missed.append(f"the run ended as {soak.summary['outcome']}")
+    last = min(samples[-1].at for samples in soak.samples.values())
+    if last < soak.summary["duration_s"] - LATE:
+        missed.append(f"the last sample is of {last:.0f} s, too early")
+    missed += [f"{each['node']} ended unasked: {each['reason']}" for each in soak.summary["exits"]]
     return missed + [f"left behind: {each}" for each in soak.remains]
 
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,47 +37,48 @@ class Soak:
 
 
 def soak(seconds: float, folder: Path, say: Callable[[str], None]) -> Soak:
-    """Play the scenario for `seconds` in `folder`; call `say` with the progress."""
-    client, temporary = engine.connect(), folder / "tmp"
+    """Play the scenario for `seconds` in `folder`; call `say` with the progress.
+
+    RuntimeError with the conductor's words if the run fails.
+    """
+    temporary, errors = folder / "tmp", folder / "conductor.log"
     temporary.mkdir()
     command = [str(EMULATE), "run", str(SCENARIO)]
     command += ["--set", f"stop.time={seconds:g}s", "--runs", str(folder / "runs"), "--json"]
-    found, errors = Soak(), folder / "conductor.log"
-    with (
-        errors.open("w") as log,
-        subprocess.Popen(
-            command,
-            env={**os.environ, "TMPDIR": str(temporary)},
-            stdout=subprocess.PIPE,
-            stderr=log,
-        ) as conductor,
-    ):
-        try:
-            run = _begun(conductor, folder / "runs" / "soak" / "latest")
-            watched = {CONDUCTOR: conductor.pid, **processes.find(client, run)}
-            bridges = _bridges(client, run)
-            found.samples = _watch(watched, seconds, say)
-            output, _ = conductor.communicate(timeout=300)
-        finally:
-            conductor.terminate()
-    if conductor.returncode:
-        raise RuntimeError(
-            f"the run failed, exit code {conductor.returncode}: {errors.read_text()}"
-        )
-    found.summary = json.loads(output)
-    with (folder / "samples.json").open("w") as file:
-        json.dump(found.samples, file)
-    found.remains = [*_left(client, run, bridges), *map(str, temporary.rglob("*"))]
-    client.close()
+    environment, found = {**os.environ, "TMPDIR": str(temporary)}, Soak()
+    bridges: list[str] = []
+    with closing(engine.connect()) as client:
+        with (
+            errors.open("w") as log,
+            subprocess.Popen(
+                command, env=environment, stdout=subprocess.PIPE, stderr=log
+            ) as conductor,
+        ):
+            try:
+                run = _begun(conductor, folder / "runs" / "soak" / "latest")
+                if run:
+                    watched = {CONDUCTOR: conductor.pid, **processes.find(client, run)}
+                    bridges = _bridges(client, run)
+                    found.samples = _watch(watched, seconds, say)
+                output, _ = conductor.communicate(timeout=300)
+            finally:
+                conductor.terminate()
+        if conductor.returncode:
+            code, words = conductor.returncode, errors.read_text()
+            raise RuntimeError(f"the run failed, exit code {code}: {words}")
+        found.summary = json.loads(output)
+        found.remains = [*_left(client, run, bridges), *map(str, temporary.rglob("*"))]
     return found
 
 
 def _begun(conductor: "subprocess.Popen[bytes]", latest: Path) -> str:
-    """Wait until every device has said hello; return the run's id."""
+    """Wait until every device has said hello; return the run's id, empty if the run has failed."""
     log, until = latest / "server" / "run.jsonl", time.monotonic() + BOOT
     while not (log.is_file() and b'"what":"start"' in log.read_bytes()):
-        if conductor.poll() is not None or time.monotonic() > until:
-            raise RuntimeError("the run has not begun")
+        if conductor.poll() is not None:
+            return ""
+        if time.monotonic() > until:
+            raise RuntimeError(f"the run has not begun within {BOOT:g} s")
         time.sleep(0.2)
     run: str = json.loads((latest / "manifest.json").read_text())["id"]
     return run
@@ -85,12 +87,19 @@ def _begun(conductor: "subprocess.Popen[bytes]", latest: Path) -> str:
 def _watch(
     watched: dict[str, int], seconds: float, say: Callable[[str], None]
 ) -> dict[str, list[Sample]]:
-    """Sample the processes once a second, until shortly before the run ends."""
+    """Sample the processes once a second, until shortly before the run ends, or one of them does.
+
+    A process that ends early leaves fewer samples than the others, and all leave too few.
+    """
     samples: dict[str, list[Sample]] = {name: [] for name in watched}
     began = time.monotonic()
     while (at := time.monotonic() - began) < seconds - LAST:
         for name, process in watched.items():
-            samples[name].append(processes.sample(process, at))
+            try:
+                samples[name].append(processes.sample(process, at))
+            except OSError:
+                say(f"{name} has ended after {at:.0f} s")
+                return samples
         if len(samples[CONDUCTOR]) % 60 == 0:
             last = samples[CONDUCTOR][-1], samples["server"][-1]
             own, server = (each.memory / 1e6 for each in last)

@@ -17,7 +17,13 @@ def soak(**server):
         sample._replace(**{key: value(sample.at) for key, value in server.items()})
         for sample in FLAT
     ]
-    summary = {"outcome": "success", "updates": 1, "faults_realised": 1, "duration_s": 1800}
+    summary = {
+        "outcome": "success",
+        "updates": 1,
+        "faults_realised": 1,
+        "duration_s": 1800,
+        "exits": [],
+    }
     return Soak(summary, {"server": samples, "supervisor of a": FLAT})
 
 
@@ -51,4 +57,10 @@ def test_remains_and_a_failed_run_are_seen():
     found.remains.append("br-123456789012")
     found.summary["outcome"] = "failed"
     assert complaints(found) == ["the run ended as failed", "left behind: br-123456789012"]
+    found.summary |= {"outcome": "success", "exits": [{"node": "a", "reason": "killed"}]}
+    found.remains, found.samples["server"] = [], FLAT[:1700]
+    assert complaints(found) == [
+        "the last sample is of 1699 s, too early",
+        "a ended unasked: killed",
+    ]
     assert [level.growth for level in levels(found)] == [0.0, 0.0]
