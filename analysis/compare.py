@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from . import activations, asynchrony, pushes
-from .held_model import count_updates
+from .held_model import count_updates, held_evaluations
 from .labels import labels
 from .page import figures, write
 from .protocol import algorithm, sentence
@@ -116,7 +116,7 @@ def compare_html(runs: Sequence[Run], out: Path, agreed: pd.DataFrame | None = N
 
 
 def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
-    evaluations = run.records("evaluation").dropna(subset="accuracy")
+    evaluations = held_evaluations(run).dropna(subset="accuracy")
     updates = count_updates(run)
     duration = run.end
     accuracy = evaluations["accuracy"]

@@ -7,7 +7,7 @@ from typing import Any
 from . import activations, asynchrony, pushes
 from .devices import devices
 from .faults import actions
-from .held_model import count_updates
+from .held_model import count_updates, held_evaluations
 from .quantities import figures, percent, seconds, size
 from .runs import Run
 
@@ -19,7 +19,7 @@ MOST_ACTIONS = 400
 
 def headline(run: Run) -> list[Row]:
     """Return the main results of `run`, as (name, value, remark)."""
-    accuracy = run.records("evaluation")["accuracy"].dropna()
+    accuracy = held_evaluations(run)["accuracy"].dropna()
     updates = count_updates(run)
     ratio = pushes.ratio(run)
     lost = len(run.records("update")) and len(run.records("update")) - updates

@@ -78,10 +78,14 @@ class Evaluations:
     def next(self, after: int) -> Snapshot | None:
         """Return the oldest snapshot with a version of at least `after`, or None.
 
-        After `finish`, return the last model first, then the oldest snapshot of any version.
+        If `after` does not follow the last score, return the oldest snapshot of any version: the
+        evaluator has measured a version that a crash of the server lost. After `finish`, return the
+        last model first, then the oldest snapshot of any version.
         """
         if self._final is None:
-            return next((snapshot for snapshot in self._waiting if snapshot.version >= after), None)
+            follows = after == (0 if self._scored is None else self._scored + 1)
+            least = after if follows else 0
+            return next((snapshot for snapshot in self._waiting if snapshot.version >= least), None)
         if self._waiting and self._waiting[-1].version == self._final:
             return self._waiting[-1]
         return self._waiting[0] if self._waiting else None

@@ -2,7 +2,7 @@
 
 The three windows of a fault are compared with each other: its own duration, and as long a time
 before and after it, from 1 s to 60 s. Rates are those of the whole run, so faults that overlap
-share their effects.
+share their effects. Updates that a crash of the server lost do not count; their bytes did travel.
 """
 
 from collections import Counter, defaultdict
@@ -13,7 +13,14 @@ from typing import Any, NamedTuple
 from ..world.roles import EVALUATOR
 from .fault_records import FaultRecord
 from .flow import FlowSums
-from .records import EvaluationRecord, PullRecord, Record, StopRecord, UpdateRecord
+from .records import (
+    EvaluationRecord,
+    PullRecord,
+    Record,
+    RecoveredRecord,
+    StopRecord,
+    UpdateRecord,
+)
 
 LISTED = 100
 """Faults whose effects the summary lists one by one; the sums of their kinds have all."""
@@ -25,6 +32,7 @@ _SHORTEST, _LONGEST = 1.0, 60.0
 """Seconds of the windows before and after a fault, at least and at most."""
 
 _QUANTITIES = ("updates", "push_bytes", "pull_bytes")
+_UPDATES = _QUANTITIES.index("updates")
 _WINDOWS = ("before", "during", "after")
 
 
@@ -33,8 +41,6 @@ class _Struck:
     """A fault that has begun."""
 
     begun: FaultRecord
-    own: int
-    """Updates of the device so far."""
     until: float | None = None
 
 
@@ -52,7 +58,6 @@ class FaultEffects:
 
     def __init__(self) -> None:
         self._flow = FlowSums(len(_QUANTITIES))
-        self._own: Counter[str] = Counter()
         self._scores: list[tuple[float, float]] = []
         self._faults: list[_Struck] = []
         self._open: dict[tuple[str, str], list[_Struck]] = defaultdict(list)
@@ -63,7 +68,6 @@ class FaultEffects:
         """Take the next record of the run; most kinds have no part in the effects."""
         match record:
             case UpdateRecord():
-                self._own[record.node] += 1
                 size = record.values + record.indices + record.headers + record.framing
                 self._flow.add(record.at, (1, size, 0))
             case PullRecord() if record.node != EVALUATOR:
@@ -72,6 +76,8 @@ class FaultEffects:
                 self._scores.append((record.at, record.accuracy))
             case FaultRecord():
                 self._turn(record)
+            case RecoveredRecord():
+                self._flow.take_back(_UPDATES, record.lost)
             case StopRecord():
                 self._end = record.at
 
@@ -83,7 +89,7 @@ class FaultEffects:
             return
         self._counts[record.fault] += 1
         if len(self._faults) < MOST:
-            struck = _Struck(record, self._own[record.node])
+            struck = _Struck(record)
             self._faults.append(struck)
             self._open[key].append(struck)
 

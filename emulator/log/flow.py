@@ -33,6 +33,17 @@ class FlowSums:
                 sums.extend([0.0] * (place + 1 - len(sums)))
             sums[place] += amount
 
+    def take_back(self, quantity: int, amount: float) -> None:
+        """Take the last `amount` of `quantity`, a place among the quantities, out of the sums."""
+        self._before = None
+        sums = self._sums[quantity]
+        for place in reversed(range(len(sums))):
+            if amount <= 0:
+                break
+            taken = min(sums[place], amount)
+            sums[place] -= taken
+            amount -= taken
+
     def between(self, begin: float, end: float) -> list[float]:
         """Return the sum of each quantity from `begin` to `end`; zeros if `end` is not later."""
         if end <= begin:

@@ -63,9 +63,12 @@ def summarise(
     use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
     parameters in each kind of layer; `trained`: whether the run began with the model of another.
     """
-    sums = _Sums(Costs(targets))
+    sums = _Sums()
     for record in records:
         sums.take(record)
+    costs = Costs(targets)
+    for evaluation in sums.evaluations:
+        costs.take(evaluation)
     stop, (outcome, detail) = sums.stop, _ended(sums, trained)
     push = {**sums.push, "total": sum(sums.push.values())}
     dense = (sums.updates + sums.lost) * dense_push  # pushes that were lost did travel
@@ -88,7 +91,7 @@ def summarise(
         "pull_bytes": sums.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         **({"activation_bytes": sums.activations} if sums.activations else {}),
-        "targets": sums.costs.plain(),
+        "targets": costs.plain(),
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
@@ -109,7 +112,6 @@ def summarise(
 class _Sums:
     """Sums over the records read so far. Only rare records are kept themselves."""
 
-    costs: Costs
     updates: int = 0
     recoveries: int = 0
     """Times that the server came back from its disk."""
@@ -124,8 +126,8 @@ class _Sums:
     """Bytes `up` and `down` at the cut of a model; empty without a cut."""
     pulled: int = 0
     pulled_to_evaluate: int = 0
-    accuracy: float | None = None
-    best: float | None = None
+    evaluations: list[EvaluationRecord] = field(default_factory=list)
+    """Those of versions that no crash of the server lost."""
     unmeasured: list[int] = field(default_factory=list)
     """Versions that were due to be measured and have no score."""
     rx: int = 0
@@ -138,6 +140,17 @@ class _Sums:
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
+
+    @property
+    def accuracy(self) -> float | None:
+        """The last accuracy; None without one, or if it is not finite."""
+        return self.evaluations[-1].accuracy if self.evaluations else None
+
+    @property
+    def best(self) -> float | None:
+        """The largest accuracy; None without one."""
+        known = (held.accuracy for held in self.evaluations)
+        return max((score for score in known if score is not None), default=None)
 
     def take(self, record: Record) -> None:
         self.effects.take(record)
@@ -163,10 +176,7 @@ class _Sums:
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
             case EvaluationRecord():
-                self.costs.take(record)
-                self.accuracy = record.accuracy
-                known = [score for score in (self.best, record.accuracy) if score is not None]
-                self.best = max(known, default=None)
+                self.evaluations.append(record)
             case UnmeasuredRecord():
                 self.unmeasured = record.versions
             case FaultRecord():
@@ -182,6 +192,9 @@ class _Sums:
                 self.recoveries += 1
                 self.lost += record.lost
                 self.updates -= record.lost
+                self.evaluations = [
+                    held for held in self.evaluations if held.version <= record.version
+                ]
             case StopRecord():
                 self.stop = record
 
@@ -201,7 +214,8 @@ def _ended(sums: _Sums, trained: bool) -> tuple[str, str]:
 
 def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     """Return `paper_push_bytes`: by kind of layer, the compression as the codec's paper counts."""
-    dense = {kind: 4 * parameters.get(kind, 0) * sums.updates for kind in sums.paper}
+    pushes = sums.updates + sums.lost
+    dense = {kind: 4 * parameters.get(kind, 0) * pushes for kind in sums.paper}
     by_kind = {
         kind: {"bytes": counted, "ratio": round(dense[kind] / counted, 3) if counted else None}
         for kind, counted in sums.paper.items()

@@ -15,13 +15,13 @@ from tests.fakes.handmade_run import update, written
 from tests.fakes.virtual_world import SCENARIO, played
 
 
-def evaluation(at: float, version: int) -> dict:
+def evaluation(at: float, version: int, accuracy: float = 0.5) -> dict:
     return {
         "at": at,
         "what": "evaluation",
         "version": version,
         "updates": version,
-        "accuracy": 0.5,
+        "accuracy": accuracy,
         "loss": 1.0,
         "push_bytes": 100 * version,
         "scored": at + 0.1,
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Run:
     records = [
         *(applied(float(version), version) for version in range(1, 5)),
         evaluation(2.0, 2),
-        evaluation(4.0, 4),
+        evaluation(4.0, 4, accuracy=0.9),
         recovered(5.0, 2, 2),
         applied(5.0, 3),
         applied(6.0, 4),
@@ -63,7 +63,8 @@ def test_updates_above_the_recovered_version_are_lost(run: Run) -> None:
 
 def test_figures_and_tables_have_the_model_s_updates(run: Run) -> None:
     assert count_updates(run) == 4
-    assert compare([run])["updates"].iloc[0] == 4
+    compared = compare([run]).iloc[0]
+    assert (compared["updates"], compared["best_accuracy"]) == (4, 0.5)
     assert headline(run)[1][1:] == ("4", "0.444 / s, 3 more lost with the server")
     assert per_device(run)[0][3] == "4"
     assert sorted(staleness.table([run])["staleness"]) == [1, 2, 3, 4]

@@ -166,13 +166,21 @@ def test_a_model_that_was_lost_is_sent_again() -> None:
 
 def test_a_version_whose_score_was_lost_is_measured_again() -> None:
     world = begun(stop=Stop(updates=2))
-    pushed(world, 1)
-    world.pull("evaluator", after=1)
-    pushed(world, 1)
-    world.score(2, 120.0)
+    ((_, model),) = world.pull("evaluator", after=1)  # without a score of version 0
+    assert model.version == 0
+    pushed(world, 2)
+    world.score(0, 120.0)
     assert not world.server.over
-    assert measured(world, 121.0) == 0
+    assert measured(world, 121.0) == 2
     assert world.server.over
+
+
+def test_an_evaluator_ahead_of_a_recovered_server_measures_what_waits() -> None:
+    world = begun(every=1)
+    world.score(0, 106.0)
+    world.pull("evaluator", after=9)  # version 8 was measured before the crash
+    replies = world.round("a", 110.0)
+    assert ("evaluator", 1) in [(node, reply.version) for node, reply in replies]
 
 
 def test_an_accuracy_may_be_reached_by_an_older_version() -> None:

@@ -81,6 +81,19 @@ def test_rates_before_during_and_after_a_fault() -> None:
     }
 
 
+def test_updates_that_a_crash_of_the_server_lost_do_not_count() -> None:
+    crash = [{**act(15.0, "kill", "server-crash", 15.0), "node": "server"}]
+    crash.append({**act(16.0, "boot", "server-crash", 16.0), "node": "server"})
+    lost = {"at": 15.5, "what": "recovered", "version": 104, "lost": 25, "zero": 1.0}
+    found = effects([record for record in RUN if not 15.0 < record["at"] < 16.0] + crash + [lost])
+    first, second = found["faults"]
+    # of the ten updates since 14 s and the twenty since 10 s the last 25 are lost
+    assert second["updates_per_s"]["before"] == 0.0
+    assert first["updates_per_s"]["before"] == 10.0
+    assert first["updates_per_s"]["during"] == pytest.approx(5 / 4)
+    assert second["push_bytes_per_s"]["before"] == 1000.0
+
+
 def test_a_fault_without_an_end_lasts_to_the_runs_end_and_has_nothing_after_it() -> None:
     records = [record for record in RUN if record["what"] != "boot"]
     (effect,) = effects(records)["faults"]

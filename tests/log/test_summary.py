@@ -217,6 +217,28 @@ def test_what_the_codecs_paper_would_have_counted() -> None:
     assert "paper_push_bytes" not in summary()
 
 
+def test_scores_and_bytes_of_versions_that_a_crash_of_the_server_lost() -> None:
+    records = [
+        update(1.0, 1),
+        update(2.0, 2),
+        *(
+            {"at": float(version), "what": "evaluation", "accuracy": score, "version": version}
+            for version, score in ((1, 0.5), (2, 0.95))
+        ),
+        {"at": 3.0, "what": "recovered", "version": 1, "lost": 1, "zero": 0.0},
+    ]
+    paper = [
+        {**record, "paper": {"conv": 10.0}} if record["what"] == "update" else record
+        for record in records
+    ]
+    found = summary(paper, parameters={"conv": 10}, targets=[0.4, 0.9])
+    assert (found["final_accuracy"], found["best_accuracy"]) == (0.5, 0.5)
+    assert [target["time"] for target in found["targets"]] == [1.0, None]
+    assert found["paper_push_bytes"]["conv"] == {"bytes": 20.0, "ratio": 4.0}
+    again = {"at": 4.0, "what": "evaluation", "accuracy": 0.6, "version": 2}
+    assert summary([*records, again])["best_accuracy"] == 0.6
+
+
 def test_activations_are_counted_apart() -> None:
     cut = {"at": 2, "what": "activations", "up": 125_500, "down": 125_480}
     assert summary([*RECORDS, cut, cut])["activation_bytes"] == {"up": 251_000, "down": 250_960}

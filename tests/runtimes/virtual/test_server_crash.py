@@ -47,6 +47,15 @@ def test_with_states_it_falls_back_and_says_so(tmp_path: Path) -> None:
     assert summary["lost_updates"] == seen - kept
 
 
+def test_versions_made_anew_are_measured_when_they_are_due(tmp_path: Path) -> None:
+    parts = (*SMALL[:1], "evaluate.every=1", "server.durability={every: 2s}")
+    _, summary, onlooker = played(tmp_path, *parts, text=CRASHING)
+    assert summary["lost_updates"] >= 4
+    again = [r for r in split(onlooker.records, "evaluation") if r["at"] > 4.0]
+    assert len({r["version"] for r in again}) == len(again) > 10
+    assert not [r for r in again if r.get("scored", r["at"]) > r["at"] + 0.5]
+
+
 @pytest.mark.parametrize(
     "parts",
     [
