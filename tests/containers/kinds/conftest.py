@@ -38,6 +38,9 @@ class WatchedRun(Outcome):
 
     def __init__(self, summary, observer: Observer):
         super().__init__(summary)
+        # devices go on, and report, until the containers are removed
+        end = summary["duration_s"] + 0.3
+        self.records = [record for record in self.records if record["at"] <= end]
         self.parts = observer.parts
         (start,) = self.said("start")
         self.samples: dict[str, list[Sample]] = {
