@@ -13,6 +13,9 @@ Any other exception that escapes is a bug of the emulator and keeps its tracebac
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+_LONGEST = 60
+"""Characters that a message quotes of a text."""
+
 
 class EmulatorError(Exception):
     """Base class of every deliberate error."""
@@ -50,6 +53,12 @@ class DeploymentError(EmulatorError):
 
 class WireError(EmulatorError):
     """A peer sent bytes that are malformed or contradict the protocol."""
+
+
+def shortened(value: object) -> str:
+    """Return `value` quoted for a message, cut after 60 characters."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:

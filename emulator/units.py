@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Any, ClassVar, Self
 
+from .errors import shortened
+
 _NUMBER = re.compile(
-    r"([+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE | re.ASCII
+    r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*([a-z%/]*)", re.IGNORECASE | re.ASCII
 )
 
 MAX_SECONDS = 2**53 * 1e-6
@@ -50,16 +52,18 @@ class Quantity(float):
             return text
         known = " or ".join(cls.units)
         if isinstance(text, int | float):
-            raise ValueError(f"{text!r} has no unit: write it in {known}, as {cls.example}")
+            raise ValueError(
+                f"{shortened(text)} has no unit: write it in {known}, as {cls.example}"
+            )
         match = _NUMBER.fullmatch(str(text).strip())
         if not match:
-            raise ValueError(f"{text!r} is not a number in {known}, as {cls.example}")
+            raise ValueError(f"{shortened(text)} is not a number in {known}, as {cls.example}")
         number, unit = match[1], match[2].lower()
         if unit in cls.meant:
-            raise ValueError(f"{text!r}: write {number}{cls.meant[unit]}")
+            raise ValueError(f"{shortened(text)}: write {number}{cls.meant[unit]}")
         scales = {name.lower(): scale for name, scale in cls.units.items()}
         if unit not in scales:
-            raise ValueError(f"{text!r} is not in {known}: write it as {cls.example}")
+            raise ValueError(f"{shortened(text)} is not in {known}: write it as {cls.example}")
         return cls._checked(_product(number, scales[unit]), text)
 
     @classmethod
@@ -67,9 +71,9 @@ class Quantity(float):
         """Return `value` as a quantity. Raises ValueError if it is infinite, negative or out of
         range."""
         if value == float("inf"):
-            raise ValueError(f"{text!r} is not a finite number")
+            raise ValueError(f"{shortened(text)} is not a finite number")
         if value < 0:
-            raise ValueError(f"{text!r} is negative")
+            raise ValueError(f"{shortened(text)} is negative")
         return cls(value)
 
     def __str__(self) -> str:
@@ -143,7 +147,7 @@ class Seconds(Quantity):
     def _checked(cls, value: float, text: object) -> Self:
         if MAX_SECONDS < value < float("inf"):  # infinity gets the general message
             raise ValueError(
-                f"{text!r} is more than 285 years, to which a run can count microseconds"
+                f"{shortened(text)} is more than 285 years, to which a run can count microseconds"
             )
         return super()._checked(value, text)
 
@@ -169,7 +173,9 @@ class Rate(Quantity):
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if value == 0:
-            raise ValueError(f"{text!r}: a rate is above zero; to cut a link, use a partition")
+            raise ValueError(
+                f"{shortened(text)}: a rate is above zero; to cut a link, use a partition"
+            )
         return super()._checked(value, text)
 
 
@@ -183,7 +189,7 @@ class Fraction(Quantity):
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if value > 1:
-            raise ValueError(f"{text!r} is more than 100%")
+            raise ValueError(f"{shortened(text)} is more than 100%")
         return super()._checked(value, text)
 
 
@@ -197,7 +203,7 @@ class Share(Quantity):
     @classmethod
     def _checked(cls, value: float, text: object) -> Self:
         if value == 0:
-            raise ValueError(f"{text!r}: a share of a core is above zero")
+            raise ValueError(f"{shortened(text)}: a share of a core is above zero")
         return super()._checked(value, text)
 
 

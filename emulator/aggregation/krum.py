@@ -2,13 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..optimizers.base import Modulated
+from ..units import Checked
 from .distances import squared_distances
+
+
+def check_liars(liars: int) -> None:
+    """Raise ValueError unless `liars` is at least 1."""
+    if liars < 1:
+        raise ValueError(f"liars is {liars}: write a whole number from 1 up")
+
+
+Liars: TypeAlias = Annotated[int, Checked(check_liars)]
 
 
 @dataclass(frozen=True)
@@ -19,7 +29,7 @@ class Krum:
     2 closest of the n gradients of a step. It withstands `liars` = f of at least 2 f + 3 devices.
     """
 
-    liars: int
+    liars: Liars
     """Number of devices that may lie, at least 1: the paper's f."""
     kind: Literal["krum"] = "krum"
 
@@ -38,12 +48,6 @@ class Krum:
     def combine(self, gradients: Sequence[Modulated]) -> Sequence[Modulated]:
         best = int(np.argmin(scores(gradients, self.liars)))
         return [gradients[best]._replace(share=1.0)]
-
-
-def check_liars(liars: int) -> None:
-    """Raise ValueError unless `liars` is at least 1."""
-    if liars < 1:
-        raise ValueError(f"liars is {liars}: write a whole number from 1 up")
 
 
 def scores(gradients: Sequence[Modulated], liars: int) -> NDArray[np.float64]:

@@ -2,12 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ..optimizers.base import Modulated
-from .krum import check_liars, scores
+from ..units import Checked
+from .krum import Liars, check_liars, scores
+
+
+def _check_keep(keep: int) -> None:
+    if keep < 1:
+        raise ValueError(f"keep is {keep}: write a whole number from 1 up")
 
 
 @dataclass(frozen=True)
@@ -18,16 +24,16 @@ class MultiKrum:
     many `liars`.
     """
 
-    liars: int
+    liars: Liars
     """Number of devices that may lie, at least 1: the paper's f."""
-    keep: int | None = None
+    keep: Annotated[int, Checked(_check_keep)] | None = None
     """Number of gradients in the mean: the paper's m. Without `keep`, all of a step but `liars`."""
     kind: Literal["multi-krum"] = "multi-krum"
 
     def __post_init__(self) -> None:
         check_liars(self.liars)
-        if self.keep is not None and self.keep < 1:
-            raise ValueError(f"keep is {self.keep}: write a whole number from 1 up")
+        if self.keep is not None:
+            _check_keep(self.keep)
 
     @property
     def single(self) -> bool:

@@ -3,13 +3,19 @@ shortened."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ..optimizers.base import Modulated
+from ..units import Checked
 from ..vectors import Vector
 from .base import divided
+
+
+def _check_norm(norm: float) -> None:
+    if not 0 < norm < float("inf"):
+        raise ValueError(f"norm is {norm}: write a number above 0")
 
 
 @dataclass(frozen=True)
@@ -19,13 +25,13 @@ class NormClip:
     Sun et al. (2019), Section 4. A liar can turn the step, but not lengthen it.
     """
 
-    norm: float | None = None
+    norm: Annotated[float, Checked(_check_norm)] | None = None
     """Largest Euclidean norm of a gradient. Without `norm`, the median of the norms of a step."""
     kind: Literal["norm-clip"] = "norm-clip"
 
     def __post_init__(self) -> None:
-        if self.norm is not None and not 0 < self.norm < float("inf"):
-            raise ValueError(f"norm is {self.norm}: write a number above 0")
+        if self.norm is not None:
+            _check_norm(self.norm)
 
     @property
     def single(self) -> bool:

@@ -4,14 +4,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..optimizers.base import Modulated
-from ..units import Fraction
+from ..units import Checked, Fraction
 from .base import entrywise
+
+
+def _check_trim(trim: Fraction) -> None:
+    if not 0 < trim < 0.5:
+        raise ValueError(f"trim is {trim}: write a share above 0% and below 50%")
 
 
 @dataclass(frozen=True)
@@ -22,14 +27,13 @@ class TrimmedMean:
     devices up to `trim`.
     """
 
-    trim: Fraction = Fraction(0.2)
+    trim: Annotated[Fraction, Checked(_check_trim)] = Fraction(0.2)
     """Share of the values that is left out at each end, above 0% and below 50%: the paper's β. Of m
     values, ⌊trim · m⌋ are left out at each end."""
     kind: Literal["trimmed-mean"] = "trimmed-mean"
 
     def __post_init__(self) -> None:
-        if not 0 < self.trim < 0.5:
-            raise ValueError(f"trim is {self.trim}: write a share above 0% and below 50%")
+        _check_trim(self.trim)
 
     @property
     def single(self) -> bool:

@@ -1,14 +1,15 @@
 """Codec `adacomp-residual`: AdaComp by residuals (Chen et al., 2018), adaptive in each bin."""
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import ClassVar, Literal
+from functools import cached_property, partial
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import WireError
 from ..layout import Kind, Layout
+from ..units import Checked
 from ..vectors import Frames, Gradient, Indices, Vector
 from . import bins, bits, frame_checks
 from .base import ByteCount, Encoder, EncoderContext, Memory
@@ -28,6 +29,16 @@ _NEVER = np.float32(np.inf)
 """Threshold that no magnitude reaches."""
 
 
+def _check_bin(name: str, entries: int) -> None:
+    if not 1 <= entries <= _LONGEST:
+        raise ValueError(f"{name} is {entries}: a bin has from 1 to {_LONGEST} entries")
+
+
+def _check_factor(factor: float) -> None:
+    if not 1 <= factor < float("inf"):
+        raise ValueError(f"factor is {factor:g}: write a number from 1 up")
+
+
 @dataclass(frozen=True)
 class AdaCompResidual:
     """AdaComp by residuals: each bin of neighbouring entries decides how many entries it sends.
@@ -41,11 +52,11 @@ class AdaCompResidual:
     float32. Any optimizer of the server fits.
     """
 
-    conv: int = 50
+    conv: Annotated[int, Checked(partial(_check_bin, "conv"))] = 50
     """Entries in a bin of a convolution: the paper's L_T."""
-    dense: int = 500
+    dense: Annotated[int, Checked(partial(_check_bin, "dense"))] = 500
     """Entries in a bin of a dense or recurrent layer: the paper's L_T."""
-    factor: float = 2.0
+    factor: Annotated[float, Checked(_check_factor)] = 2.0
     """Scale factor of the paper, at least 1. Larger factors send more; 1 sends one entry a bin."""
     indices: IndexCoding = "golomb"
     """Coding of the sent entries' indices."""
@@ -53,12 +64,9 @@ class AdaCompResidual:
     no_feedback: ClassVar[str] = BUILT_IN
 
     def __post_init__(self) -> None:
-        for name in ("conv", "dense"):
-            if not 1 <= getattr(self, name) <= _LONGEST:
-                given = f"{name} is {getattr(self, name)}"
-                raise ValueError(f"{given}: a bin has from 1 to {_LONGEST} entries")
-        if not 1 <= self.factor < float("inf"):
-            raise ValueError(f"factor is {self.factor:g}: write a number from 1 up")
+        _check_bin("conv", self.conv)
+        _check_bin("dense", self.dense)
+        _check_factor(self.factor)
         _ = self.sparse
 
     def start(self, context: EncoderContext) -> Encoder:

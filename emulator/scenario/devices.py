@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from ..errors import shortened
 from ..faults import FAULTS, Recurring, scheduled
 from ..units import Bytes, Share
 from ..world.cpu_quota import LEAST
@@ -43,7 +44,7 @@ class Section(BaseModel):
 
 def _device_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r}: a name is of a-z, 0-9 and inner hyphens, as farm-3")
+        raise ValueError(f"{shortened(name)}: a name is of a-z, 0-9 and inner hyphens, as farm-3")
     if name in RESERVED:
         raise ValueError(f"{name!r} is the name of another role: choose another name")
     return name
@@ -94,7 +95,7 @@ def _distinct(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, ...
     names = [profile.name for profile in failures]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:  # the name is part of the random stream's: both would draw the same times
-        raise ValueError(f"two failure profiles are named {twice!r}")
+        raise ValueError(f"two failure profiles are named {shortened(twice)}")
     return failures
 
 
@@ -123,7 +124,7 @@ class Group(Section):
     def _names_fit(self) -> "Group":
         longest = max(self.names, key=len)
         if len(longest) > _LONGEST:
-            raise ValueError(f"{longest!r} is longer than {_LONGEST} characters")
+            raise ValueError(f"{shortened(longest)} is longer than {_LONGEST} characters")
         return self
 
     @property

@@ -41,7 +41,7 @@ class Durable:
 
 
 def _word(durability: Any) -> str:
-    if durability in _WORDS:
+    if isinstance(durability, str) and durability in _WORDS:
         return str(durability)
     raise ValueError(not_among(durability, [*_WORDS, f"{{{_EVERY}}}"]))
 

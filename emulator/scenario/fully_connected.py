@@ -119,7 +119,7 @@ def _number(name: str, names: list[str]) -> int:
     if name in names:
         return names.index(name) + 1
     raise ValueError(
-        f"{name!r} is no layer: the layers are {', '.join(names)}, or 1 to {len(names)}"
+        f"{quoted(name)} is no layer: the layers are {', '.join(names)}, or 1 to {len(names)}"
     )
 
 

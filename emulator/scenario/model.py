@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
+from ..errors import shortened
 from ..faults import FAULTS, Aimed, scheduled
 from ..units import Fraction
 from .devices import Device, Group, Section, expand
@@ -68,8 +69,8 @@ def _ascending(targets: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
 def _folder_name(name: str) -> str:
     if not _FOLDER.fullmatch(name):
         raise ValueError(
-            f"{name!r} is no name for a folder: write up to 64 letters, digits, '.', '_' and '-', "
-            "a letter or digit first"
+            f"{shortened(name)} is no name for a folder: write up to 64 letters, digits, '.', '_' "
+            "and '-', a letter or digit first"
         )
     return name
 

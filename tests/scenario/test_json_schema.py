@@ -6,17 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from emulator.errors import ScenarioError
 from emulator.scenario import loads, schema
+from emulator.scenario.reading.yaml_subset import read
 from tests.fakes.json_schema import accepts
 from tests.fakes.small_scenario import PLAYED, SCENARIOS, WRITTEN, addresses
 
 
 @pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.stem)
 def test_the_schema_accepts_the_scenarios_here_as_written(path: Path) -> None:
-    assert accepts(schema(), yaml.safe_load(path.read_text()))
+    assert accepts(schema(), read(path).data)  # of YAML 1.2, where `on` is a word
 
 
 @pytest.mark.parametrize(

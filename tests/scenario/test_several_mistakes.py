@@ -98,6 +98,31 @@ def test_a_wrong_number_does_not_hide_behind_a_wrong_word() -> None:
             ["codec.threshold: threshold is 0: write", "codec.indices: 'bits' is not"],
         ),
         (
+            "aggregation: {kind: trimmed-mean, trim: 50%, more: 1}",
+            ["aggregation.trim: trim is 50%: write", "aggregation.more: no such key"],
+        ),
+        (
+            "aggregation: {kind: norm-clip, norm: 0, more: 1}",
+            ["aggregation.norm: norm is 0.0: write", "aggregation.more: no such key"],
+        ),
+        (
+            "aggregation: {kind: krum, liars: 0, more: 1}",
+            ["aggregation.liars: liars is 0: write", "aggregation.more: no such key"],
+        ),
+        (
+            "aggregation: {kind: multi-krum, liars: 0, keep: 0}",
+            ["aggregation.liars: liars is 0: write", "aggregation.keep: keep is 0: write"],
+        ),
+        (
+            "codec: {kind: adacomp-residual, conv: 0, dense: 20000, factor: 0.5, indices: bits}",
+            [
+                "codec.conv: conv is 0: a bin",
+                "codec.dense: dense is 20000: a bin",
+                "codec.factor: factor is 0.5: write",
+                "codec.indices: 'bits' is not",
+            ],
+        ),
+        (
             "codec: {kind: qsgd, bucket: 0, levels: many}",
             ["codec.levels: 'many' is not", "codec.bucket: 0 is too small"],
         ),
@@ -148,3 +173,36 @@ def test_all_mistakes_of_a_part_are_told_at_once() -> None:
         "synchronization.epochs",
     ):
         assert any(f"training.{key}: " in line for line in told), (key, told)
+
+
+@pytest.mark.parametrize("durability", ["[1]", "updat", "{evry: 3s}", "true", "{every: 0s}"])
+def test_an_unreadable_durability_hides_no_mistake_of_a_server_crash(durability: str) -> None:
+    fault = "{kind: server-crash, at: 1s, nodes: [one]}"
+    told = mistakes(("stop:", f"server: {{durability: {durability}}}\nfaults: [{fault}]\nstop:"))
+    places = {line.split(": ")[1] for line in told}
+    assert {"faults[0].nodes", "faults[0].lasts"} < places
+    assert any(place.startswith("server.durability") for place in places)
+    assert "faults[0].kind" not in places
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("digits-mlp", "LONG"),
+        ("digits-mlp", "digits-mlp\n  initial: LONG"),
+        ("name: small", "name: LONG"),
+        ("algorithm: asgd", "algorithm: LONG"),
+        ("algorithm: asgd", "codec: {kind: topk, keep: LONG}"),
+        ("name: one", "name: LONG"),
+        ("name: one", "name: one\n    link: ./LONG.yaml"),
+        ("name: one", "? LONG\n    : 1\n    name: one"),
+        ("name: one", "name: one\n    cpus: !!LONG 3"),
+        ("stop:", "faults: [{kind: crash, at: LONG, nodes: [LONG]}]\nstop:"),
+        ("stop:", "faults: [{kind: availability, trace: ./LONG.json, nodes: [one]}]\nstop:"),
+    ],
+)
+def test_a_long_text_is_quoted_in_part(change: tuple[str, str]) -> None:
+    old, new = change
+    told = mistakes((old, new.replace("LONG", 5_000 * "x")))
+    assert all(len(line) < 1_200 for line in told)
+    assert any("xxxx…" in line for line in told)

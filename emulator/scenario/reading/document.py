@@ -7,11 +7,20 @@ from typing import Any, NamedTuple, TypeAlias
 Step: TypeAlias = str | int
 Address: TypeAlias = tuple[Step, ...]
 
+LONGEST = 1_000
+"""Characters of a mistake's message."""
+_LONGEST_STEP = 60
+"""Characters of a key in a place."""
+
 
 def place(address: Iterable[Step]) -> str:
     """Return `address` as text, for example `devices[1].link` for `("devices", 1, "link")`."""
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in address)
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{_key(step)}" for step in address)
     return text.removeprefix(".")
+
+
+def _key(step: str) -> str:
+    return step if len(step) <= _LONGEST_STEP else f"{step[:_LONGEST_STEP]}…"
 
 
 class Mark(NamedTuple):
@@ -96,6 +105,8 @@ class Document:
         self.at(address[:-1])[address[-1]] = other.data
 
     def _add(self, mistake: Mistake) -> None:
+        if len(mistake.message) > LONGEST:  # as with a path of thousands of characters
+            mistake = mistake._replace(message=f"{mistake.message[:LONGEST]}…")
         # many devices may name one profile, and its mistakes are reported once
         if mistake not in self._reported:
             self._reported.add(mistake)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...errors import suggestion
+from ...errors import shortened, suggestion
 from ...faults import FAULTS
 from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...schedules import Sequential
@@ -71,7 +71,9 @@ def _keys_fit(document: Document, address: Address, fault: dict[str, Any], *, ai
     # a key with a mistake of its own, as a misspelt one, may be the one that seems to be missing
     broken = any(at[:-1] == address for at in document.broken)
     server = getattr(FAULTS[kind], "strikes_server", False)
-    if server and aimed and document.at(("server", "durability")) in (None, NONE):
+    durability = ("server", "durability")
+    unknown = document.has_mistake(durability)
+    if server and aimed and not unknown and document.at(durability) in (None, NONE):
         document.complain(
             (*address, "kind"),
             f"{kind!r} needs a durable server, as all updates would be lost, and the run with them:"
@@ -110,9 +112,9 @@ def _targets_exist(document: Document, address: Address, nodes: Any, known: list
 
 def _unknown(node: str, known: list[str]) -> str:
     if node in RESERVED:
-        return f"{node!r} is no device: faults strike devices only"
+        return f"{shortened(node)} is no device: faults strike devices only"
     some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
-    return f"{node!r} is no device{suggestion(node, known) or ': there are ' + some}"
+    return f"{shortened(node)} is no device{suggestion(node, known) or ': there are ' + some}"
 
 
 def _named(nodes: Any, groups: Iterable[tuple[int, str, tuple[str, ...]]]) -> set[str]:

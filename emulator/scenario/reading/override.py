@@ -52,7 +52,7 @@ def _address(path: str) -> Address:
         end = match.end()
     if end < len(path) or not steps:
         raise ValueError(
-            f"{path!r} is no path to a value: a path looks like devices[0].link.up.rate"
+            f"{quoted(path)} is no path to a value: a path looks like devices[0].link.up.rate"
         )
     return tuple(steps)
 

@@ -11,7 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from ...errors import suggestion
+from ...errors import shortened, suggestion
 from .document import Address, Document
 from .yaml_subset import read
 
@@ -26,6 +26,13 @@ _WORDS: dict[Kind, str] = {
 _PACKAGE = Path(__file__).parents[2]
 _SHIPPED = (_PACKAGE.parent / "scenarios" / "profiles", _PACKAGE / "profiles")
 """Folders of the emulator's own profiles, in a checkout and in an installed package."""
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long, or a folder is locked
+        return False
 
 
 class Library:
@@ -52,13 +59,13 @@ class Library:
         """
         if "/" in name or name.endswith((".yaml", ".yml")):
             file = self.folder / name
-            if not file.is_file():
-                raise ValueError(f"{name!r} is no {_WORDS[kind]}: there is no file {file}")
+            if not _is_file(file):
+                raise ValueError(f"{shortened(name)} is no {_WORDS[kind]}: there is no file {file}")
             return file
         known = self.names(kind)
         if name not in known:
             hint = suggestion(name, known) or f": there are {', '.join(sorted(known))}, or a path"
-            raise ValueError(f"{name!r} is no {_WORDS[kind]}{hint}")
+            raise ValueError(f"{shortened(name)} is no {_WORDS[kind]}{hint}")
         return known[name]
 
 

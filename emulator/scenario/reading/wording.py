@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...errors import suggestion
+from ...errors import shortened, suggestion
 from ...faults.schedule import MisplacedKeysError
 from .document import Address, Document
-
-_LONGEST = 60
 
 
 def not_among(word: object, known: Iterable[str]) -> str:
@@ -29,8 +27,7 @@ def quoted(value: object) -> str:
         case list():
             return "a list"
         case _:
-            text = repr(value)
-            return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            return shortened(value)
 
 
 def counted(number: int, thing: str) -> str:
