@@ -93,7 +93,7 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     pushed = updates[list(KINDS)].sum(axis=1)
     push = _way(pd.concat([pushed, crossed["up"]]), run, "up")
     pull = _way(pd.concat([pulls["bytes"], crossed["down"]]), run, "down")
-    struck = len(outages(run))
+    struck = _struck(run)
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
     # updates that crossed the interface without a record: after the end, refused, or cut off
@@ -108,6 +108,15 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     )
     rx, tx = map(_rounded, least, most)
     return rx, tx
+
+
+def _struck(run: Run) -> int:
+    """Return how often an outage interrupted a device or the evaluator.
+
+    An outage of the server interrupts all of them.
+    """
+    of_server = int((outages(run)["node"] == "server").sum())
+    return len(outages(run)) + of_server * len(devices(run))
 
 
 def _rounded(least: float, most: float) -> Allowance:

@@ -32,11 +32,14 @@ def resume(run: str, runs: Path, report: bool, as_json: bool) -> None:
     \b
     emulate resume quickstart
     """
-    from ..runs.dead_run import dead_run
+    from ..runs.dead_run import resuming
     from ..runs.folder import find
 
-    dead = dead_run(find(run, runs))
-    with show(dead.scenario, to_stderr=as_json) as view, canceling():
+    with (
+        resuming(find(run, runs)) as dead,
+        show(dead.scenario, to_stderr=as_json) as view,
+        canceling(),
+    ):
         resumed: tuple[Path, dict[str, Any]] = _player(dead.runtime)(dead, view)
     folder, summary = resumed
     conclude(folder, summary, as_json=as_json, report=report)

@@ -31,6 +31,17 @@ class SeenPushes:
             pieces.add(piece)
         return False
 
+    def refused(self, message: Message) -> None:
+        """Forget the pieces of the update of which the server refused `message`, a piece.
+
+        The server has dropped them, and the device may send all of them again. A whole update that
+        was refused stays known: it would be refused again.
+        """
+        if isinstance(message, UpdateSegment):
+            last, _ = self._last.get(message.node, (-1, set()))
+            if message.ticket == last:
+                self._last[message.node] = last, set()
+
     def plain(self) -> dict[str, Any]:
         """Return the state as JSON values."""
         return {node: [ticket, sorted(pieces)] for node, (ticket, pieces) in self._last.items()}

@@ -36,6 +36,32 @@ def held(path: Path) -> Iterator[None]:
         os.close(file)
 
 
+@contextmanager
+def held_alone(path: Path, message: str) -> Iterator[None]:
+    """Hold the lock at `path` as `held` does, but without a wait.
+
+    Raises HostError that begins with `message` if another process holds the lock.
+    """
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
+    try:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise HostError(f"{message} by another process") from None
+        except OSError as error:
+            raise HostError(f"the file system of {path} has no locks: {error.strerror}") from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink()
+    finally:
+        os.close(file)
+
+
 def holder(path: Path) -> int | None:
     """Return the process id of the holder of `path`, or None without a holder or a file.
 

@@ -1,10 +1,13 @@
 """Runs that lost their conductor before the end, and the files from which a run is resumed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import EmulatorError
 from ..log.lines import read_timeline
+from ..machine import lock
 from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
 from .folder import RunFolder, conductor
@@ -22,6 +25,20 @@ class DeadRun:
     """As resolved when the run began."""
     timeline: tuple[Timed, ...]
     """The schedule of the run, as its folder has it."""
+
+
+_RESUMER = "resume.pid"
+"""File in a run's folder that is locked while the run is resumed."""
+
+
+@contextmanager
+def resuming(path: Path) -> Iterator[DeadRun]:
+    """Let no other process resume the run in the folder at `path` during the block; yield the run.
+
+    Raises EmulatorError as `dead_run`, and if another process is at it.
+    """
+    with lock.held_alone(path / _RESUMER, f"{path.name} is being resumed"):
+        yield dead_run(path)
 
 
 def dead_run(path: Path) -> DeadRun:

@@ -26,11 +26,12 @@ from ...core.parameters import Saved
 from ...core.plan import Durability
 from ...core.seen_pushes import SeenPushes
 from ...core.server import ParameterServer
+from ...errors import WireError
 from ...layout import Layout
 from . import input_log
 from .input_log import EndedRun, Heard, Refused, Shifted, Ticked, Wrote
 from .log_tail import LogTail
-from .object_tree import freeze
+from .object_tree import Frozen, freeze
 from .segment_file import SegmentWriter
 from .state_folder import StateFolder
 
@@ -136,7 +137,7 @@ class DurableServer:
         at = now + self.offset
         if self._log:
             self._log.append(input_log.received(at, message, node))
-        return self._done(at, lambda: self.server.handle(node, message, at))
+        return self._done(at, lambda: self._take(node, message, at))
 
     def refuse(self, node: str, reason: str, now: float) -> None:
         if self._absent:
@@ -185,7 +186,7 @@ class DurableServer:
         match entry:
             case Heard(now, node) if message is not None:
                 self.seen.repeats(message)
-                self.server.handle(node, message, now)
+                self._take(node, message, now)
             case Ticked(now):
                 self.server.tick(now)
             case Refused(now, node, reason):
@@ -198,6 +199,15 @@ class DurableServer:
                 self.offset, self.resumes = offset, resumes
         self.now = entry.now
         self.number += 1
+
+    def _take(self, node: str, message: Message, at: float) -> Replies:
+        """Take `message` as `ParameterServer.handle` does; a refused piece may come again."""
+        try:
+            return self.server.receive(message, at)
+        except WireError as error:
+            self.seen.refused(message)
+            self.server.refuse(node, str(error), at)
+            return []
 
     def _append(self, entry: input_log.Input, line: bytes = b"") -> None:
         if self._log:
@@ -249,10 +259,15 @@ class DurableServer:
         if self._log:
             self._log.close()
             self._log = self._folder.begin_segment(number)
-        self._saving = self._thread.submit(self._folder.save, number, facts, state)
+        self._saving = self._thread.submit(self._write, number, facts, state)
         self._room = max(ROOM, 4 * sum(leaf.nbytes for leaf in state.leaves))
         # so that large states do not take more than a tenth of the server's time
         self._spent = min(0.0, REPLAY - 10 * (time.perf_counter() - began))
+
+    def _write(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
+        """Save the state on the disk, behind the lines of the run's log that the state presumes."""
+        self._tail.synchronize()
+        self._folder.save(number, facts, state)
 
     # -- resuming --------------------------------------------------------------------------------
 

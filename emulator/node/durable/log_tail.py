@@ -45,6 +45,10 @@ class LogTail:
     def flush(self) -> None:
         """Do nothing: every line is written at once."""
 
+    def synchronize(self) -> None:
+        """Bring the lines to the disk: they survive a loss of power. Other threads may write."""
+        os.fsync(self._file)
+
     def replayed(self) -> int:
         """End the replay; return the version of the last update in the lines behind the replayed
         part.

@@ -16,6 +16,8 @@ from .segment_file import SegmentWriter, read_segment
 from .state_file import read_state, sync_folder, write_state
 
 _STATE = re.compile(r"state-(\d{12})\.npz")
+_NUMBER = "number"
+"""Fact that says again which input the state precedes: a file may have another's name."""
 _INPUTS = re.compile(r"inputs-(\d{12})\.log")
 
 
@@ -39,8 +41,8 @@ class StateFolder:
     def newest(self) -> SavedState | None:
         """Return the newest undamaged state, or None without any."""
         for number, path in sorted(self._numbered(_STATE), reverse=True):
-            if (known := read_state(path)) is not None:
-                return SavedState(number, *known)
+            if (known := _state(path, number)) is not None:
+                return known
         return None
 
     def inputs(self, number: int) -> Iterator[list[bytes]]:
@@ -61,7 +63,7 @@ class StateFolder:
         Inputs behind a damaged one would otherwise be taken for the successors of new ones.
         """
         for begin, path in [*self._numbered(_STATE), *self._numbered(_INPUTS)]:
-            unsound = path.suffix == ".npz" and read_state(path) is None
+            unsound = path.suffix == ".npz" and _state(path, begin) is None
             if begin > number or unsound or (begin == number and path.suffix == ".log"):
                 path.unlink()
 
@@ -73,7 +75,8 @@ class StateFolder:
 
     def save(self, number: int, facts: dict[str, Any], state: Frozen) -> None:
         """Write the `state` before the input `number`, then remove files that no recovery needs."""
-        write_state(self._path / f"state-{number:012d}.npz", facts, state)
+        place = self._path / f"state-{number:012d}.npz"
+        write_state(place, {**facts, _NUMBER: number}, state)
         states = sorted(self._numbered(_STATE))
         needed = states[-2][0] if len(states) > 1 else 0
         for begin, path in states:
@@ -90,3 +93,11 @@ class StateFolder:
         match: Callable[[str], re.Match[str] | None] = pattern.fullmatch
         found = [(match(path.name), path) for path in self._path.iterdir()]
         return [(int(name[1]), path) for name, path in found if name]
+
+
+def _state(path: Path, number: int) -> SavedState | None:
+    """Return the state before the input `number` in the file at `path`; None if it has none."""
+    known = read_state(path)
+    if known is None or known[0].get(_NUMBER, number) != number:
+        return None
+    return SavedState(number, *known)

@@ -19,7 +19,7 @@ from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
-from ...runs.results import durable, forget_results
+from ...runs.results import durable, forget_results, replacing
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
@@ -126,9 +126,9 @@ def _checked(dead: DeadRun) -> _Past:
 
 def _cleared(folder: RunFolder) -> int:
     """Make the folder ready for new nodes; return the number of this resumption, from 1."""
-    count = folder.server / _RESUMES
-    resumes = int(count.read_text()) + 1 if count.is_file() else 1
-    count.write_text(str(resumes))
+    resumes = _resumes(folder) + 1
+    with replacing(folder.server / _RESUMES) as sink:
+        sink.write(str(resumes).encode())
     (folder.server / HELLOS).unlink(missing_ok=True)
     if folder.reports.is_file():
         os.truncate(folder.reports, whole_lines(folder.reports))
@@ -136,3 +136,14 @@ def _cleared(folder: RunFolder) -> int:
     folder.discard_work()
     folder.work.mkdir(mode=0o700)
     return resumes
+
+
+def _resumes(folder: RunFolder) -> int:
+    """Return the number of resumptions so far. Raises an EmulatorError if the file has none."""
+    count = folder.server / _RESUMES
+    try:
+        return int(count.read_text()) if count.is_file() else 0
+    except ValueError as error:
+        raise EmulatorError(
+            f"{count}: {error}: write the number of times that the run was resumed, or more"
+        ) from error

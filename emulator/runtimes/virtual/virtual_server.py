@@ -19,6 +19,7 @@ from ...core.messages import (
 )
 from ...core.seen_pushes import SeenPushes
 from ...core.server import ParameterServer
+from ...errors import WireError
 from .channel import Channel
 from .clock.heap import Heap
 from .cut_times import ServerPasses
@@ -99,8 +100,18 @@ class VirtualServer:
             isinstance(message, UpdateSegment) and message.segment[0] == 1
         ):
             self._processor.take(now)
-        self._send(self._server.handle(message.node, message, now))
+        self._send(self._take(message, now))
         self.arm()
+
+    def _take(self, message: Request, now: float) -> Replies:
+        """Take `message` as `ParameterServer.handle` does; a refused piece may come again."""
+        try:
+            return self._server.receive(message, now)
+        except WireError as error:
+            if self.seen:
+                self.seen.refused(message)
+            self._server.refuse(message.node, str(error), now)
+            return []
 
     def _refuse(self, device: VirtualDevice, message: Request, reason: str) -> None:
         """Refuse a `message` with flipped bits; if it was a question, have `device` ask again."""

@@ -5,7 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from emulator import aggregation, modulation, optimizers, pulls, synchronization
-from emulator.core.messages import Diverged
+from emulator.core.messages import Diverged, UpdateSegment
 from emulator.core.plan import Durability
 from emulator.core.quarantine import QuarantineRule
 from emulator.log.lines import read
@@ -122,6 +122,30 @@ def test_a_push_sent_again_is_applied_once(tmp_path):
     assert b'"refused"' not in fleet.lines
 
 
+def test_a_piece_that_was_refused_may_come_again(tmp_path):
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    for first in (0, 1):  # the piece that arrived alone is the last one, or there was one before
+        fleet.pull("d")
+        version, ticket, _ = fleet.models.pop("d")
+        layers = ((1, 1), (2, 2), (3, 3))[::-1]
+        pieces = [
+            UpdateSegment("d", version, ticket, part, 0.5, 0.01, fleet.frames(part))
+            for part in layers
+        ]
+        before = fleet.server.version
+        for piece in pieces[:first] + pieces[2:]:  # the connection broke before the others
+            fleet.tell(piece)
+        assert b"expected layers up to" in fleet.lines
+        fleet.boot()
+        for piece in pieces:  # sent again, before the next pull
+            fleet.tell(piece)
+        assert fleet.server.version == before + 1
+        for piece in pieces:  # and again
+            fleet.tell(piece)
+        assert fleet.server.version == before + 1
+
+
 def test_with_states_alone_updates_since_the_last_are_lost_and_told(tmp_path):
     fleet = DurableFleet(plan_of(durability=Durability(30.0)), tmp_path, seed=5)
     fleet.begin()
@@ -181,6 +205,22 @@ def test_a_damaged_newest_state_costs_nothing(tmp_path, monkeypatch):
     content = bytearray(newest.read_bytes())
     content[len(content) // 2] ^= 4
     newest.write_bytes(content)
+    fleet.boot()
+    assert same(freeze(fleet.server.server), before)
+
+
+def test_a_state_by_the_name_of_another_counts_as_damaged(tmp_path, monkeypatch):
+    monkeypatch.setattr(durable_server, "REPLAY", 0.0)
+    fleet = DurableFleet(plan_of(), tmp_path)
+    fleet.begin()
+    for _ in range(3):
+        fleet.play(30)
+        fleet.server._spent = 1.0
+        fleet.server.tick(fleet.now)
+        fleet.server._saving and fleet.server._saving.result()
+    before = freeze(fleet.server.server)
+    older, newest = sorted((tmp_path / "durable").glob("state-*"))
+    newest.write_bytes(older.read_bytes())
     fleet.boot()
     assert same(freeze(fleet.server.server), before)
 

@@ -5,6 +5,7 @@ import pytest
 from emulator.errors import EmulatorError
 from emulator.runs.dead_run import DeadRun
 from emulator.runs.folder import RunFolder
+from emulator.runtimes.docker import resume_containers
 from emulator.runtimes.docker.resume_containers import rest_of, resume
 from emulator.scenario import Timed
 from emulator.world.verbs import Action
@@ -46,3 +47,12 @@ def test_what_cannot_be_resumed_is_told(tmp_path):
     (tmp_path / "server/run.jsonl").write_bytes(b"")
     with pytest.raises(EmulatorError, match="died before it had begun"):
         resume(of("server.durability=update"), None)
+
+
+def test_a_damaged_count_of_resumptions_is_told(tmp_path):
+    folder = RunFolder(tmp_path, "abc")
+    folder.server.mkdir()
+    assert [resume_containers._cleared(folder) for _ in range(2)] == [1, 2]
+    (folder.server / "resumes").write_bytes(b"")
+    with pytest.raises(EmulatorError, match=r"resumes: .* write the number of times"):
+        resume_containers._cleared(folder)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from emulator.errors import EmulatorError
-from emulator.runs.dead_run import dead_run
+from emulator.runs.dead_run import dead_run, resuming
 from emulator.runtimes.virtual.play_virtual import resume
 from tests.fakes.virtual_world import Onlooker, digits, played
 
@@ -59,3 +59,18 @@ def test_a_log_with_other_bytes_is_told_of_and_left_alone(whole) -> None:
 def test_a_run_that_is_over_is_not_resumed(whole) -> None:
     with pytest.raises(EmulatorError, match=r"is over \(success\): there is nothing to resume"):
         dead_run(whole[0])
+
+
+def test_a_run_is_resumed_by_one_process_at_a_time(whole) -> None:
+    folder, _, log = whole
+    killed(folder, log[:3000])
+    with resuming(folder) as dead:
+        again = resuming(folder)
+        with pytest.raises(EmulatorError, match="is being resumed by another process"):
+            again.__enter__()
+        with digits():
+            resume(dead, Onlooker(), cores=1)
+    assert (folder / "run.jsonl").read_bytes() == log
+    assert not list(folder.glob("*.pid"))
+    with pytest.raises(EmulatorError, match="is over"), resuming(folder):
+        pass

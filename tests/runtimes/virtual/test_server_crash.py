@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+import analysis
+from analysis import run_warnings
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
 from tests.fakes.virtual_world import SCENARIO, played
@@ -96,3 +98,17 @@ def test_it_strikes_the_server_only(fault, message) -> None:
     text = SCENARIO.replace("faults:", f"server: {{durability: update}}\nfaults:\n  - {fault}")
     with pytest.raises(ScenarioError, match=message):
         loads(text, (), Path())
+
+
+def test_models_that_a_crash_of_the_server_cut_off_are_no_doubt(tmp_path: Path) -> None:
+    slow = ("server.link={up: {rate: 2mbit}, down: {rate: 2mbit}}", "virtual.learner=none")
+    folder, summary, _ = played(
+        tmp_path,
+        *SMALL,
+        *slow,
+        "server.durability=update",
+        "training.algorithm=asgd",
+        text=CRASHING,
+    )
+    assert summary["server_recoveries"] == 1
+    assert run_warnings._sums(analysis.read(folder)) == []
