@@ -15,8 +15,8 @@ from tests.containers.kinds.fleet import FLEET
 from tests.containers.kinds.observer import LinkSample, Observer, Sample
 from tests.fakes.virtual_world import played
 
-LINKED = {"cut", "degraded", "rated", "lossy", "preset"}
-"""Devices with links that are watched."""
+LINKED = {"degraded": False, "rated": False, "lossy": True, "preset": False}
+"""Devices with links that are watched, and whether nft's rules are."""
 
 
 class Change(NamedTuple):

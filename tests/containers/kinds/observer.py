@@ -11,15 +11,16 @@ from typing import Any, NamedTuple
 from docker import DockerClient
 from docker.errors import APIError
 
-EVERY = 0.05
+EVERY = 0.08
 """Seconds between two looks at the processes."""
 
 LINKS = """
-while :
-do cat /proc/uptime; tc qdisc show; nft list ruleset; echo; echo .; sleep 0.2
+while read uptime idle < /proc/uptime
+do echo $uptime; tc qdisc show; {and_rules}; echo; echo .; sleep 0.2
 done 2>/dev/null
 """
-"""Shell command that shows a container's link to its standard output, again and again."""
+"""Shell command that shows a container's link to its standard output, again and again. A process
+each of many containers would take the cores that the fleet needs."""
 
 _ROLES = {b"emulator.node.role": "part", b"emulator.node.presser": "presser"}
 
@@ -49,7 +50,7 @@ class LinkSample(NamedTuple):
     at: float
     """Monotonic time, in seconds."""
     text: str
-    """Output of `tc qdisc show` and `nft list ruleset`."""
+    """Output of `tc qdisc show`, and of `nft list ruleset` where rules are watched."""
 
 
 @dataclass
@@ -65,8 +66,8 @@ class _Watched:
 class Observer(threading.Thread):
     """Looks at the containers of the run in `folder` until it is told to end."""
 
-    def __init__(self, client: DockerClient, folder: Path, linked: set[str]) -> None:
-        """`linked`: names of devices with links to be watched."""
+    def __init__(self, client: DockerClient, folder: Path, linked: dict[str, bool]) -> None:
+        """`linked`: names of devices with links to be watched; with True nft's rules, too."""
         super().__init__(daemon=True)
         self._client, self._folder, self._linked = client, folder, linked
         self._over = threading.Event()
@@ -106,7 +107,9 @@ class Observer(threading.Thread):
                 pid = self._client.api.inspect_container(container["Id"])["State"]["Pid"]
                 self._watched[node] = _Watched(pid, *_cgroup(pid))
                 if node in self._linked:
-                    self._watched[node].link = LinkWatch(self._client, container["Id"])
+                    self._watched[node].link = LinkWatch(
+                        self._client, container["Id"], self._linked[node]
+                    )
 
     def _sample(self, watched: _Watched) -> Sample:
         now = time.monotonic()
@@ -134,11 +137,13 @@ class Observer(threading.Thread):
 class LinkWatch(threading.Thread):
     """Reads what the kernel of a container says of its link."""
 
-    def __init__(self, client: DockerClient, container: str) -> None:
+    def __init__(self, client: DockerClient, container: str, rules: bool) -> None:
+        """`rules`: whether to read nft's rules, too."""
         super().__init__(daemon=True)
         self.samples: list[LinkSample] = []
         self._client = client
-        self._exec = client.api.exec_create(container, ["sh", "-c", LINKS])["Id"]
+        script = LINKS.format(and_rules="nft list ruleset" if rules else ":")
+        self._exec = client.api.exec_create(container, ["sh", "-c", script])["Id"]
         self._offset = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
         self.start()
 

@@ -21,7 +21,7 @@ def test_the_observer_kept_looking(fleet):
     looks = fleet.samples["calm"]
     gaps = [after.at - before.at for before, after in itertools.pairwise(looks)]
     assert median(gaps) < 0.15
-    assert set(fleet.links) == {"cut", "degraded", "rated", "lossy", "preset"}
+    assert set(fleet.links) == {"degraded", "rated", "lossy", "preset"}
     assert fleet.summary["outcome"] == "success"
     assert fleet.summary["duration_s"] == pytest.approx(END, abs=0.1)
 
