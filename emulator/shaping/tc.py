@@ -91,26 +91,31 @@ def change(
 ) -> list[Command]:
     """Return commands that turn the shape of `old` into that of `new`, both by `shape`.
 
-    Where both have the same tree, its numbers are changed in place, and no queued packet is lost.
-    Otherwise the tree is built anew, and the packets in its queues are lost, as in a handover.
+    Where a direction has the same tree in both, its numbers are changed in place, and no queued
+    packet is lost. Otherwise the tree of this direction is built anew, and the packets in its
+    queues are lost, as in a handover.
     """
-    before = [
-        *_tree(old.up, backend, device, lossy=old.up.loss > 0),
-        *_incoming(old, backend, device),
-    ]
-    after = [
-        *_tree(new.up, backend, device, lossy=new.up.loss > 0),
-        *_incoming(new, backend, device),
-    ]
-    if list(map(_place, before)) != list(map(_place, after)):
-        return clear(device) + shape(new, backend, device, beyond)
-    pairs = zip(before, after, strict=True)
-    commands = [line.replace(" add ", " change ", 1) for was, line in pairs if line != was]
+    up = [_tree(link.up, backend, device, lossy=link.up.loss > 0) for link in (old, new)]
+    down = [_incoming(link, backend, device) for link in (old, new)]
+    commands = _turn(*up, _clear_up(device)) + _turn(*down, _clear_down(device))
     beyond = tuple(beyond)
     limits = [segments(link.up, beyond, backend) for link in (old, new)]
     if limits[0] != limits[1]:
-        commands.append(f"ip link set dev {device} gso_max_segs {limits[1]}")
-    return [Command.of(line) for line in commands]
+        commands.append(Command.of(f"ip link set dev {device} gso_max_segs {limits[1]}"))
+    return commands
+
+
+def _turn(before: list[str], after: list[str], clearing: list[str]) -> list[Command]:
+    """Return commands that turn the tree of `before` into that of `after`.
+
+    `clearing` are the commands that remove a tree, needed where new numbers do not suffice.
+    """
+    if [_place(line) for line in before] == [_place(line) for line in after]:
+        pairs = zip(before, after, strict=True)
+        lines = [line.replace(" add ", " change ", 1) for was, line in pairs if line != was]
+        return [Command.of(line) for line in lines]
+    removal = [Command.of(line) for line in clearing] if before else []
+    return removal + [Command.of(line) for line in after]
 
 
 def _place(line: str) -> list[str]:
@@ -122,13 +127,19 @@ def _place(line: str) -> list[str]:
 
 def clear(device: str = "eth0") -> list[Command]:
     """Return commands that undo `shape` on `device`, done or not; roots and ifbs of others stay."""
-    lines = [
-        f"tc qdisc del dev {device} root handle {HANDLE:x}:",
-        f"tc qdisc del dev {device} ingress",
-        f"ip link del dev {_ifb(device)} type ifb",
-        f"ip link set dev {device} gso_max_segs {ANY_SEGMENTS}",
-    ]
+    segments_again = f"ip link set dev {device} gso_max_segs {ANY_SEGMENTS}"
+    lines = [*_clear_up(device), *_clear_down(device), segments_again]
     return [Command.of(line, lenient=True) for line in lines]
+
+
+def _clear_up(device: str) -> list[str]:
+    """Return commands that remove the tree of outgoing packets."""
+    return [f"tc qdisc del dev {device} root handle {HANDLE:x}:"]
+
+
+def _clear_down(device: str) -> list[str]:
+    """Return commands that remove the tree of incoming packets."""
+    return [f"tc qdisc del dev {device} ingress", f"ip link del dev {_ifb(device)} type ifb"]
 
 
 def redirect(device: str) -> list[str]:

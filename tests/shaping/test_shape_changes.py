@@ -51,17 +51,34 @@ def test_a_delay_of_netem_changes_in_place() -> None:
 def test_another_tree_is_built_anew_and_a_cut_stays() -> None:
     old, new = both(rate=8e6), both(rate=8e6, loss=0.05)
     changes = access.change(old, new, WITHOUT_NETEM)
-    assert words(changes)[:4] == [
-        "tc qdisc del dev eth0 root handle 504e:",
-        "tc qdisc del dev eth0 ingress",
-        "ip link del dev ifb-eth0 type ifb",
-        "ip link set dev eth0 gso_max_segs 65535",
-    ]
-    assert changes[4:] == access.shape(new, WITHOUT_NETEM)
+    shaped = access.shape(new, WITHOUT_NETEM)
+    outgoing = [each for each in shaped if each.words[:5] == ("tc", "qdisc", "add", "dev", "eth0")]
+    *_, rules = shaped
+    lines = words(changes)
+    assert lines[0] == "tc qdisc del dev eth0 root handle 504e:"
+    assert lines[1] == "tc qdisc add dev eth0 root handle 504e: htb default 0"
+    assert {command for command in outgoing if "ingress" not in command.words} <= set(changes)
+    # incoming packets keep their tree, and so those that wait in it
+    (incoming,) = [line for line in lines if "ifb-eth0" in line]
+    assert incoming.startswith("tc qdisc change dev ifb-eth0 root handle 504e: tbf rate 8000000bit")
+    assert changes[-1] == rules and lines[-2] == "ip link set dev eth0 gso_max_segs 1"
     assert not any("emulate-cut" in command.text for command in changes)
     back = access.change(new, old, WITHOUT_NETEM)
-    assert back[4:-1] == access.shape(old, WITHOUT_NETEM)
+    assert words(back)[:2] == [
+        "tc qdisc del dev eth0 root handle 504e:",
+        "tc qdisc add dev eth0 root handle 504e: tbf rate 8000000bit burst 3514 limit 250000",
+    ]
+    assert words(back)[-2] == "ip link set dev eth0 gso_max_segs 65535"
     assert back[-1].text == "add table inet emulate-loss\ndelete table inet emulate-loss\n"
+
+
+def test_a_direction_loses_its_shape_and_gains_it() -> None:
+    own, slow = Link(), Link(down=Side(rate=Rate(8e6)))
+    assert access.change(own, slow, WITHOUT_NETEM) == access.shape(slow, WITHOUT_NETEM)
+    assert words(access.change(slow, own, WITHOUT_NETEM)) == [
+        "tc qdisc del dev eth0 ingress",
+        "ip link del dev ifb-eth0 type ifb",
+    ]
 
 
 @pytest.mark.parametrize("backend", [IN_KERNEL, WITHOUT_NETEM, BY_HTB])
