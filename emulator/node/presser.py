@@ -16,9 +16,11 @@ class Presser:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
+        self._wanted = (0, 0)
 
     def take(self, size: int, user: int) -> None:
         """Start the process, as the unprivileged `user`: it takes and touches `size` bytes."""
+        self._wanted = (size, user)
         self._process = subprocess.Popen(
             [sys.executable, "-m", __name__, str(size)],
             stdin=subprocess.PIPE,
@@ -26,6 +28,16 @@ class Presser:
             group=user,
             extra_groups=[],
         )
+
+    def keep(self) -> None:
+        """Start the process anew if the kernel has killed it, so that the pressure holds.
+
+        The kernel may kill this process as well in the moment in which the worker that it has
+        killed is still giving its memory back.
+        """
+        if self._process is not None and self._process.poll() is not None:
+            self.release()
+            self.take(*self._wanted)
 
     def release(self) -> None:
         """End the process; the kernel gets the memory back."""

@@ -91,6 +91,7 @@ class Supervisor:
                 due = now + SAMPLING
             self._end_due(now)
             self._revive()
+            self.powers.presser.keep()
             if self.battery is not None and not self.powers.closing:
                 self._drain(self.battery, now)
             if self.powers.parting is not None and now >= self.powers.parting:

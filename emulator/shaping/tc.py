@@ -75,9 +75,14 @@ def shape(
     max_segments = segments(link.up, beyond, backend)
     if max_segments < ANY_SEGMENTS:
         commands.append(f"ip link set dev {device} gso_max_segs {max_segments}")
-    commands += _tree(link.up, backend, device, lossy=link.up.loss > 0)
+    commands += _outgoing(link, backend, device)
     commands += _incoming(link, backend, device)
     return [Command.of(line) for line in commands]
+
+
+def _outgoing(link: Link, backend: Backend, device: str) -> list[str]:
+    """Return commands for the qdiscs of outgoing packets."""
+    return _tree(link.up, backend, device, lossy=link.up.loss > 0)
 
 
 def _incoming(link: Link, backend: Backend, device: str) -> list[str]:
@@ -95,9 +100,9 @@ def change(
     packet is lost. Otherwise the tree of this direction is built anew, and the packets in its
     queues are lost, as in a handover.
     """
-    up = [_tree(link.up, backend, device, lossy=link.up.loss > 0) for link in (old, new)]
-    down = [_incoming(link, backend, device) for link in (old, new)]
-    commands = _turn(*up, _clear_up(device)) + _turn(*down, _clear_down(device))
+    up, new_up = (_outgoing(link, backend, device) for link in (old, new))
+    down, new_down = (_incoming(link, backend, device) for link in (old, new))
+    commands = _turn(up, new_up, _clear_up(device)) + _turn(down, new_down, _clear_down(device))
     beyond = tuple(beyond)
     limits = [segments(link.up, beyond, backend) for link in (old, new)]
     if limits[0] != limits[1]:

@@ -132,10 +132,16 @@ def test_a_device_that_keeps_its_state_goes_on_as_if_it_had_not_crashed(play_tog
     losses = [[r["loss"] for r in run.said("update")] for run in (calm, kept)]
     many = min(map(len, losses))
     assert many > before + 20
-    # An update on its way when the power failed is lost, and the model is a step behind.
-    # Mini-batches in another order would have losses all of their own.
+    # An update that was kept and not yet received when the power failed is lost, with its
+    # mini-batch, and the model is a step behind. Another order would have losses of its own.
     assert losses[1][:before] == pytest.approx(losses[0][:before], rel=1e-4)
-    pairs = list(zip(losses[1][before:many], losses[0][before:many], strict=True))
-    alike = [kept_loss == pytest.approx(calm_loss, rel=0.2) for kept_loss, calm_loss in pairs]
-    assert sum(alike) > 0.9 * len(alike)
+    after = losses[1][before : many - 1]
+    alike = [
+        sum(
+            one == pytest.approx(other, rel=0.2)
+            for one, other in zip(after, undisturbed, strict=True)
+        )
+        for undisturbed in (losses[0][before : many - 1], losses[0][before + 1 : many])
+    ]
+    assert max(alike) > 0.9 * len(after)
     assert not kept.said("exit")

@@ -1,6 +1,7 @@
 """The process that takes memory: it takes as much as it is told, and goes when it is told."""
 
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -32,6 +33,23 @@ def test_it_touches_the_memory_and_gives_it_back() -> None:
     presser.release()
     assert not Path(f"/proc/{pid}").exists()
     presser.release()  # nothing is left to release
+
+
+def test_it_starts_anew_after_the_kernel_has_killed_it() -> None:
+    presser = Presser()
+    presser.keep()  # nothing was taken
+    presser.take(1 << 20, os.getuid())
+    first = child()
+    assert first is not None
+    presser.keep()
+    assert child() == first
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    presser.keep()
+    assert child() not in (None, first)
+    presser.release()
+    presser.keep()
+    assert child() is None
 
 
 def test_the_limit_of_a_container_is_read_in_both_versions(tmp_path: Path) -> None:

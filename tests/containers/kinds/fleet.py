@@ -69,9 +69,9 @@ faults:
   - kind: flap
     nodes: [flapping]
     at: 5600ms
-    lasts: 8s
+    lasts: 12s
     outage: 2s
-    uptime: 1500ms
+    uptime: 3s
   - {{kind: pause, nodes: [frozen], at: 10400ms, lasts: 5s}}
   - {{kind: partition, nodes: [frozen], at: 11600ms, lasts: 1s}}
   - {{kind: pause, nodes: [forgotten], at: 3400ms, lasts: 13s}}

@@ -67,9 +67,13 @@ def test_memory_is_taken_and_released(fleet):
     """Both devices have the same pressure, and one has the memory for it."""
     for node, begin, end in (("small", 15.0, 22.0), ("large", 16.0, 23.0)):
         assert list(fleet.acts(node)) == [("press", begin), ("release", end)]
-        taken, released = fleet.changes(node, lambda look: look.pressers)
+        taken, *again, released = fleet.changes(node, lambda look: look.pressers)
         assert taken.value == 1 and taken.within(begin)
         assert released.value == 0 and released.within(end)
+        # the kernel may kill the other process beside the worker; it is soon there again
+        if again:
+            killed, anew = again
+            assert node == "small" and anew.at - killed.before < 1.0
         (press,) = fleet.said("press", node=node)
         assert press["setting"] == {"share": 0.75} and press["fault"] == "memory"
 
