@@ -72,8 +72,13 @@ def lies(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/lies/{incarnation}"
 
 
+_OF_A_BOOT = ("batches", "codec", "hazard", "lag", "garbled", "lies", "hold")
+
+
 def faults(seed: int, device: str, profile: str, index: int) -> str:
     """Name the stream of the intervals of fault number `index` of a failure profile."""
+    if profile in _OF_A_BOOT:  # `profile` is any word; its numbers would be those of a boot
+        profile = f"failures/{profile}"
     return f"{seed}/{device}/{profile}/{index}"
 
 

@@ -33,3 +33,14 @@ def test_a_stream_keeps_its_name(name: str, made: str) -> None:
 
 def test_a_stream_keeps_its_draws() -> None:
     assert chance.stream("7/model").integers(1000, size=3).tolist() == [347, 230, 696]
+
+
+def test_no_failure_profile_shares_the_stream_of_a_boot() -> None:
+    of_a_boot = (
+        *(chance.batches, chance.codec, chance.hazard, chance.lag, chance.garbled, chance.lies),
+        chance.received_delay,
+    )
+    for name in of_a_boot:
+        taken = name(7, "adsl-3", 0)
+        word = taken.split("/")[2]
+        assert chance.faults(7, "adsl-3", word, 0) == f"7/adsl-3/failures/{word}/0" != taken
