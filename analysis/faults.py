@@ -24,6 +24,7 @@ Row: TypeAlias = tuple[str, str, str, bool, float, float, bool]
 
 EXIT = "exit"
 """Stands for the kind of fault where a process or container ended unasked."""
+_ENDINGS = frozenset(BOOTS.values())
 _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
 
@@ -38,16 +39,17 @@ def outages(run: Run) -> pd.DataFrame:
     node again, its hello ends an `exit`, and so does the recovery of the server.
     """
     rows: list[tuple[str, str, float, float]] = []
-    began: dict[Key, float] = {}
+    # a fault that ends a process has a key for each way of it: a crash may be `kill` and `halt`
+    began: dict[tuple[str, str, str], float] = {}
     for what, node, fault, begins, _, at in _happened(run).itertuples(index=False):
         if begins:
-            began.setdefault((node, fault), at)
+            began.setdefault((node, fault, what if what in _ENDINGS else ""), at)
             continue
-        ended = [(node, fault), (node, EXIT)] if what in BOOTS else [(node, fault)]
+        ended = [(node, fault, BOOTS.get(what, "")), *([(node, EXIT, "")] if what in BOOTS else [])]
         if since := {key: began.pop(key) for key in ended if key in began}:
             first = min(since, key=lambda key: since[key])
-            rows.append((*first, since[first], at))
-    rows += [(*key, since, max(since, run.end)) for key, since in began.items()]
+            rows.append((*first[:2], since[first], at))
+    rows += [(*key[:2], since, max(since, run.end)) for key, since in began.items()]
     return pd.DataFrame(rows, columns=list(OUTAGE)).sort_values("at", ignore_index=True)
 
 

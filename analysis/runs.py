@@ -60,8 +60,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 FAULT = ("at", "node", "fault", "begins", "planned")
 """The columns of every kind of record for the begin or the end of a fault."""
 
-BOOTS = ("boot", "reboot", "join")
-"""The kinds of record of a device that boots: a boot ends an unasked `exit` too."""
+BOOTS = {"boot": "kill", "reboot": "halt", "join": "leave"}
+"""The kinds of record of a device that boots, each with the kind of record of the outage that it
+ends. A boot ends an unasked `exit` too."""
 
 TIMELINE = ("at", "verb", "node", "fault", "begins")
 

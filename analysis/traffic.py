@@ -114,7 +114,7 @@ _WAYS = ("rx", "tx")
 def _boots(run: Run) -> dict[str, list[float]]:
     """Return the times of the boots of every node, by name."""
     faults = run.faults
-    booted = faults[faults["what"].isin(BOOTS)].sort_values("at")
+    booted = faults[faults["what"].isin(list(BOOTS))].sort_values("at")
     return {node: own["at"].to_list() for node, own in booted.groupby("node")}
 
 

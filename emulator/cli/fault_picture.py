@@ -94,7 +94,7 @@ class FaultPicture:
             column = int(number * step / end * self._columns)
             if column >= self._columns:
                 break
-            text = _in_unit(number * step, end)
+            text = _in_unit(number * step, step)
             times[column : column + len(text)] = text
             ticks[column] = "'"
         for line in (times, ticks):
@@ -121,7 +121,7 @@ def _letters(kinds: Iterable[str]) -> dict[str, str]:
     return taken
 
 
-def _in_unit(seconds: float, longest: float) -> str:
-    """Return `seconds` in the unit that fits `longest` seconds, with three digits."""
-    scale, unit = next((unit for unit in _UNITS if longest >= 2 * unit[0]), _UNITS[-1])
+def _in_unit(seconds: float, step: float) -> str:
+    """Return `seconds` in the largest unit that `step` seconds fill, with three digits."""
+    scale, unit = next((unit for unit in _UNITS if step >= unit[0]), _UNITS[-1])
     return f"{float(f'{seconds / scale:.3g}'):g}{unit}"

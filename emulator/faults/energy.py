@@ -71,6 +71,17 @@ class Energy:
     day: Annotated[Seconds, Checked(_check_day)] = Seconds(24 * 3600)
     """Length of a day: a shorter one lets a short run see several."""
 
+    def __post_init__(self) -> None:
+        for number, span in enumerate(self.recharge):
+            for name, time in (("begin", span.begin), ("end", span.end)):
+                if time > self.day:
+                    raise ValueError(
+                        f"recharge[{number}].{name} is {time}, and a day has {self.day}: write a "
+                        "time of day, or a longer `day`"
+                    )
+        if (schedule := getattr(super(), "__post_init__", None)) is not None:
+            schedule()
+
     def begin(self, node: str) -> Action:
         return Action("kill", node, self.kind)
 

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from ..world import verbs
 from ..world.roles import EVALUATOR
 from .fault_records import FaultRecord
 from .flow import FlowSums
+from .record_fields import kind
 from .records import (
     EvaluationRecord,
     PullRecord,
@@ -60,7 +62,8 @@ class FaultEffects:
         self._flow = FlowSums(len(_QUANTITIES))
         self._scores: list[tuple[float, float]] = []
         self._faults: list[_Struck] = []
-        self._open: dict[tuple[str, str], list[_Struck]] = defaultdict(list)
+        # by node, fault and row of the verbs: a crash is a `kill` or a `halt`, and may be both
+        self._open: dict[tuple[str, str, str], list[_Struck]] = defaultdict(list)
         self._counts: Counter[str] = Counter()
         self._end = 0.0
 
@@ -82,7 +85,8 @@ class FaultEffects:
                 self._end = record.at
 
     def _turn(self, record: FaultRecord) -> None:
-        key = record.node, record.fault
+        row = verbs.row_of_record(kind(type(record)))
+        key = record.node, record.fault, "" if row is None else row.name
         if not record.begins:
             for struck in self._open.pop(key, ()):
                 struck.until = record.at

@@ -186,6 +186,20 @@ def test_outages_of_any_verb_are_paired_by_the_fields_of_their_records(tmp_path:
     assert faults.actions(run)["drawn"].all()
 
 
+def test_crashes_with_and_without_state_end_each_with_its_own_boot(tmp_path: Path) -> None:
+    records = [
+        act(1.0, "kill", "a", "crash", 1.0),
+        act(2.0, "halt", "a", "crash", 2.0),
+        act(3.0, "reboot", "a", "crash", 3.0),
+        act(6.0, "boot", "a", "crash", 6.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    run = written(tmp_path, records)
+    table = faults.outages(run)
+    assert table[["at", "until"]].to_numpy().tolist() == [[1, 6], [2, 3]]
+    assert faults.downtime(run).to_dict() == {"a": 5.0}
+
+
 def test_a_boot_ends_an_unasked_exit_too(tmp_path: Path) -> None:
     records = [
         {"at": 1.0, "what": "exit", "node": "a", "code": 1, "reason": "it failed"},

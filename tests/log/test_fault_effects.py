@@ -27,7 +27,7 @@ def update(at: float, node: str = "a") -> PlainRecord:
 
 
 def act(at: float, what: str, fault: str, planned: float, **facts: Any) -> PlainRecord:
-    begins = what not in ("boot", "mend", "unthrottle")
+    begins = what not in ("boot", "reboot", "mend", "unthrottle")
     return {
         "at": at,
         "what": what,
@@ -162,3 +162,16 @@ def test_a_flow_keeps_its_sums_when_intervals_are_joined(
     inner = sum(amount for at, amount in drops if begin + width <= at < end - width)
     outer = sum(amount for at, amount in drops if begin - width <= at < end + width)
     assert inner - 1e-6 <= found <= outer + 1e-6
+
+
+def test_crashes_with_and_without_state_end_each_with_its_own_boot() -> None:
+    records = [
+        act(10.0, "kill", "crash", 10.0),
+        act(12.0, "halt", "crash", 12.0),
+        act(13.0, "reboot", "crash", 13.0),
+        act(16.0, "boot", "crash", 16.0),
+        STOP,
+    ]
+    found = effects(records)
+    assert [(each["at"], each["until"]) for each in found["faults"]] == [(10.0, 16.0), (12.0, 13.0)]
+    assert found["kinds"]["crash"]["seconds"] == 7.0

@@ -14,7 +14,25 @@ from tests.fakes.small_scenario import mistakes
         ),
         (
             "{kind: crash, nodes: [server], at: 1s}",
-            "'server' is no device: faults strike devices only",
+            "'server' is no device: faults strike devices only: `server-crash` strikes the server",
+        ),
+        (
+            "{kind: crash, nodes: [all], at: 1s}",
+            "faults[0].nodes[0]: 'all' is no device: write nodes: all for all devices",
+        ),
+        (
+            "{kind: straggler, nodes: [one], at: 1s}",
+            "faults[0].delay: is missing: time that the device waits before each gradient, a law, "
+            "for example `{exponential: 500ms}`",
+        ),
+        (
+            "{kind: crash, nodes: [one], every: {exponential: 9s, uniform: [1s, 2s]}}",
+            "faults[0].every: a law has one key, and here are exponential and uniform: write one "
+            "of fixed, exponential, ",
+        ),
+        (
+            "{kind: crash, nodes: [one], every: {}}",
+            "faults[0].every: a law has one key, and here is none: write one of fixed, ",
         ),
         ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: name the devices"),
         ("{kind: crash, nodes: one, at: 1s}", "faults[0].nodes: 'one' is not a list"),

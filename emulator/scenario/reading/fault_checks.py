@@ -7,6 +7,7 @@ from ...errors import shortened, suggestion
 from ...faults import FAULTS
 from ...faults.schedule import ALL, conflicts, is_episodic, is_given
 from ...schedules import Sequential
+from ...world.roles import SERVER
 from ..devices import RESERVED
 from ..durability import NONE
 from ..model import Scenario
@@ -112,7 +113,10 @@ def _targets_exist(document: Document, address: Address, nodes: Any, known: list
 
 def _unknown(node: str, known: list[str]) -> str:
     if node in RESERVED:
-        return f"{shortened(node)} is no device: faults strike devices only"
+        server = ": `server-crash` strikes the server, without `nodes`" if node == SERVER else ""
+        return f"{shortened(node)} is no device: faults strike devices only{server}"
+    if node == ALL:
+        return f"{shortened(node)} is no device: write nodes: {ALL} for all devices"
     some = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
     return f"{shortened(node)} is no device{suggestion(node, known) or ': there are ' + some}"
 

@@ -21,7 +21,7 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
             for _ in draws.of(fault, node, profile, index):
                 pass
         except ValueError as error:
-            message = f"{node}: {error}: write a longer `every`, or an earlier stop.time"
+            message = f"{node}: {error}: write longer times, or an earlier stop.time"
             document.complain(address, message)
 
 

@@ -152,7 +152,7 @@ def _about(schema: dict[str, Any], loc: Address) -> str:
     """Return the first sentence of the description of the key at `loc`, without its full stop."""
     nodes = [node for node in _follow(schema, loc[:-1]) if loc[-1] in node.get("properties", {})]
     about = str(nodes[0]["properties"][loc[-1]].get("description", "")) if nodes else ""
-    return about.split(". ")[0].removesuffix(".")
+    return " ".join(about.split(". ")[0].removesuffix(".").split())
 
 
 def _follow(schema: dict[str, Any], loc: Address) -> list[dict[str, Any]]:

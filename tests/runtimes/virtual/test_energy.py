@@ -122,6 +122,14 @@ def test_a_long_life_on_a_battery_plans_few_looks(tmp_path: Path) -> None:
         ("capacity: 5J, day: 1ms", "faults[0].day: a day of 1ms is too short"),
         ("capacity: 5J, recharge: [{begin: 1h, end: 2h}]", "recharge[0].power: is missing"),
         ("idle: 5W", "faults[0].capacity: is missing"),
+        (
+            "capacity: 5J, day: 10min, recharge: [{begin: 22h, end: 6h, power: 5W}]",
+            "faults[0]: recharge[0].begin is 22h, and a day has 10min: write a time of day",
+        ),
+        (
+            "capacity: 5J, recharge: [{begin: 22h, end: 30h, power: 5W}]",
+            "faults[0]: recharge[0].end is 30h, and a day has 24h: write a time of day",
+        ),
     ],
 )
 def test_a_mistake_in_a_battery_is_named(tmp_path: Path, keys: str, place: str) -> None:
