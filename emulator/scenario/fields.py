@@ -78,26 +78,16 @@ class Laws:
         choices[_BARE] = core_schema.no_info_plain_validator_function(
             lambda time: Fixed(Seconds.parse(time))
         )
-        union = core_schema.tagged_union_schema(choices, _law)
-        return core_schema.no_info_before_validator_function(_check_single, union)
+        return core_schema.tagged_union_schema(choices, _law)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        choices = schema["schema"]["choices"]
-        laws = [handler(law) for name, law in choices.items() if name != _BARE]
+        laws = [handler(law) for name, law in schema["choices"].items() if name != _BARE]
         return {"anyOf": [Seconds.__get_pydantic_json_schema__(None, None), *laws]}
-
-
-def _check_single(value: Any) -> Any:
-    """Return `value`. Raises ValueError for a mapping of no or several keys, as a law has one."""
-    if isinstance(value, dict) and len(value) != 1:
-        found = f"here are {' and '.join(map(str, value))}" if value else "here is none"
-        raise ValueError(f"a law has one key, and {found}: write one of {', '.join(LAWS)}")
-    return value
 
 
 def _law(value: Any) -> Any:
     if isinstance(value, dict):
-        return next(iter(value), None)
+        return " and ".join(map(str, value))  # several keys are the name of no law
     return next((name for name, law in LAWS.items() if isinstance(value, law)), _BARE)
 
 

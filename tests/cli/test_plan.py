@@ -27,6 +27,13 @@ def file(tmp_path: Path) -> Path:
     return file
 
 
+def test_the_time_axis_is_in_the_unit_of_its_ticks(emulate: Emulate, file: Path) -> None:
+    out = emulate("plan", file, "--set", "stop.time=2min").out
+    axis = next(line for line in out.splitlines() if line.lstrip().startswith("0s"))
+    assert axis.split() == [f"{seconds}s" for seconds in range(0, 120, 10)]
+    assert "(1s a column" in out
+
+
 def test_a_plan_is_a_picture_and_tables(emulate: Emulate, file: Path) -> None:
     result = emulate("plan", file)
     assert (result.code, result.err) == (0, "")

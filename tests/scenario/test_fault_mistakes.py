@@ -27,12 +27,11 @@ from tests.fakes.small_scenario import mistakes
         ),
         (
             "{kind: crash, nodes: [one], every: {exponential: 9s, uniform: [1s, 2s]}}",
-            "faults[0].every: a law has one key, and here are exponential and uniform: write one "
-            "of fixed, exponential, ",
+            "faults[0].every: 'exponential and uniform' is not fixed or exponential or ",
         ),
         (
             "{kind: crash, nodes: [one], every: {}}",
-            "faults[0].every: a law has one key, and here is none: write one of fixed, ",
+            "faults[0].every: '' is not fixed or exponential or ",
         ),
         ("{kind: crash, nodes: [], at: 1s}", "faults[0].nodes: is empty: name the devices"),
         ("{kind: crash, nodes: one, at: 1s}", "faults[0].nodes: 'one' is not a list"),

@@ -47,6 +47,7 @@ def test_a_device_is_off_when_its_battery_is_empty_and_back_when_it_is_charged(
     assert [(pytest.approx(at), what, "a") for at, what in expected] == struck(records)
     levels = [(r["at"], r["charge"]) for r in records if r["what"] == "battery"]
     assert levels[0] == (0, 1) and (20, 0) in levels and (36, 0.5) in levels
+    assert len(levels) == len(set(levels))
     updates = [r["at"] for r in records if r["what"] == "update" and r["node"] == "a"]
     assert [at for at in updates if at < 40] == [*range(1, 21), 39]
     assert summary["faults_realised"] == 2

@@ -107,8 +107,9 @@ class DeviceBattery:
             self._report()
 
     def _report(self) -> None:
-        self._reported = self._battery.level
-        self._record(self._reported)
+        if self._battery.level != self._reported:  # the change of a moment has one record
+            self._reported = self._battery.level
+            self._record(self._reported)
 
     def _back(self) -> float:
         """Return the time at which the device boots again, on the clock."""
