@@ -19,7 +19,7 @@ from ..log.records import Record
 from ..scenario import Scenario, Timed
 from ..scenario.durability import NONE
 from ..scenario.reshaped_links import reshaped_links
-from ..scenario.timeline import verbs_of_faults
+from ..scenario.timeline import horizon, server_back, verbs_of_faults
 from ..units import Fraction
 from ..world import reshaping, verbs
 from ..world.roles import SERVER
@@ -41,6 +41,10 @@ class Replay:
     run: str
     """Scenario and folder of the run, as `flaky-homes/20261123T050000Z-1a2b3c`."""
     timeline: tuple[Timed, ...]
+
+    def schedule(self, scenario: Scenario) -> tuple[Timed, ...]:
+        """Return the timeline for `scenario`, at the end of which the server is up."""
+        return tuple(server_back(self.timeline, horizon(scenario)))
 
     def facts(self) -> dict[str, Any]:
         """Return the manifest's entry."""

@@ -8,6 +8,7 @@ that boots while a partition lasts is still cut off, and the runtime takes care 
 """
 
 import math
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,10 +68,28 @@ def timeline(scenario: Scenario) -> list[Timed]:
     end, order = horizon(scenario), _positions(scenario)
     actions = chain.from_iterable(map(_actions, outages(scenario)))
     within = (timed for timed in actions if timed.at < end)
-    return sorted(
+    # stable, so that a fault without a duration begins before it ends, and one that takes over
+    # from a fault with another setting begins behind the end of that
+    planned = sorted(
         within,
         key=lambda timed: (timed.at, order[timed.action.node], verbs.ORDER[timed.action.verb]),
     )
+    return server_back(planned, end)
+
+
+def server_back(schedule: Sequence[Timed], end: float) -> list[Timed]:
+    """Return `schedule`, in order, with a server that is back at `end` seconds at the latest.
+
+    The server alone can end the run. Its actions behind `end` are left out.
+    """
+    of_server = [timed for timed in schedule if timed.action.node == SERVER and timed.at < end]
+    if not of_server or not of_server[-1].action.begins:
+        return list(schedule)
+    kept = [timed for timed in schedule if timed.action.node != SERVER or timed.at < end]
+    down = of_server[-1].action
+    back = Timed(end, Action(verbs.row(down.verb).undone_by, SERVER, down.fault))
+    place = bisect_left(kept, end, key=lambda timed: timed.at)
+    return [*kept[:place], back, *kept[place:]]
 
 
 def ends_beyond(scenario: Scenario) -> list[Timed]:

@@ -139,14 +139,8 @@ VERBS = (
 
 _ROWS = {name: verb for verb in VERBS for name in (verb.name, verb.undone_by)}
 _ROWS_BY_RECORD = {what: verb for verb in VERBS for what in (verb.record, verb.undone_record)}
-_IN_TURN = [
-    name
-    for verb in VERBS
-    for name in ((verb.undone_by, verb.name) if verb.tunable else (verb.name, verb.undone_by))
-]
-ORDER = {name: place for place, name in enumerate(_IN_TURN)}
-"""Position of every verb in the table, with `undone_by` behind its row's verb; before it if the
-verb has a setting, as a fault may take over from one with another setting."""
+ORDER = {name: place for place, verb in enumerate(VERBS) for name in (verb.name, verb.undone_by)}
+"""Position in the table of the row of every verb."""
 
 
 def row(name: str) -> Verb:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from emulator.errors import ScenarioError
 from emulator.faults import FAULTS
 from emulator.scenario import Scenario, load, loads, timeline
-from emulator.scenario.timeline import Timed, to_jsonl
+from emulator.scenario.timeline import Timed, server_back, to_jsonl
 from emulator.world.verbs import Action, row
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.small_scenario import FLAKY, SCENARIOS, small
@@ -205,3 +205,41 @@ def test_per_iteration_faults_are_the_devices_to_draw() -> None:
     law = {"uniform": [10.0, 30.0]}
     assert hazard == {"kind": "crash", **verbs, "per_iteration": 0.001, "lasts": law}
     assert json.loads(json.dumps(hazard)) == hazard
+
+
+@pytest.mark.parametrize(
+    ("fault", "begin", "end"),
+    [
+        ("kind: slow, factor: 50%", "throttle", "unthrottle"),
+        ("kind: byzantine, lie: noise", "falsify", "reform"),
+        ("kind: straggler, delay: 1s", "lag", "catch_up"),
+        ("kind: crash", "kill", "start"),
+    ],
+)
+def test_a_fault_without_a_duration_begins_before_it_ends(fault, begin, end) -> None:
+    both = f"[{{{fault}, nodes: [one], at: 3s, lasts: 0s}}]"
+    assert planned(both) == [(3, begin, "one"), (3, end, "one")]
+
+
+def test_a_fault_takes_over_behind_the_end_of_another_setting() -> None:
+    slow = "{kind: slow, factor: %s, nodes: [one], at: %s, lasts: 2s}"
+    assert planned(f"[{slow % ('50%', '1s')}, {slow % ('20%', '3s')}]") == [
+        (1, "throttle", "one"),
+        (3, "unthrottle", "one"),
+        (3, "throttle", "one"),
+        (5, "unthrottle", "one"),
+    ]
+
+
+def test_the_server_is_back_at_the_end_of_the_run_which_it_alone_can_end() -> None:
+    durable = {"stop:": "server: {durability: update}\nstop:", "updates: 10": "time: 20s"}
+    crash = "[{kind: server-crash, at: 7s, lasts: 1h}, {kind: crash, nodes: [one], at: 8s}]"
+    assert planned(crash, **durable) == [
+        (7, "kill", "server"),
+        (8, "kill", "one"),
+        (20, "start", "server"),
+    ]
+    down, back = Timed(7, Action("kill", "server", "crash")), Action("start", "server", "crash")
+    assert server_back([down], 9) == [down, Timed(9, back)]
+    assert server_back([down, Timed(8, back)], 9) == [down, Timed(8, back)]
+    assert server_back([down, Timed(10, back)], 9) == [down, Timed(9, back)]

@@ -44,7 +44,7 @@ def play(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     if replay is not None:
         scenario = replay.of(scenario)
-    planned = tuple(timeline(scenario)) if replay is None else replay.timeline
+    planned = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     view.take_timeline(planned)
     ready = get_ready(scenario, planned, view)
     session = Session(scenario, planned, create(scenario.name, runs), "docker")

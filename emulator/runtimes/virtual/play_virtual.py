@@ -57,7 +57,7 @@ def play(
     """
     if replay is not None:
         scenario = replay.of(scenario)
-    schedule = tuple(timeline(scenario)) if replay is None else replay.timeline
+    schedule = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     replayed = {} if replay is None else replay.facts()
     folder = partial(create, scenario.name, runs)
     return _played(scenario, schedule, folder, view, cores=cores, replayed=replayed)

@@ -112,3 +112,10 @@ def test_models_that_a_crash_of_the_server_cut_off_are_no_doubt(tmp_path: Path) 
     )
     assert summary["server_recoveries"] == 1
     assert run_warnings._sums(analysis.read(folder)) == []
+
+
+def test_a_crash_beyond_the_end_of_the_run_ends_with_the_run(tmp_path: Path) -> None:
+    longer = CRASHING.replace("lasts: 1500ms", "lasts: 1h")
+    _, summary, onlooker = played(tmp_path, *SMALL, "server.durability=update", text=longer)
+    assert (summary["stop"], summary["duration_s"]) == ("time", 6.0)
+    assert [r["at"] for r in split(onlooker.records, "recovered")] == [6.0]
