@@ -130,13 +130,13 @@ class PieceServer:
     def deadline(self) -> None:
         return None
 
-    def handle(self, node: str, message: Request, now: float) -> list[tuple[str, Reply]]:
+    def receive(self, message: Request, now: float) -> list[tuple[str, Reply]]:
         if isinstance(message, UpdateSegment):
             self.pieces.append((message, now))
             return []
         assert isinstance(message, Pull)
         self.answered = now
-        return [(node, piece) for piece in self._answer(message, now)]
+        return [(message.node, piece) for piece in self._answer(message, now)]
 
     def _answer(self, pull: Pull, now: float) -> list[ModelSegment]:
         told: list[Times | None] = [Times(now, ()), *[None] * (len(pull.segments) - 1)]
