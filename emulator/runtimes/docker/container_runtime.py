@@ -5,6 +5,7 @@ the server's log.
 """
 
 import time
+from collections.abc import Iterable
 
 from docker import DockerClient
 
@@ -61,6 +62,7 @@ class DockerRuntime:
         self._exits = Exits(client, folder.run)
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
         self._engine = EngineFaults(client, folder.run, cpus)
+        self._waves: Waves | None = None
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
 
@@ -80,15 +82,15 @@ class DockerRuntime:
         self._stdio.listen(SERVER)
         self._world.write_nodes(launcher.server_address())
         gathering = launcher.gathering()
-        hellos = members(self._world.output / HELLOS)
-        with Waves(gathering, launcher.start, hellos) as waves:
-            while self._log.zero is None or not waves.idle:
-                for node in waves.start_next():
-                    self._stdio.listen(node)
-                self._view.progress(gathering.words())
-                self._look(LOOK)
-                if why := gathering.late(time.monotonic()) or self._log.stopped_early:
-                    raise DeploymentError(f"the run did not begin: {why}")
+        self._waves = Waves(gathering, launcher.start, members(self._world.output / HELLOS))
+        # The timeline begins when all have said hello, though the engine of a busy host may yet
+        # answer for seconds that a container runs.
+        while self._log.zero is None:
+            self._listen(self._waves.start_next())
+            self._view.progress(gathering.words())
+            self._look(LOOK)
+            if why := gathering.late(time.monotonic()) or self._log.stopped_early:
+                raise DeploymentError(f"the run did not begin: {why}")
 
     def wait(self, until: float) -> bool:
         while not self._log.stop:
@@ -98,6 +100,8 @@ class DockerRuntime:
             if self._survivors.none:
                 self._give_up()
                 return False
+            if self._waves and not self._waves.idle:
+                self._listen(self._waves.start_next())
             self._look(min(LOOK, left))
             self._view.beat(self._log.now)
         self._await_server()
@@ -111,17 +115,29 @@ class DockerRuntime:
         self._stdio.tell(action.node, {**order, "setting": action.setting})
 
     def cancel(self, reason: str = "canceled") -> None:
+        self._end_starts()
         self._view.progress("stopping")
         order = {"verb": "stop", "reason": reason}
         if SERVER not in self._ended and self._stdio.tell(SERVER, order):
             self._await_server()
 
     def teardown(self) -> None:
+        self._end_starts()
         self._engine.close()
         self._stdio.close()
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
         clean_up(self._client, self._folder.run)
+
+    def _listen(self, nodes: Iterable[str]) -> None:
+        for node in nodes:
+            self._stdio.listen(node)
+
+    def _end_starts(self) -> None:
+        """Wait for the starts under way, and begin no other."""
+        if self._waves:
+            self._waves.close()
+            self._waves = None
 
     def _give_up(self) -> None:
         """End the run, as no device is left; messages on their way may still arrive."""

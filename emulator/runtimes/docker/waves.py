@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Self
 
 from ...log.tail import LineTail
 from ...node.roll import Member
@@ -13,7 +12,7 @@ TOGETHER = 8
 
 
 class Waves:
-    """A context in which the nodes of a run start; at its end no start is under way."""
+    """The starts of the nodes of a run; none is under way after `close`."""
 
     def __init__(
         self, gathering: Gathering, start: Callable[[str], float], hellos: LineTail[Member]
@@ -24,18 +23,16 @@ class Waves:
         """
         self._gathering, self._start, self._hellos = gathering, start, hellos
         self._starting: dict[Future[float], str] = {}
-
-    def __enter__(self) -> Self:
         self._pool = ThreadPoolExecutor(TOGETHER)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown(cancel_futures=True)
 
     @property
     def idle(self) -> bool:
         """Whether no start is under way."""
         return not self._starting
+
+    def close(self) -> None:
+        """Wait for the starts under way, and begin no other."""
+        self._pool.shutdown(cancel_futures=True)
 
     def start_next(self) -> list[str]:
         """Start the admitted nodes, and return the nodes whose start is done since the last call.

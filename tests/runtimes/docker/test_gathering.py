@@ -130,12 +130,15 @@ devices: [{name: home, count: 9}]
 
 
 class Fleet:
-    """Containers that say hello a moment after their start, but for those that are `mute`."""
+    """Containers that say hello a moment after their start, but for the `mute` one.
 
-    def __init__(self, path: Path, mute: str = "") -> None:
+    The engine answers that the container `slow` has started only once `answered` is set.
+    """
+
+    def __init__(self, path: Path, mute: str = "", slow: str = "") -> None:
         self.folder = create("wave", path)
         self.folder.server.mkdir()
-        self.mute = mute
+        self.mute, self.slow, self.answered = mute, slow, threading.Event()
         self.booting: set[str] = set()
         self.most = 0
         self.greeted: list[str] = []
@@ -161,6 +164,8 @@ class Fleet:
             self.most = max(self.most, len(self.booting))
         if node != self.mute:
             threading.Timer(0.1, self.greet, (node,)).start()
+        if node == self.slow:
+            assert self.answered.wait(10.0)
 
     def greet(self, node: str) -> None:
         with self._lock:
@@ -193,6 +198,17 @@ def test_containers_start_in_waves(tmp_path: Path, secrets: None) -> None:
     made.deploy()
     assert 1 < made.most <= 4 + 1  # and the evaluator
     assert made.greeted.index("evaluator") > 4
+    assert made.wires.heard == {"server", *made.greeted}
+
+
+def test_the_timeline_waits_for_hellos_and_for_no_answer_of_the_engine(
+    tmp_path: Path, secrets: None
+) -> None:
+    made = Fleet(tmp_path, slow="home-3")
+    made.deploy()
+    assert made.wires.heard == {"server", *made.greeted} - {"home-3"}
+    made.answered.set()
+    assert made.runtime.wait(made.runtime._log.now + 0.5)
     assert made.wires.heard == {"server", *made.greeted}
 
 
