@@ -143,12 +143,12 @@ class _Sums:
 
     @property
     def accuracy(self) -> float | None:
-        """The last accuracy; None without one, or if it is not finite."""
+        """The last accuracy; None without an evaluation, or if not finite."""
         return self.evaluations[-1].accuracy if self.evaluations else None
 
     @property
     def best(self) -> float | None:
-        """The largest accuracy; None without one."""
+        """The largest accuracy; None without an evaluation that has an accuracy."""
         known = (held.accuracy for held in self.evaluations)
         return max((score for score in known if score is not None), default=None)
 

@@ -31,7 +31,7 @@ class Cancellation:
         self._over = False
 
     def ignore(self) -> None:
-        """Ignore all signals from here on."""
+        """Let no later signal end the run."""
         self._over = True
 
     def take(self, number: int, frame: object) -> None:
