@@ -96,15 +96,18 @@ def allowances(run: Run) -> tuple[Allowance, Allowance] | None:
     struck = _struck(run)
     # a model counts as sent even if a fault or the end of the run kept it from the interface
     missing = struck * pull.largest + _under_way(run) + int(run.records("unsent")["bytes"].sum())
-    # updates that crossed the interface without a record: after the end, refused, or cut off
+    # updates that crossed the interface without a record: after the end, refused, unheard, cut off
     lost = _lost_passes(run)
-    uncounted = push.largest * (len(devices(run)) + struck + run.refused + lost)
+    unheard = int(run.records("quarantine")["until"].notna().sum())  # each may cost an update
+    uncounted = push.largest * (len(devices(run)) + struck + run.refused + unheard + lost)
     small = HEADERS * (pull.count + push.count) + _beside(run)
     asked = pull.count * (_REQUEST + HEADERS)
+    # with flipped bits, the server's word that the device has to ask again
+    words = 0 if run.records("garble").empty else run.refused * (_REQUEST + HEADERS)
     least = _exact(run, push, pull, missing) if run.virtual else (0.0, -missing)
     most = (
         push.headers + push.again + uncounted + pull.answers + asked + small,
-        pull.headers + pull.again + (struck + lost) * pull.largest + push.answers + small,
+        pull.headers + pull.again + (struck + lost) * pull.largest + push.answers + small + words,
     )
     rx, tx = map(_rounded, least, most)
     return rx, tx

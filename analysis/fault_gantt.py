@@ -1,7 +1,7 @@
 """A picture of planned faults: devices × time, a colour and a hatch for each kind.
 
 With few devices each has a labelled row; with many, rows are thin and groups are labelled. Below
-stands the number of devices that a fault holds.
+stands the number of devices that a fault holds. The server may have a row, and is no device.
 """
 
 import math
@@ -19,12 +19,16 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import MaxNLocator
 
+from .fault_lanes import Lane
 from .theme import INK, QUIET, STYLE, fault_colour, fault_hatch, legend_above
 
 PlannedRow: TypeAlias = tuple[str, str, float, float | None]
 """Device, kind, begin and end in seconds; the end is None for a fault for good."""
 ExpectedRow: TypeAlias = tuple[str, float, int]
 """Kind of a drawn fault, its chance in each iteration, and the number of its devices."""
+
+SERVER = "server"
+"""Name of the server where a row of a device has the device's name."""
 
 _WIDTH, _DPI = 9.0, 160
 _MOST_LABELS = 60
@@ -65,10 +69,12 @@ def png(
     *,
     title: str = "",
     expected: Sequence[ExpectedRow] = (),
+    batteries: int = 0,
 ) -> Path:
     """Draw the faults `rows` of `devices` up to `end` seconds into `path`; return `path`.
 
-    `expected` are faults without a time, which the legend names. The folder of `path` is made.
+    `expected` are faults without a time, which the legend names, as it does the number of devices
+    with `batteries`, whose times off depend on their work. The folder of `path` is made.
     """
     tall = min(_MOST, max(_LEAST, _ROW * len(devices)))
     with rc_context(STYLE):
@@ -79,9 +85,9 @@ def png(
         upper.set_xlim(0, end / scale.seconds)
         draw_rows(upper, rows, devices, end, scale.seconds)
         _label_rows(upper, devices)
-        _draw_held(lower, rows, len(devices), end, scale)
+        _draw_held(lower, rows, len([name for name in devices if name != SERVER]), end, scale)
         lower.set_xlabel(f"time ({scale.name})")
-        keys = _keys(rows, expected)
+        keys = _keys(rows, expected, batteries)
         if keys:
             legend_above(upper, keys)
         if title:
@@ -96,11 +102,16 @@ def _scale(end: float) -> _Scale:
 
 
 def draw_rows(
-    ax: Axes, rows: Sequence[PlannedRow], devices: Sequence[str], end: float, unit: float = 1.0
+    ax: Axes,
+    rows: Sequence[PlannedRow],
+    devices: Sequence[str],
+    end: float,
+    unit: float = 1.0,
+    lanes: Mapping[PlannedRow, Lane] | None = None,
 ) -> None:
     """Draw a bar for each of `rows` up to the second `end`, the first device at the top.
 
-    The x-axis counts units of `unit` seconds.
+    The x-axis counts units of `unit` seconds. A bar with a lane in `lanes` is as thin as the lane.
     """
     place = {name: number for number, name in enumerate(devices)}
     labelled = len(devices) <= _MOST_LABELS
@@ -109,8 +120,10 @@ def draw_rows(
     # the longest first: a short fault stays visible on a long one
     for node, kind, begin, until in sorted(rows, key=lambda row: -_lasts(row, end)):
         width = max(least, min(end, math.inf if until is None else until) - begin)
-        corner = begin / unit, place[node] + (1 - height) / 2
-        bar = Rectangle(corner, width / unit, height)
+        lane = (lanes or {}).get((node, kind, begin, until), Lane())
+        thin = height / lane.lanes
+        corner = begin / unit, place[node] + (1 - height) / 2 + lane.number * thin
+        bar = Rectangle(corner, width / unit, thin)
         wide = len(rows) <= _HATCHED and width > _THIN * end
         bars.setdefault((kind, wide), []).append(bar)
     for order, ((kind, wide), own) in enumerate(bars.items()):
@@ -176,7 +189,9 @@ def held(rows: Iterable[PlannedRow], end: float) -> tuple[list[float], list[int]
     """
     spans: dict[str, list[tuple[float, float]]] = {}
     for node, _, begin, until in rows:
-        spans.setdefault(node, []).append((begin, min(end, math.inf if until is None else until)))
+        if node != SERVER:
+            reach = min(end, math.inf if until is None else until)
+            spans.setdefault(node, []).append((begin, reach))
     changes: dict[float, int] = {0.0: 0, end: 0}
     for own in spans.values():
         reached = -math.inf
@@ -196,17 +211,24 @@ def held(rows: Iterable[PlannedRow], end: float) -> tuple[list[float], list[int]
     return times, counts
 
 
-def _keys(rows: Sequence[PlannedRow], expected: Sequence[ExpectedRow]) -> list[Patch]:
+def _keys(
+    rows: Sequence[PlannedRow], expected: Sequence[ExpectedRow], batteries: int = 0
+) -> list[Patch]:
     """Return a legend entry for each kind, and for each fault without a time."""
     counts: Mapping[str, list[str]] = {}
     for node, kind, *_ in rows:
         counts.setdefault(kind, []).append(node)  # type: ignore[attr-defined]
     keys = []
     for kind, nodes in counts.items():
-        keys.append(_key(kind, f"{kind}: {len(nodes):,} on {_devices(len(set(nodes)))}"))
+        struck = {*nodes} - {SERVER}
+        where = _devices(len(struck)) if struck else f"the {SERVER}"
+        keys.append(_key(kind, f"{kind}: {len(nodes):,} on {where}"))
     for kind, chance, devices in expected:
         label = f"{kind}: drawn, {100 * chance:.3g} % of iterations, {_devices(devices)}"
         keys.append(Patch(facecolor="none", edgecolor=fault_colour(kind), label=label))
+    if batteries:
+        label = f"energy: not drawn, depends on the work of {_devices(batteries)}"
+        keys.append(Patch(facecolor="none", edgecolor=fault_colour("energy"), label=label))
     return keys
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import pandas as pd
@@ -11,11 +11,11 @@ from .facts import fact
 from .runs import BOOTS, Run
 
 Key: TypeAlias = tuple[str, str]
-"""A node and the kind of a fault: the fault's end follows its beginning under the same key."""
+"""A node and the verb with which a fault begins: faults of one verb that overlap are one fault."""
 Done: TypeAlias = tuple[str, str, bool]
 """A node, the kind of a fault, and whether the fault begins."""
 Spans: TypeAlias = dict[Key, list[tuple[float, float]]]
-"""From when until when each kind of fault held each node."""
+"""From when until when faults of each verb held each node."""
 
 OUTAGE = ("node", "fault", "at", "until")
 ACTION = ("fault", "node", "verb", "begins", "planned", "at", "drawn")
@@ -24,6 +24,21 @@ Row: TypeAlias = tuple[str, str, str, bool, float, float, bool]
 
 EXIT = "exit"
 """Stands for the kind of fault where a process or container ended unasked."""
+UNDOES = {
+    "start": "kill",
+    "boot": "kill",
+    "reboot": "halt",
+    "join": "leave",
+    "mend": "sever",
+    "restore": "reshape",
+    "clear": "garble",
+    "resume": "pause",
+    "catch_up": "lag",
+    "reform": "falsify",
+    "unthrottle": "throttle",
+    "release": "press",
+}
+"""The verbs that end a fault, and the records of such verbs, each with the verb that it undoes."""
 _ENDINGS = frozenset(BOOTS.values())
 _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
@@ -60,7 +75,7 @@ def actions(run: Run) -> pd.DataFrame:
     Columns: `fault`, `node`, `verb` (the record's `what` if `drawn`), `begins`, `planned` (s),
     `at` (s; NaN if the action never happened), `drawn` (whether the device drew the fault, so
     that no timeline could hold the action), `late` (s), and `needless` (whether the action never
-    happened because a drawn fault of the same kind held the device: overlapping faults of a kind
+    happened because a drawn fault of the same verb held the device: overlapping faults of a verb
     are one fault).
     """
     due: dict[Done, list[tuple[float, str]]] = defaultdict(list)
@@ -78,7 +93,7 @@ def actions(run: Run) -> pd.DataFrame:
     table = pd.DataFrame(rows, columns=list(ACTION))
     table[["planned", "at"]] = table[["planned", "at"]].astype(float)
     table["late"] = table["at"] - table["planned"]
-    table["needless"] = _needless(rows)
+    table["needless"] = _needless(rows, _overlaps(run))
     return table.sort_values("planned", ignore_index=True, kind="stable")
 
 
@@ -94,34 +109,52 @@ def downtime(run: Run) -> pd.Series:
     return pd.Series(sums, dtype=float)
 
 
-def _needless(rows: Sequence[Row]) -> list[bool]:
+def _overlaps(run: Run) -> Mapping[Key, list[float]]:
+    """Return when a node drew a fault under another one, by the node and the verb of both."""
+    times: dict[Key, list[float]] = defaultdict(list)
+    for node, verb, at in run.records("overlap")[["node", "verb", "at"]].itertuples(index=False):
+        times[node, verb].append(at)
+    return times
+
+
+def _needless(rows: Sequence[Row], overlaps: Mapping[Key, list[float]]) -> list[bool]:
     """Return for each action whether a drawn fault that held the node made the action needless."""
-    spans = _drawn(rows)
+    spans = _drawn(rows, overlaps)
     return [
         math.isnan(at)
-        and any(since <= planned <= until for since, until in spans.get((node, fault), ()))
-        for fault, node, _, _, planned, at, _ in rows
+        and any(since <= planned <= until for since, until in spans.get(_key(node, verb), ()))
+        for _, node, verb, _, planned, at, _ in rows
     ]
 
 
-def _drawn(rows: Sequence[Row]) -> Spans:
-    """Return the outages that a drawn fault began or ended; `rows` are in the order of `at`."""
+def _drawn(rows: Sequence[Row], overlaps: Mapping[Key, list[float]]) -> Spans:
+    """Return the outages that a drawn fault began, prolonged or ended.
+
+    `rows` are in the order of `at`.
+    """
     spans: Spans = defaultdict(list)
     gone: dict[Key, tuple[float, bool]] = {}
-    for fault, node, _, begins, _, at, drawn in rows:
-        key = node, fault
+
+    def end(key: Key, until: float, drawn: bool) -> None:
+        since, begun = gone.pop(key)
+        if begun or drawn or any(since <= at <= until for at in overlaps.get(key, ())):
+            spans[key].append((since, until))
+
+    for _, node, verb, begins, _, at, drawn in rows:
+        key = _key(node, verb)
         if math.isnan(at):
             continue
         if begins:
             gone[key] = at, drawn
         elif key in gone:
-            since, begun = gone.pop(key)
-            if begun or drawn:
-                spans[key].append((since, at))
-    for key, (since, begun) in gone.items():
-        if begun:
-            spans[key].append((since, math.inf))
+            end(key, at, drawn)
+    for key in list(gone):
+        end(key, math.inf, False)
     return spans
+
+
+def _key(node: str, verb: str) -> Key:
+    return node, UNDOES.get(verb, verb)
 
 
 @fact

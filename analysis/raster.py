@@ -1,9 +1,17 @@
-"""The availability of devices under a plot over time: a thin row a device, a colour a fault."""
+"""The availability of devices under a plot over time: a thin row a device, a colour a fault.
+
+The row of a device with several faults at the same time has a lane for each of them.
+"""
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from .fault_gantt import PlannedRow, draw_rows
+from .devices import devices
+from .facts import fact
+from .fault_gantt import SERVER, PlannedRow, draw_rows
+from .fault_lanes import fault_lanes
+from .faults import outages
+from .runs import Run
 from .theme import QUIET
 
 _ROW, _LEAST, _MOST = 0.11, 0.3, 1.3
@@ -12,10 +20,23 @@ _MOST_NAMES = 8
 """Largest number of devices that are named."""
 
 
+@fact
+def struck(run: Run) -> pd.DataFrame:
+    """Return the outages of `run`: `what` (the kind), `node`, `at`, `until` (s), and `place`.
+
+    `place` is the device's position in the scenario; the server has -1.
+    """
+    places = {SERVER: -1, **{device.name: place for place, device in enumerate(devices(run))}}
+    found = outages(run).rename(columns={"fault": "what"})
+    return found.assign(place=found["node"].map(places).fillna(len(places)))
+
+
 def height(struck: pd.DataFrame) -> float:
     """Return the inches that the raster of the outages `struck` adds to a figure; 0 for none."""
-    devices = struck["node"].nunique()
-    return min(_MOST, max(_LEAST, _ROW * devices)) + 0.15 if devices else 0.0
+    rows = _spans(struck)
+    devices = {node for node, *_ in rows}
+    lanes = sum(_most_lanes(rows).values()) if len(devices) <= _MOST_NAMES else len(devices)
+    return min(_MOST, max(_LEAST, _ROW * lanes)) + 0.15 if devices else 0.0
 
 
 def beneath(ax: Axes, struck: pd.DataFrame, above: float) -> Axes:
@@ -29,22 +50,37 @@ def beneath(ax: Axes, struck: pd.DataFrame, above: float) -> Axes:
 
 
 def draw(ax: Axes, struck: pd.DataFrame) -> None:
-    """Draw the outages `struck`: `what` (the kind), `node`, `at`, `until` in seconds.
+    """Draw the outages `struck`, as the function `struck` returns them.
 
-    Call `draw` once the limits of the x-axis, which the plot above shares, are known.
+    The server, if a fault struck it, has the row at the top, and is no device. Call `draw` once
+    the limits of the x-axis, which the plot above shares, are known.
     """
     low, high = ax.get_xlim()
-    rows: list[PlannedRow] = [
-        (str(node), str(kind), float(at), float(until))
-        for kind, node, at, until in struck[["what", "node", "at", "until"]].itertuples(index=False)
-    ]
-    devices = sorted(dict.fromkeys(struck["node"]))
-    draw_rows(ax, rows, devices, high)
-    if len(devices) <= _MOST_NAMES:
-        ax.set_yticks([place + 0.5 for place in range(len(devices))], devices, fontsize=6.5)
+    rows = _spans(struck)
+    ordered = struck.sort_values("place", kind="stable")
+    names = [str(name) for name in dict.fromkeys(ordered["node"])]
+    # among many devices a lane would be thinner than a pixel
+    draw_rows(ax, rows, names, high, lanes=fault_lanes(rows) if len(names) <= _MOST_NAMES else None)
+    if len(names) <= _MOST_NAMES:
+        ax.set_yticks([place + 0.5 for place in range(len(names))], names, fontsize=6.5)
     else:
-        ax.set_yticks([len(devices) / 2], [f"{len(devices):,} devices"], fontsize=7)
+        first = int(names[0] == SERVER)  # row of the first device
+        ticks = {(first + len(names)) / 2: f"{len(names) - first:,} devices"}
+        ax.set_yticks([*([0.5] * first), *ticks], [*([SERVER] * first), *ticks.values()])
+        ax.tick_params(axis="y", labelsize=6.5)
     ax.set_xlim(low, high)
     ax.grid(visible=False)
     ax.tick_params(axis="y", length=0, labelcolor=QUIET)
     ax.set_xlabel("time (s)")
+
+
+def _spans(struck: pd.DataFrame) -> list[PlannedRow]:
+    return [
+        (str(node), str(kind), float(at), float(until))
+        for kind, node, at, until in struck[["what", "node", "at", "until"]].itertuples(index=False)
+    ]
+
+
+def _most_lanes(rows: list[PlannedRow]) -> dict[str, int]:
+    """Return the number of lanes of each device in `rows`."""
+    return {node: lane.lanes for (node, *_), lane in fault_lanes(rows).items()}

@@ -71,4 +71,6 @@ def _content(run: Run) -> dict[str, object]:
 def _ending(run: Run) -> str:
     """Return sentences on the outcome of `run` and its end."""
     end = sections.ended_by(run)
-    return f"{_OUTCOMES.get(run.outcome, '')} {f'Ended by {end}.' if end else ''}".strip()
+    again = "`emulate resume` goes on with it." if run.summary.get("resumable") else ""
+    told = (_OUTCOMES.get(run.outcome, ""), f"Ended by {end}." if end else "", again)
+    return " ".join(filter(None, told))

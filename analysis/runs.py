@@ -21,6 +21,7 @@ from .shapes import MANIFEST, POINT, SCENARIO, SUMMARY, Shape, check
 COLUMNS: dict[str, tuple[str, ...]] = {
     "hello": ("at", "node", "incarnation"),
     "goodbye": ("at", "node"),
+    "overlap": ("at", "node", "fault", "verb", "lasts"),
     "battery": ("at", "node", "charge"),
     "start": ("at", "devices", "zero"),
     "pull": ("at", "node", "version", "bytes"),
@@ -93,10 +94,13 @@ class Run:
 
     @cached_property
     def faults(self) -> pd.DataFrame:
-        """Return the beginnings and ends of faults, in no order: `what` and the columns `FAULT`."""
+        """Return the beginnings and ends of faults, in no order: `what` and the columns `FAULT`.
+
+        A fault that went on after the run was resumed has begun once.
+        """
         columns = ["what", *FAULT]
         frames = [
-            frame.assign(what=what).reindex(columns=columns).astype(object)
+            _once(frame).assign(what=what).reindex(columns=columns).astype(object)
             for what, frame in self.frames.items()
             if "begins" in frame
         ]
@@ -206,8 +210,16 @@ def _records(path: Path, notes: list[str]) -> dict[str, pd.DataFrame]:
     return frames
 
 
+def _once(faults: pd.DataFrame) -> pd.DataFrame:
+    """Return `faults` without the records of faults that began before the run was resumed."""
+    return faults[faults["again"].ne(True)] if "again" in faults else faults
+
+
 def _lack_begins(frames: Mapping[str, pd.DataFrame]) -> bool:
-    return any("fault" in frame and "begins" not in frame for frame in frames.values())
+    return any(
+        "fault" in frame and "begins" not in frame and what != "overlap"
+        for what, frame in frames.items()
+    )
 
 
 def _schedule(path: Path, notes: list[str]) -> pd.DataFrame:

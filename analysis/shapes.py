@@ -78,6 +78,7 @@ COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("pull", "push", "pulled", "forward", "backward", "pushed"), PAIRS),
     **dict.fromkeys(("node", "fault", "verb", "kind"), TEXT),
     "begins": FLAG,
+    "again": FLAG,
 }
 """The kinds of values in records, by key."""
 

@@ -221,8 +221,7 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     The figure grows by the height of the lines beyond `_LINES`.
     """
     shown = list(handles or ax.get_legend_handles_labels()[0])
-    longest = max(len(str(handle.get_label())) for handle in shown)
-    columns = max(1, min(4, _LETTERS // (longest + 5)))
+    columns = _columns(shown)
     more = -(-len(shown) // columns) - _LINES
     if more > 0:
         ax.figure.set_figheight(ax.figure.get_figheight() + more * _LINE)
@@ -234,6 +233,20 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
         handlelength=1.4,
         ncols=columns,
     )
+
+
+def legend_below(ax: Axes, handles: Sequence[Artist]) -> None:
+    """Draw a legend of `handles` below the figure of `ax`, which grows by all lines but one."""
+    columns = _columns(handles)
+    more = -(-len(handles) // columns) - 1
+    ax.figure.set_figheight(ax.figure.get_figheight() + more * _LINE)
+    ax.figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+
+
+def _columns(handles: Sequence[Artist]) -> int:
+    """Return the number of columns of a legend of `handles` that is as wide as a figure."""
+    longest = max(len(str(handle.get_label())) for handle in handles)
+    return max(1, min(4, _LETTERS // (longest + 5)))
 
 
 def from_zero(ax: Axes, reach: float) -> None:

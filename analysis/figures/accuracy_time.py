@@ -6,7 +6,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from .. import raster
-from ..faults import outages
 from ..labels import stack
 from ..runs import Run
 from ..theme import HEIGHT, fault_keys, from_zero, legend_above, shade
@@ -21,20 +20,22 @@ CAPTION = (
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return evaluations and outages: `run`, `what`, `node`, `at`, `until` (s), `accuracy` (%).
+    """Return evaluations and outages: `run`, `what`, `node`, `place`, `at`, `until`, `accuracy`.
 
-    `what` is `accuracy` for an evaluation; for an outage it is the kind of the fault, `node` is the
-    struck device, and `accuracy` is NaN.
+    `at` and `until` are in seconds, `accuracy` is in per cent. `what` is `accuracy` for an
+    evaluation; for an outage it is the kind of the fault, `node` is the struck device, and
+    `accuracy` is NaN. `place` is as `raster.struck` returns it.
     """
-    return stack(runs, _rows, ["what", "node", "at", "until", "accuracy"])
+    return stack(runs, _rows, ["what", "node", "place", "at", "until", "accuracy"])
 
 
 def _rows(run: Run) -> pd.DataFrame:
     measured = _accuracy.rows(run, "at")
     if measured.empty:
         return pd.DataFrame()
-    struck = outages(run).rename(columns={"fault": "what"})
-    return pd.concat([measured.assign(what="accuracy", node="server"), struck], ignore_index=True)
+    return pd.concat(
+        [measured.assign(what="accuracy", node="server"), raster.struck(run)], ignore_index=True
+    )
 
 
 def height(table: pd.DataFrame) -> float:

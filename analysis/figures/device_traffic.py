@@ -6,14 +6,22 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.patches import Patch
 
 from ..devices import devices
 from ..faults import outages
 from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
-from ..theme import INK, device_colours, fault_colour, fault_keys, nothing, panels, shade
+from ..theme import (
+    INK,
+    device_colours,
+    fault_colour,
+    fault_keys,
+    legend_below,
+    nothing,
+    panels,
+    shade,
+)
 from ..traffic import bins, extent, rates, rebin, width
 
 TITLE = "Traffic per device"
@@ -167,5 +175,4 @@ def _fault_legend(table: pd.DataFrame, ax: Axes) -> None:
     struck = table[~table["what"].isin(_WAYS)]
     if struck.empty:
         return
-    keys: list[Patch] = fault_keys(struck)
-    ax.figure.legend(handles=keys, loc="outside lower center", ncols=len(keys))
+    legend_below(ax, fault_keys(struck))

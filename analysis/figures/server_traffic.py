@@ -6,7 +6,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from .. import raster
-from ..faults import outages
 from ..labels import stack
 from ..runs import Run
 from ..theme import fault_keys, legend_above, nothing, panels, run_colours, shade
@@ -16,7 +15,8 @@ TITLE = "Traffic at the server"
 CAPTION = (
     "Rates in both directions at the server's network interface: rx carries the pushes and the "
     "acknowledgements of the models, tx carries the models. Bands mark the times in which a fault "
-    "held a device, and rows below show which. Each direction has a scale of its own."
+    "held a device, and rows below show which, with a lane for each of several faults at the same "
+    "time. Each direction has a scale of its own."
 )
 
 _BINS = 300
@@ -25,12 +25,13 @@ _WAYS = {"rx": "rx (Mbit/s)", "tx": "tx (Mbit/s)"}
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return intervals and outages: `run`, `what`, `node`, `at`, `until` (s), `mbit` (Mbit/s).
+    """Return intervals and outages: `run`, `what`, `node`, `place`, `at`, `until`, `mbit`.
 
-    `what` is `rx` or `tx` for an interval between two readings, with its mean rate `mbit`. For an
-    outage it is the kind of the fault, `node` is the struck device, and `mbit` is NaN.
+    `at` and `until` are in seconds, `mbit` is in Mbit/s. `what` is `rx` or `tx` for an interval
+    between two readings, with its mean rate `mbit`. For an outage it is the kind of the fault,
+    `node` is the struck device, and `mbit` is NaN. `place` is as `raster.struck` returns it.
     """
-    return stack(runs, _rows, ["what", "node", "at", "until", "mbit"])
+    return stack(runs, _rows, ["what", "node", "place", "at", "until", "mbit"])
 
 
 def _rows(run: Run) -> pd.DataFrame:
@@ -38,8 +39,7 @@ def _rows(run: Run) -> pd.DataFrame:
     measured = measured[measured["node"] == "server"]
     if measured.empty:
         return pd.DataFrame()
-    struck = outages(run).rename(columns={"fault": "what"})
-    return pd.concat([measured.drop(columns="bytes"), struck], ignore_index=True)
+    return pd.concat([measured.drop(columns="bytes"), raster.struck(run)], ignore_index=True)
 
 
 def height(table: pd.DataFrame) -> float:

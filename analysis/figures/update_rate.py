@@ -7,7 +7,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from .. import raster
-from ..faults import outages
 from ..held_model import held_updates
 from ..labels import stack
 from ..runs import Run
@@ -25,13 +24,14 @@ _BINS = 100
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return intervals and outages: `run`, `what`, `node`, `at`, `until` (s), `rate` (updates/s).
+    """Return intervals and outages: `run`, `what`, `node`, `place`, `at`, `until`, `rate`.
 
-    `what` is `update` for an interval with its `rate`. For an outage it is the kind of the fault,
-    `node` is the struck device, and `rate` is NaN.
+    `at` and `until` are in seconds, `rate` is in updates per second. `what` is `update` for an
+    interval with its `rate`. For an outage it is the kind of the fault, `node` is the struck
+    device, and `rate` is NaN. `place` is as `raster.struck` returns it.
     """
     width = max([1.0, *(run.end / _BINS for run in runs)])
-    columns = ["what", "node", "at", "until", "rate"]
+    columns = ["what", "node", "place", "at", "until", "rate"]
     return stack(runs, lambda run: _rows(run, width), columns)
 
 
@@ -46,8 +46,9 @@ def _rows(run: Run, width: float) -> pd.DataFrame:
     whole = edges[1:] <= end  # the last interval is cut short, so its rate would be too low
     whole[0] = True
     rates = pd.DataFrame({"at": edges[:-1], "until": edges[1:], "rate": counts / width})[whole]
-    struck = outages(run).rename(columns={"fault": "what"})
-    return pd.concat([rates.assign(what="update", node="server"), struck], ignore_index=True)
+    return pd.concat(
+        [rates.assign(what="update", node="server"), raster.struck(run)], ignore_index=True
+    )
 
 
 def height(table: pd.DataFrame) -> float:

@@ -5,12 +5,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from matplotlib import rc_context
+from matplotlib.figure import Figure
 
 import analysis
 from analysis import drawing, fault_tables, raster
 from analysis.figures import accuracy_time, fault_effects, server_traffic, update_rate
 from analysis.report import report
 from analysis.theme import STYLE
+from tests.fakes.handmade_run import act, written
 from tests.fakes.virtual_world import played
 
 FAULTS = """faults=[{kind: crash, nodes: [adsl], at: 1s, lasts: 1s},
@@ -68,10 +70,38 @@ def test_devices_stand_under_plots_over_time(
 
 
 def test_the_raster_grows_with_its_devices_up_to_a_bound() -> None:
-    heights = [
-        raster.height(pd.DataFrame({"node": [str(n) for n in range(count)]}, dtype=object))
-        for count in (0, 1, 8, 1000)
-    ]
+    def height(count: int) -> float:
+        fault = {"what": "crash", "at": 0.0, "until": 1.0}
+        rows = [{"node": str(number), **fault} for number in range(count)]
+        return raster.height(pd.DataFrame(rows, columns=["node", *fault]))
+
+    heights = [height(count) for count in (0, 1, 8, 1000)]
     assert heights[0] == 0
     assert heights == sorted(heights)
     assert heights[-1] < 1.5
+
+
+def test_the_raster_has_the_server_apart_and_devices_in_the_order_of_the_scenario(
+    tmp_path: Path,
+) -> None:
+    scenario = {
+        "name": "made-up",
+        "devices": [{"name": "home", "count": 12}, {"name": "edge", "count": 2}],
+    }
+    struck = ["edge-1", "home-10", "home-2", "edge-0", "home-1"]
+    records = [act(1.0 + at, "kill", name, "crash", 1.0 + at) for at, name in enumerate(struck)]
+    records += [act(0.5, "kill", "server", "server-crash", 0.5)]
+    outages = raster.struck(written(tmp_path, records, scenario=scenario))
+    assert _ticks(outages) == ["server", "home-1", "home-2", "home-10", "edge-0", "edge-1"]
+    many = [act(9.0, "kill", f"home-{place}", "crash", 9.0) for place in range(3, 10)]
+    outages = raster.struck(written(tmp_path, [*records, *many], scenario=scenario))
+    assert _ticks(outages) == ["server", "12 devices"]
+    outages = outages[outages["node"] != "server"]
+    assert _ticks(outages) == ["12 devices"]
+
+
+def _ticks(outages: pd.DataFrame) -> list[str]:
+    ax = Figure().subplots()
+    ax.set_xlim(0, 20)
+    raster.draw(ax, outages)
+    return [label.get_text() for label in ax.get_yticklabels()]

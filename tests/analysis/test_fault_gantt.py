@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis import theme
+from analysis import fault_gantt, theme
 from analysis.fault_gantt import held, png
 from emulator.faults import FAULTS
 
@@ -29,3 +29,15 @@ def test_every_kind_has_a_colour_and_a_hatch_of_its_own() -> None:
 
 def test_nothing_planned_is_a_picture_too(tmp_path: Path) -> None:
     assert png([], ["a"], 10.0, tmp_path / "plan.png").stat().st_size > 1000
+
+
+def test_the_server_is_no_device() -> None:
+    rows = [("server", "server-crash", 1.0, 4.0), ("a", "crash", 2.0, None)]
+    times, counts = held(rows, 10.0)
+    assert dict(zip(times, counts, strict=True)) == {0.0: 0, 2.0: 1, 10.0: 0}
+    keys = [key.get_label() for key in fault_gantt._keys(rows, [], batteries=3)]
+    assert keys == [
+        "server-crash: 1 on the server",
+        "crash: 1 on 1 device",
+        "energy: not drawn, depends on the work of 3 devices",
+    ]

@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from analysis import faults
+from analysis.faults import UNDOES, actions
 from analysis.run_warnings import warnings
+from emulator.world.verbs import VERBS
 from tests.fakes.handmade_run import act, due, written
 
 
@@ -27,6 +29,20 @@ def test_outages_last_from_kill_to_boot_and_from_sever_to_mend(tmp_path: Path) -
         ("c", "exit", 4.0, 9.0),
     }
     assert faults.downtime(run).to_dict() == pytest.approx({"a": 3.9, "b": 7.0, "c": 5.0})
+
+
+def test_a_fault_that_goes_on_after_a_resumption_has_begun_once(tmp_path: Path) -> None:
+    records = [
+        act(1.0, "kill", "a", "crash", 1.0),
+        {**act(3.0, "kill", "a", "crash", 2.9), "again": True},
+        act(5.0, "boot", "a", "crash", 5.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    timeline = [due(1.0, "kill", "a", "crash"), due(5.0, "start", "a", "crash")]
+    run = written(tmp_path, records, timeline)
+    assert run.faults_begun == 1
+    assert faults.outages(run)[["at", "until"]].to_numpy().tolist() == [[1.0, 5.0]]
+    assert actions(run)[["at", "drawn"]].to_numpy().tolist() == [[1.0, False], [5.0, False]]
 
 
 def test_a_cut_that_begins_as_another_ends_is_an_outage_of_its_own(tmp_path: Path) -> None:
@@ -177,3 +193,23 @@ def test_an_action_that_finds_its_device_held_by_a_drawn_fault_is_not_missed(
     assert [warning for warning in warnings(run) if "never happened" in warning] == [
         "1 planned actions never happened, although they were due"
     ]
+
+
+def test_each_verb_that_ends_a_fault_is_known() -> None:
+    undone = {verb.undone_by: verb.name for verb in VERBS}
+    records = {verb.undone_record: verb.name for verb in VERBS}
+    assert {**undone, **records} == UNDOES
+
+
+def test_a_planned_fault_under_a_drawn_one_of_its_verb_is_needless(tmp_path: Path) -> None:
+    """A device that has left as it drew cannot leave as its churn has planned."""
+    records = [
+        act(1.0, "leave", "a", "leave", 1.0),
+        act(5.0, "join", "a", "leave", 5.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    plan = [due(2.0, "leave", "a", "churn"), due(3.0, "join", "a", "churn")]
+    plan += [due(6.0, "leave", "a", "churn"), due(7.0, "sever", "a", "flap")]
+    table = actions(written(tmp_path, records, plan))
+    missing = table[table["at"].isna()]
+    assert list(missing["needless"]) == [True, True, False, False]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis import byte_tables, device_tables, records, sections
+from analysis import byte_tables, device_tables, read, records, sections
 from analysis.faults import actions
 from analysis.protocol import sentence
 from analysis.reconcile import reconcile
@@ -33,6 +33,19 @@ def test_bytes_that_do_not_add_up_are_a_doubt(tmp_path: Path) -> None:
     (warning,) = warnings(run)
     assert warning.startswith("the server's interface sent 40 kB less than the messages")
     assert "13.8 % of the bytes that the application counted" in warning
+
+
+def test_the_words_by_which_devices_ask_again_explain_bytes(tmp_path: Path) -> None:
+    refused = {"at": 1.5, "what": "refused", "node": "home-0", "reason": "flipped", "count": 1000}
+    flips = act(1.2, "garble", "home-0", "corrupt", 1.2)
+    for added, known in (([refused], False), ([flips, refused], True)):
+        path = virtual(tmp_path).folder
+        with (path / "run.jsonl").open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(record) + "\n" for record in added)
+        run = read(path)
+        run.summary["server_tx_bytes"] += 100_000
+        sent = [words for words in warnings(run) if "sent" in words]
+        assert len(sent) == (0 if known else 1)
 
 
 def test_rows_that_virtual_time_does_not_play_are_left_out(tmp_path: Path) -> None:
