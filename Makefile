@@ -14,6 +14,8 @@ FAST := not slow and not docker and not tensorflow and not netns and not netem
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
+# Keep compiled modules, even where the environment says not to: the tests start some hundred Python processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,7 +32,7 @@ check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a 
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n auto -m "$(FAST)"
+	$(BIN)/pytest -n auto --dist worksteal -m "$(FAST)"
 
 compose: engine $(INSTALLED) data images ## play the smallest scenario by hand, from docker-compose.yml
 	@$(BIN)/emulate compose scenarios/smallest.yaml build/compose
