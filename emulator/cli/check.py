@@ -54,8 +54,10 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..runs.cut_traffic import cut_traffic
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
+    from ..scenario.aggregation_quarantine import unguarded_quarantine
     from ..scenario.deadlines import late_groups
     from ..scenario.demand import HostCapacity as Capacity
+    from ..scenario.faults_in_vain import faults_in_vain
     from ..scenario.optimizer_fit import unfit_optimizer
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
@@ -67,6 +69,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
+        warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING)
     least = startup_time(scenario, host.cores)
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}

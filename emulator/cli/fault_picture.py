@@ -33,9 +33,13 @@ class FaultPicture:
 
     def __init__(self, plan: FaultPlan, width: int) -> None:
         self._plan = plan
-        self._members = -(-len(plan.nodes) // MOST_ROWS)
-        first = range(0, len(plan.nodes), self._members)
-        self._rows = [plan.nodes[start : start + self._members] for start in first]
+        # the server, if a fault strikes it, comes first, in a row of its own
+        server, devices = plan.nodes[: -len(plan.devices)], plan.devices
+        self._members = -(-len(devices) // MOST_ROWS)
+        first = range(0, len(devices), self._members)
+        self._rows = [devices[start : start + self._members] for start in first]
+        if server:
+            self._rows.insert(0, server)
         labels = [spans(row)[:_LONGEST_LABEL] for row in self._rows]
         self._label = max(map(len, labels), default=0)
         self._labels = labels
@@ -51,7 +55,8 @@ class FaultPicture:
         for number, label in enumerate(self._labels):
             line = Text(f"{label:<{self._label}}  ")
             for column in range(self._columns):
-                line.append_text(self._cell(cells.get((number, column))))
+                members = len(self._rows[number])
+                line.append_text(self._cell(cells.get((number, column)), members))
             yield line
         yield self._legend()
 
@@ -74,15 +79,16 @@ class FaultPicture:
             begin, end = column * wide, (column + 1) * wide
             yield column, max(0.0, min(until, end) - max(fault.at, begin))
 
-    def _cell(self, held: Mapping[str, float] | None) -> Text:
+    def _cell(self, held: Mapping[str, float] | None, members: int) -> Text:
+        """Return the cell of a row of `members` nodes that faults held for `held` seconds."""
         if not held:
             return Text(_NOTHING, "dim")
         kind = max(held, key=lambda each: held[each])
-        share = held[kind] * self._columns / (self._plan.end * self._members)
+        share = held[kind] * self._columns / (self._plan.end * members)
         letter, colour = self._letters[kind], self._colours[kind]
         if share >= _HALF:
             return Text(letter.upper(), f"bold {colour} reverse")
-        return Text(letter if share >= _SOME or self._members == 1 else _LITTLE, colour)
+        return Text(letter if share >= _SOME or members == 1 else _LITTLE, colour)
 
     def _axis(self) -> Iterator[Text]:
         """Yield a line with times and a line with their ticks."""

@@ -59,5 +59,8 @@ def ended(name: str, runs: Path) -> Path:
         )
     if recover(folder):
         resume = f"emulate resume {folder.name.rpartition('-')[2]}"
-        click.echo(f"{folder.name} died before its end: `{resume}` goes on with it", err=True)
+        how = "failed" if (folder / "summary.json").is_file() else "died before its end"
+        click.echo(f"{folder.name} {how}: `{resume}` goes on with it", err=True)
+    elif not any((folder / file).is_file() for file in ("run.jsonl", "summary.json")):
+        raise EmulatorError(f"{folder.name} died before it had begun: run the scenario anew")
     return folder

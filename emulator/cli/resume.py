@@ -1,4 +1,4 @@
-"""`emulate resume`: go on with a run after its conductor, the engine or the host has died."""
+"""`emulate resume`: go on with a run that died, or that failed in containers."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from .output import enduring
 from .run import conclude, show
 
 
-@click.command(short_help="Go on with a run that died before its end.")
+@click.command(short_help="Go on with a run that died or failed before its end.")
 @click.argument("run")
 @RUNS_OPTION
 @click.option(
@@ -20,7 +20,8 @@ from .run import conclude, show
 @JSON_OPTION
 @enduring()
 def resume(run: str, runs: Path, report: bool, as_json: bool) -> None:
-    """Go on with RUN after its conductor, the engine or the host has died, in the same folder.
+    """Go on with RUN after its conductor, the engine, the host or a container that it cannot do
+    without has died, in the same folder.
 
     RUN is a run folder, the id at its end, or a scenario's name for its latest run.
 

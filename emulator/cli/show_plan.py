@@ -49,6 +49,7 @@ def plan(
     sums of each kind, and each fault with its device and its times. The plan reaches to
     `stop.time`, or 24 h. Faults that devices draw in each iteration (`per_iteration`) have no
     planned time and stand in a table of their own, with the mean number of iterations between two.
+    So do batteries: when one is empty depends on the work of its device.
 
     In JSON times are in seconds, `until` is null for a fault for good, and all faults are listed.
 
@@ -137,11 +138,12 @@ def _kinds(planned: "FaultPlan") -> "Table":
     from .tables import table
 
     made = table("kind", "faults", "devices", "mean duration", "share of all devices' time")
-    whole = planned.end * len(planned.nodes)
     for kind in planned.kinds:
-        share = f"{kind.seconds / whole:.2%}"
+        of_server = not kind.devices
+        share = kind.seconds / (planned.end * (1 if of_server else len(planned.devices)))
+        devices, whose = ("server", " of the server's") if of_server else (f"{kind.devices:,}", "")
         mean = _time(kind.seconds / kind.faults)
-        made.add_row(kind.fault, f"{kind.faults:,}", f"{kind.devices:,}", mean, share)
+        made.add_row(kind.fault, f"{kind.faults:,}", devices, mean, f"{share:.2%}{whose}")
     return made
 
 
@@ -179,7 +181,7 @@ def _batteries(planned: "FaultPlan") -> "Table":
     from .compute_group_rows import spans
     from .tables import MOST_ROWS, table
 
-    title = "batteries, which the work of a device empties"
+    title = "batteries: a device is off when its work has emptied one, at a time not in this plan"
     made = table("devices", "capacity", "idles for", "charged in a day", title=title)
     for row in planned.batteries[:MOST_ROWS]:
         idles = "-" if row.idles is None else _time(row.idles)
@@ -216,4 +218,6 @@ def draw_plan(planned: "FaultPlan", figure: Path) -> None:
     rows = [(fault.node, fault.fault, fault.at, fault.until) for fault in planned.faults]
     expected = [(fault.fault, fault.per_iteration, len(fault.nodes)) for fault in planned.expected]
     drawn = analysis("fault_gantt").png
-    drawn(rows, planned.nodes, planned.end, figure, title=planned.name, expected=expected)
+    batteries = sum(len(row.nodes) for row in planned.batteries)
+    about = {"title": planned.name, "expected": expected, "batteries": batteries}
+    drawn(rows, planned.nodes, planned.end, figure, **about)

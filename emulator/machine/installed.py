@@ -3,6 +3,7 @@
 import platform
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 TENSORFLOW = ("tensorflow-cpu", "tensorflow")
@@ -34,6 +35,7 @@ def remedy() -> str:
     return f"pip install {TENSORFLOW[0] if light else TENSORFLOW[1]}"
 
 
+@cache  # a point of a sweep is played in milliseconds, and each run's manifest has the versions
 def _version(package: str) -> tuple[str, str | None]:
     """Return the installed name and version of `package`."""
     if package in TENSORFLOW and (package_found := tensorflow()):

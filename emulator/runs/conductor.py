@@ -1,7 +1,7 @@
 """The conductor: plays a scenario on any runtime, and the protocols of runtimes and views."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from ..scenario import Scenario, Timed
 from ..scenario.timeline import ends_beyond
 from ..world.verbs import Action
 from .cancel import Canceled
+from .certain_crashes import idle_devices, none_left
 
 
 class RunView(Protocol):
@@ -95,12 +96,17 @@ def _survivors(scenario: Scenario, timeline: Sequence[Timed]) -> Survivors:
 
     A device whose fault ends after the run's last moment is not gone.
     """
-    devices = len(scenario.nodes)
-    survivors = Survivors(devices, ((timed.at, timed.action) for timed in timeline))
+
+    def read(schedule: Iterable[Timed]) -> Survivors:
+        actions = ((timed.at, timed.action) for timed in schedule)
+        return Survivors(len(scenario.nodes), actions, idle, none_left(scenario, idle))
+
+    idle = idle_devices(scenario)
+    survivors = read(timeline)
     if not survivors.doomed:
         return survivors
-    later = chain(timeline, ends_beyond(scenario))  # compiles the timeline again, which may be long
-    return Survivors(devices, ((timed.at, timed.action) for timed in later))
+    # compiles the timeline again, which may be long
+    return read(chain(timeline, ends_beyond(scenario)))
 
 
 def _play(timeline: Sequence[Timed], runtime: Runtime, survivors: Survivors) -> None:

@@ -1,4 +1,4 @@
-"""Runs that lost their conductor before the end, and the files from which a run is resumed."""
+"""Runs that died or failed before their end, and the files from which a run is resumed."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +11,12 @@ from ..machine import lock
 from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
 from .folder import RunFolder, conductor
-from .results import read_json
+from .results import failed_resumably, read_json
 
 
 @dataclass(frozen=True)
 class DeadRun:
-    """A run without an end and without a conducting process."""
+    """A run that has not come to its own end, and has no conducting process."""
 
     folder: RunFolder
     runtime: str
@@ -48,7 +48,8 @@ def dead_run(path: Path) -> DeadRun:
     """
     if (pid := conductor(path)) is not None:
         raise EmulatorError(f"{path.name} is running (process {pid}): there is nothing to resume")
-    if (path / "summary.json").exists():
+    folder = RunFolder(path, path.name.rpartition("-")[2])
+    if (path / "summary.json").exists() and not failed_resumably(folder):
         outcome = read_json(path / "summary.json").get("outcome")
         raise EmulatorError(f"{path.name} is over ({outcome}): there is nothing to resume")
     manifest = read_json(path / "manifest.json")
@@ -59,5 +60,4 @@ def dead_run(path: Path) -> DeadRun:
     timeline = tuple(
         Timed(line.at, Action(line.verb, line.node, line.fault, line.setting)) for line in planned
     )
-    folder = RunFolder(path, path.name.rpartition("-")[2])
     return DeadRun(folder, str(manifest["runtime"]), load(path / "scenario.yaml"), timeline)

@@ -133,7 +133,9 @@ def realised(records: Iterable[Record]) -> list[Timed]:
     found = [
         Timed(max(0.0, record.at), action)
         for record in records
-        if isinstance(record, FaultRecord) and (action := _action(record)) is not None
+        if isinstance(record, FaultRecord)
+        and not record.again
+        and (action := _action(record)) is not None
     ]
     return sorted(found, key=lambda timed: timed.at)
 

@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..errors import EmulatorError
+from ..log.lines import parse
 from ..log.merging import merge
+from ..log.records import StartRecord, StopRecord
 from .folder import RunFolder
+from .rescued_model import rescue_model
+
+_MODEL = "model.npz"
 
 
 def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
@@ -21,9 +26,24 @@ def gather(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
     """
     _merge(folder, last)
     if model := _model(folder):
-        model.replace(folder.path / "model.npz")  # moved: a disk may be full
+        model.replace(folder.path / _MODEL)  # moved: a disk may be full
     shutil.rmtree(folder.server, ignore_errors=True)
     folder.reports.unlink(missing_ok=True)
+
+
+def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> str:
+    """Write `run.jsonl` and `model.npz` as `gather` does, and leave the files of the nodes in place
+    for `emulate resume`.
+
+    A model that the server did not write itself comes from the server's durable state, and if that
+    gives none, from the last checkpoint. Returns why there is no model at all, else empty.
+    """
+    _merge(folder, last)
+    if (folder.server / _MODEL).is_file():
+        _copy_model(folder)
+        return ""
+    why = rescue_model(folder)
+    return "" if not why or _copy_model(folder) else why
 
 
 def recover(path: Path) -> bool:
@@ -35,21 +55,46 @@ def recover(path: Path) -> bool:
     the logs are damaged or the folder cannot be written.
     """
     folder = RunFolder(path, path.name.rpartition("-")[2])
+    complete = (path / "summary.json").is_file()
     unfinished = (folder.server / "run.jsonl").is_file()
-    resumable = unfinished and durable(folder) and not (path / "summary.json").is_file()
-    if resumable or (unfinished and not folder.records.is_file()):
-        folder.discard_work()  # first, as a disk may be full
+    dead = unfinished and durable(folder) and not complete
+    if not complete:
+        folder.discard_work()  # it holds secrets; and first, as a disk may be full
+    if dead or (unfinished and not folder.records.is_file()):
         try:
-            if resumable:
-                _merge(folder)
-                _copy_model(folder)
+            if dead:
+                keep(folder)
             else:
                 gather(folder)
         except OSError as error:
             raise EmulatorError(f"{path} cannot be completed: {error}") from error
         except (KeyError, TypeError, ValueError) as error:
             raise EmulatorError(f"{path}: a log of its nodes is damaged: {error}") from error
-    return resumable
+    return dead or (complete and failed_resumably(folder))
+
+
+def failed_resumably(folder: RunFolder) -> bool:
+    """Return whether the run has failed, and its folder has kept the server's state."""
+    failed = read_json(folder.path / "summary.json").get("outcome") == "failed"
+    return failed and can_go_on(folder)
+
+
+def can_go_on(folder: RunFolder) -> bool:
+    """Return whether a run in containers that ended could go on from the server's state.
+
+    It must have begun, and must not be over: a server that reached its end has nothing left to do.
+    """
+    log = folder.server / "run.jsonl"
+    if not durable(folder) or not log.is_file():
+        return False
+    with log.open("rb") as lines:
+        # only lines that may be of these kinds are parsed: the log may have millions
+        texts = [text for text in lines if b'"start"' in text or b'"stop"' in text]
+    try:
+        kinds = {type(parse(text)) for text in texts if text.endswith(b"\n")}
+    except ValueError:  # whoever merges the log says where
+        return False
+    return StartRecord in kinds and StopRecord not in kinds
 
 
 def durable(folder: RunFolder) -> bool:
@@ -60,9 +105,9 @@ def durable(folder: RunFolder) -> bool:
 
 
 def forget_results(folder: RunFolder) -> None:
-    """Remove the results that `recover` wrote for a run that goes on: `gather` makes new ones."""
-    folder.records.unlink(missing_ok=True)
-    (folder.path / "model.npz").unlink(missing_ok=True)
+    """Remove the results of a run that goes on: its next end makes new ones."""
+    for name in ("summary.json", folder.records.name, _MODEL):
+        (folder.path / name).unlink(missing_ok=True)
 
 
 def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
@@ -72,14 +117,18 @@ def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
 
 def _model(folder: RunFolder) -> Path | None:
     """Return the file with the server's model, or else its last checkpoint, or else None."""
-    models = (folder.server / name for name in ("model.npz", "checkpoint.npz"))
+    models = (folder.server / name for name in (_MODEL, "checkpoint.npz"))
     return next(filter(Path.is_file, models), None)
 
 
-def _copy_model(folder: RunFolder) -> None:
-    if model := _model(folder):
-        with replacing(folder.path / "model.npz") as sink, model.open("rb") as source:
-            shutil.copyfileobj(source, sink)
+def _copy_model(folder: RunFolder) -> bool:
+    """Copy the server's model to its place; return whether there is any."""
+    model = _model(folder)
+    if model is None:
+        return False
+    with replacing(folder.path / _MODEL) as sink, model.open("rb") as source:
+        shutil.copyfileobj(source, sink)
+    return True
 
 
 def read_json(path: Path) -> dict[str, Any]:

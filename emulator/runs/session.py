@@ -72,6 +72,10 @@ class Session:
     """Set once `playing` is left; None if the run came to its own end."""
     summary: dict[str, Any] = field(default_factory=dict)
     """Content of `summary.json`, set by `conclude`."""
+    resumable: bool = False
+    """Whether `emulate resume` can go on with the run, which has failed."""
+    notes: list[str] = field(default_factory=list)
+    """Lines for people, printed with the error of the run."""
     _error: Exception | None = field(default=None, init=False)
     """Raised inside `playing`."""
     _report: Exception | None = field(default=None, init=False)
@@ -98,7 +102,8 @@ class Session:
             if isinstance(error, Exception):
                 self._raise_unfinished(error)
             elif error is None and self._report:
-                self._report.add_note(f"what is known of the run is in {self.folder.path}")
+                for note in (f"what is known of the run is in {self.folder.path}", *self.notes):
+                    self._report.add_note(note)
                 raise self._report
 
     @contextmanager
@@ -226,4 +231,6 @@ class Session:
             parameters=layout.kinds,
         )
         self.summary["left"] = list(left)
+        if self.resumable:
+            self.summary["resumable"] = True
         write_json(self.folder.path / "summary.json", self.summary)

@@ -304,6 +304,42 @@ def test_a_codec_that_presumes_another_optimizer_is_warned_of(
     assert "presumes" not in emulate(*command, training.format("adam").replace("dgc", "dense")).out
 
 
+@pytest.mark.parametrize(
+    ("aggregation", "words"),
+    [
+        ("{kind: trimmed-mean, trim: 30%}", "leaves out nothing of the 3 gradients of a step"),
+        ("{kind: trimmed-mean, trim: 34%}", ""),
+        ("{kind: trimmed-mean, trim: 10%}", ""),  # it leaves out nothing of all gradients either
+        ("median", ""),
+    ],
+)
+def test_a_trim_that_a_quarantine_brings_to_nothing_is_warned_of(
+    emulate: Emulate, tmp_path: Path, data: None, aggregation: str, words: str
+) -> None:
+    training = f"aggregation: {aggregation}, synchronization: barrier"
+    text = f"training={{dataset: digits, model: digits-mlp, codec: dense, {training}}}"
+    devices = "devices=[{name: a, count: 4}]"
+    command = ("check", scenario(tmp_path), "--set", text, "--set", devices, "--set", "faults=[]")
+    alone, quarantined = (
+        emulate(*command, "--set", f"server.quarantine={rule}").out for rule in ("null", "{}")
+    )
+    assert "quarantine" not in alone
+    assert ("warning training.aggregation: trim: 30% " in quarantined) == bool(words)
+    assert words in quarantined
+
+
+@pytest.mark.parametrize(("count", "warned"), [(5, True), (6, False)])
+def test_krum_with_one_gradient_less_is_warned_of(
+    emulate: Emulate, tmp_path: Path, data: None, count: int, warned: bool
+) -> None:
+    training = "aggregation: {kind: krum, liars: 1}, synchronization: barrier"
+    text = f"training={{dataset: digits, model: digits-mlp, codec: dense, {training}}}"
+    devices = f"devices=[{{name: a, count: {count}}}]"
+    sets = (text, devices, "faults=[]", "server.quarantine={}")
+    out = emulate("check", scenario(tmp_path), *(w for s in sets for w in ("--set", s))).out
+    assert ("1 liars need steps of 5 gradients" in out) == warned
+
+
 def test_a_set_up_time_is_kept_by_both(emulate: Emulate, tmp_path: Path, data: None) -> None:
     file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, setup: 20ms}"))
     assert "1mbit 20ms set-up" in emulate("check", file).out

@@ -142,6 +142,15 @@ def test_where_nothing_runs_and_nothing_is_known(
     assert "removed 2 containers, 1 networks" in emulate("clean").out
 
 
+def test_the_secrets_of_a_dead_run_go_with_its_containers(
+    emulate: Emulate, engine: Engine, tmp_path: Path
+) -> None:
+    for run in ("dead01", "here01"):
+        (tmp_path / run / ".work").mkdir()
+    emulate("clean")
+    assert not (tmp_path / "dead01/.work").exists() and (tmp_path / "here01/.work").exists()
+
+
 def test_a_new_run_removes_what_is_dead_for_certain(engine: Engine) -> None:
     from emulator.runtimes.docker.owners import remove_dead
 

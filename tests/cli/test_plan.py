@@ -18,6 +18,8 @@ faults:
   - {kind: partition, nodes: [near], at: 10s, lasts: 20s}
   - {kind: pause, nodes: [far], every: 20s, lasts: 1s, between: [0s, 30s]}
 """
+DURABLE = "server.durability=update"
+FALLS = "\nfaults:\n  - {kind: server-crash, at: 90s, lasts: 10s}"
 
 
 @pytest.fixture
@@ -132,10 +134,22 @@ def test_batteries_stand_beside_the_plan(emulate: Emulate, file: Path) -> None:
 
 def test_the_server_has_a_row_where_a_fault_strikes_it(emulate: Emulate, file: Path) -> None:
     crash = "faults=[{kind: server-crash, at: 50s, lasts: 10s}]"
-    result = emulate("plan", file, "--set", crash, "--set", "server.durability=update")
+    result = emulate("plan", file, "--set", crash, "--set", DURABLE)
     assert result.code == 0
     assert "\nserver  " + "." * 60 + "S" * 12 in result.out
-    assert "server-crash  1" in result.out
+    sums = next(line.split() for line in result.out.splitlines() if line[:12] == "server-crash")
+    assert sums == ["server-crash", "1", "server", "10", "s", "10.00%", "of", "the", "server's"]
+    (kind,) = emulate("plan", file, "--set", crash, "--set", DURABLE, "--json").json["kinds"]
+    assert (kind["devices"], kind["seconds"]) == (0, 10.0)
+
+
+def test_the_server_shares_no_row_and_no_time_with_devices(emulate: Emulate, file: Path) -> None:
+    file.write_text(PLANNED.replace("\nfaults:", FALLS) % 199)
+    lines = emulate("plan", file, "--set", DURABLE).out.splitlines()
+    assert next(line for line in lines if line.startswith("server ")).endswith("S" * 12)
+    assert sum(line.startswith("near-") for line in lines) == 40 + 1  # and the drawn faults
+    assert "5 devices a row" in "".join(lines)
+    assert next(line for line in lines if line.startswith("partition")).split()[-1] == "19.90%"
 
 
 def test_mistakes_are_told_as_by_check(emulate: Emulate, file: Path) -> None:

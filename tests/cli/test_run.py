@@ -181,6 +181,13 @@ def test_what_is_left_in_the_engine_is_a_warning(
     assert "WARNING      network emulate-1-wan stays" in result.out
 
 
+def test_the_way_back_into_a_failed_run_is_named(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = played(emulate, monkeypatch, "--no-report", outcome="failed", resumable=True)
+    assert re.search(r"^resume +`emulate resume \w+` goes on with this run", result.out, re.M)
+
+
 def test_a_report_that_cannot_be_written(emulate: Emulate, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path) -> None:
         raise OSError(28, "No space left on device")

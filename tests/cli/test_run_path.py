@@ -103,8 +103,8 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
     monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
     monkeypatch.setattr(play_containers, "exported", lambda model: tmp_path)
     monkeypatch.setattr(container_runtime, "Stdio", Silence)
-    for module in (play_containers, container_runtime):
-        monkeypatch.setattr(module, "clean_up", lambda *anything: Removed())
+    monkeypatch.setattr(play_containers, "clean_up_late", lambda *anything: ())
+    monkeypatch.setattr(container_runtime, "clean_up", lambda *anything: Removed())
     for module in (client, waves):
         monkeypatch.setattr(module, "ThreadPoolExecutor", Inline)
     return made

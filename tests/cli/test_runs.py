@@ -110,6 +110,19 @@ def test_a_folder_that_may_not_be_looked_into_is_no_run(
     assert [row["id"] for row in emulate("list", "--json").json] == ["abc122"]
 
 
+def test_a_run_that_died_before_it_had_begun_has_nothing_to_draw(
+    emulate: Emulate, runs: Path
+) -> None:
+    folder = runs / "synthetic" / "20250103T120000Z-abc123"
+    for name in (".work", "server", "devices"):
+        (folder / name).mkdir(parents=True)
+    (folder / "scenario.yaml").touch()
+    result = emulate("report", "abc123")
+    assert result.code == 1
+    assert f"{folder.name} died before it had begun: run the scenario anew" in result.err
+    assert not (folder / ".work").exists()
+
+
 def test_a_run_that_is_over_cannot_be_stopped(emulate: Emulate, runs: Path) -> None:
     result = emulate("stop", "synthetic")
     assert result.code == 1

@@ -3,6 +3,7 @@
 import pytest
 
 from emulator.errors import ScenarioError
+from emulator.runs.certain_crashes import idle_devices, none_left
 from emulator.runs.preflight import preflight
 from emulator.scenario import Scenario
 from tests.fakes.small_scenario import small
@@ -46,3 +47,18 @@ def test_a_run_with_an_iteration_or_an_end_is_not_refused(one: str, pair: str) -
 
 def test_a_time_ends_a_run_without_an_iteration() -> None:
     assert refusals(failing(CRASH, CRASH, "stop.time=1min"), "virtual") == []
+
+
+def test_devices_that_crash_in_each_iteration_and_boot_again_send_nothing() -> None:
+    scenario = failing(GOOD, CRASH)
+    assert idle_devices(scenario) == ["pair-0", "pair-1"]
+    assert none_left(scenario, idle_devices(scenario)) == (
+        "every device is down or cut off for good, or crashes in each iteration: pair-0, pair-1"
+    )
+    assert idle_devices(failing(RARE, f"{PAUSE}, {CRASH}")) == []
+    assert idle_devices(failing(GOOD, CRASH, "stop.time=1min")) == []
+
+
+def test_the_reason_for_the_end_names_pauses_where_there_are_any() -> None:
+    assert none_left(failing(RARE, GOOD), []) == "every device is down or cut off for good"
+    assert none_left(failing(RARE, PAUSE), []) == "every device is down, cut off or paused for good"

@@ -98,6 +98,7 @@ def test_records_become_actions_with_their_real_times() -> None:
         made("hello", -1.0, node="a", incarnation=0),
         made("boot", 9.5, node="b", fault="crash", begins=False, planned=9.0),
         made("lag", 4.1, begins=True, setting=setting, **facts),
+        made("lag", 4.6, begins=True, setting=setting, again=True, **facts),
         made("catch_up", 5.2, begins=False, **facts),
         made("kill", 0.0, node="b", fault="crash", begins=True, planned=0.0),
     ]

@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from ...log.fault_records import FaultRecord
+from ...log.fault_records import FaultRecord, OverlapRecord
 from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import (
     EvaluationRecord,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 SHOWN = (
     StartRecord,
     FaultRecord,
+    OverlapRecord,
     ExitRecord,
     EvaluationRecord,
     UnmeasuredRecord,
@@ -74,6 +75,9 @@ def _words(record: Record) -> str:
         case FaultRecord():
             cause = f"{record.fault}, planned for {record.planned:.2f} s"
             return f"{record.what} {record.node} ({cause})"
+        case OverlapRecord():
+            lasts = "for good" if record.lasts is None else f"for {record.lasts:.2f} s"
+            return f"{record.node} drew {record.fault} {lasts}, under another {record.verb}"
         case StopRecord():
             return f"stop: {record.reason}" + (f" ({record.detail})" if record.detail else "")
         case ExitRecord():

@@ -97,9 +97,14 @@ class DurableServer:
         self._saved = facts["saved"]
         self.seen.restore(facts["seen"])
 
-    def gather_again(self, members: set[str], resumes: int) -> None:
-        """Let a resumed run stand still until all `members` have said hello."""
+    def gather_again(self, members: set[str], resumes: int, at: float) -> None:
+        """Let a resumed run stand still until all `members` have said hello.
+
+        The run's clock goes on from the last input, or from `at` emulated seconds if that is later.
+        """
+        assert self.server.zero is not None
         self._absent, self.resumes = set(members), resumes
+        self.now = max(self.now, self.server.zero + at)
 
     # -- what the driver and its chores call -----------------------------------------------------
 
@@ -150,6 +155,9 @@ class DurableServer:
             return []
 
         self._done(at, refuse)
+
+    def hears(self, node: str) -> bool:
+        return self.server.hears(node)
 
     def unsent(self, unsent: Replies, now: float) -> None:
         self.server.unsent(unsent, now + self.offset)
@@ -238,19 +246,29 @@ class DurableServer:
         if self._saving is not None:
             if not self._saving.done():
                 return
-            self._saving.result()  # raises if the disk took no more
-            self._saving = None
+            self._finish_saving()
         if self._log:
             if self._spent > REPLAY or self._log.size > self._room:
                 self._save(self._log.number)
         elif self.server.zero is not None and not self._absent:
-            passed = now + self.offset - self.server.zero
+            at, first = now + self.offset, not self._saved
             assert self._every is not None
-            if passed >= self._saved * self._every:
-                first, self._saved = not self._saved, int(passed // self._every) + 1
-                self._save(self._saved)
-                if first and self._saving:
-                    self._saving.result()  # without a state nothing could be recovered
+            if at - self.server.zero >= self._saved * self._every:
+                self._save_at(at)
+                if first:
+                    self._finish_saving()  # without a state nothing could be recovered
+
+    def _save_at(self, at: float) -> None:
+        """Save a state at the time `at` of the run's clock, the next one a multiple of `every`."""
+        assert self._every is not None and self.server.zero is not None
+        self._saved = int((at - self.server.zero) // self._every) + 1
+        self._save(self._saved)
+
+    def _finish_saving(self) -> None:
+        """Wait for the state that is being written. Raises if the disk took no more."""
+        if self._saving is not None:
+            self._saving.result()
+            self._saving = None
 
     def _save(self, number: int) -> None:
         """Have the present state written by the thread, as the one before the input `number`."""
@@ -287,7 +305,11 @@ class DurableServer:
     def shift(self, offset: float) -> None:
         """Set the run's clock ahead of the host's by `offset`, and write that the run goes on."""
         self.offset = offset
-        self._append(Shifted(self.now, offset, self.resumes))
+        if self._log:
+            self._append(Shifted(self.now, offset, self.resumes))
+        else:  # a crash of the server before the next state would find the clock of the last one
+            self._save_at(self.now)
+            self._finish_saving()
         self.announce()
 
 

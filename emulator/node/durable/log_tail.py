@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ...log.lines import parse
-from ...log.records import StartRecord, UpdateRecord
+from ...log.records import RecoveredRecord, StartRecord, UpdateRecord
 
 
 class LogTail:
@@ -54,6 +54,7 @@ class LogTail:
         part.
 
         They are 0 unless the disk has lost inputs, or none were kept. Their updates are lost.
+        Updates before a recovery in these lines count only as far as that recovery kept them.
         """
         lost = 0
         with self._path.open("rb") as file:
@@ -62,6 +63,8 @@ class LogTail:
                 record = _parsed(line)
                 if isinstance(record, UpdateRecord):
                     lost = max(lost, record.version)
+                elif isinstance(record, RecoveredRecord):
+                    lost = record.version
         self.position = self._length
         return lost
 
@@ -72,6 +75,20 @@ class LogTail:
 
     def close(self) -> None:
         os.close(self._file)
+
+
+class NoTail(LogTail):
+    """A tail without a file, for a replay that only reads: lines are dropped."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.beside = None
+
+    def replay_from(self, position: int) -> None:
+        self.position = position
+
+    def write(self, line: bytes) -> None:
+        pass
 
 
 def _parsed(line: bytes) -> object:

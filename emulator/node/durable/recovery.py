@@ -1,15 +1,19 @@
-"""Makes the durable server: from the plan, then from the state and the inputs on disk."""
+"""Makes the durable server: from the plan, then from the state and the inputs on disk.
+
+`recovered` makes a server that goes on; `last_state` only reads, for the model of a run that ended.
+"""
 
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from ...core.plan import Durability, Plan
 from ...core.server import ParameterServer
 from ...log.records import RecoveredRecord
 from ...log.writing import RunLog
 from .durable_server import DurableServer
-from .log_tail import LogTail
+from .log_tail import LogTail, NoTail
 from .object_tree import thaw
 from .state_folder import StateFolder
 
@@ -17,14 +21,30 @@ FOLDER = "durable"
 """Folder in the server's output folder."""
 
 
+class Resumed(NamedTuple):
+    """How often a run was resumed after its conductor had died, and when it stood still last."""
+
+    times: int = 0
+    at: float = 0.0
+    """Emulated seconds at the last record of the run."""
+
+
+NEVER = Resumed()
+"""Of a run that was never resumed."""
+
+
 def recovered(
-    output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer], resumes: int = 0
+    output: Path,
+    plan: Plan,
+    build: Callable[[RunLog], ParameterServer],
+    resumed: Resumed = NEVER,
 ) -> tuple[DurableServer, RunLog]:
     """Return the server of a run with durability, and its log, `run.jsonl` in the folder `output`.
 
     `build` makes the server as at the run's start. If the folder holds the state of an earlier
-    process, the server goes on from there. `resumes` counts how often the run was resumed; one more
-    than the state knows lets the run stand still until every member has said hello again.
+    process, the server goes on from there. If the run was `resumed` once more than the state knows,
+    the run stands still until every member has said hello again. Its clock then goes on from the
+    last record, though the state may be older.
 
     Raises ValueError if the run has begun and no state of it can be read.
     """
@@ -34,7 +54,8 @@ def recovered(
     folder = StateFolder(output / FOLDER)
     server = DurableServer(build(log), folder, tail, plan.durability)
     begun = tail.has_begun()
-    lost = _restore(server, folder, tail, plan.durability)
+    _restore(server, folder, tail, plan.durability)
+    lost = max(0, tail.replayed() - server.version)  # updates of which only the log tells
     if begun and server.server.zero is None:
         raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
     folder.discard_from(server.number)
@@ -47,18 +68,36 @@ def recovered(
 
     server.announce = announce
     if begun and not server.over:
-        if resumes > server.resumes:
-            server.gather_again({*plan.workers, *filter(None, [plan.evaluator])}, resumes)
+        if resumed.times > server.resumes:
+            members = {*plan.workers, *filter(None, [plan.evaluator])}
+            server.gather_again(members, resumed.times, resumed.at)
         else:
             server.now = max(server.now, time.monotonic() + server.offset)
             announce()
     return server, log
 
 
+def last_state(
+    output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer]
+) -> ParameterServer:
+    """Return the server of a run with durability as its files in the folder `output` have it last.
+
+    The files stay as they are. `build` as in `recovered`. Raises ValueError if no state of the run
+    can be read.
+    """
+    assert plan.durability is not None
+    tail, folder = NoTail(), StateFolder(output / FOLDER)
+    server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability)
+    _restore(server, folder, tail, plan.durability)
+    if server.server.zero is None:
+        raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
+    return server.server
+
+
 def _restore(
     server: DurableServer, folder: StateFolder, tail: LogTail, durability: Durability
-) -> int:
-    """Bring `server` to the last state on disk; return the number of updates that are lost."""
+) -> None:
+    """Bring `server` to the last state on disk, and through the inputs since."""
     saved = folder.newest()
     tail.replay_from(0)
     if saved is not None:
@@ -69,4 +108,3 @@ def _restore(
     if durability.every is None:
         for record in folder.inputs(server.number):
             server.replay(record)
-    return max(0, tail.replayed() - server.version)

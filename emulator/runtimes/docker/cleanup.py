@@ -1,7 +1,7 @@
 """Removes the containers, networks and volumes of runs from the engine, found by their label."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +11,12 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException, NotFound
 
 from .labels import RUN
+
+LATE = 10.0
+"""Seconds to wait for things that an engine makes although its answer came too late."""
+
+LOOK = 1.0
+"""Seconds between two looks for such things."""
 
 REMOVAL_TIMEOUT = 30.0
 """Seconds that the engine has to remove the containers."""
@@ -25,6 +31,8 @@ class Removed:
     volumes: int = 0
     left: tuple[str, ...] = ()
     """One line for each thing that could not be removed, with the reason."""
+    found: tuple[str, ...] = ()
+    """Names of the containers and networks that were there."""
 
 
 def clean_up(client: DockerClient, run: str | None = None) -> Removed:
@@ -39,6 +47,22 @@ def clean_up(client: DockerClient, run: str | None = None) -> Removed:
         return Removed(left=(f"Docker failed while what {what} created was removed: {error}",))
 
 
+def clean_up_late(client: DockerClient, run: str, unanswered: Iterable[str]) -> tuple[str, ...]:
+    """Remove everything of `run`; return a line for each thing that stays, or may appear yet.
+
+    `unanswered` names things that the engine was asked to make, without an answer in time. An
+    overloaded engine makes them all the same, later.
+    """
+    removed, until = clean_up(client, run), time.monotonic() + LATE
+    missing = {*unanswered} - {*removed.found}
+    while missing and time.monotonic() < until:
+        time.sleep(LOOK)
+        removed = clean_up(client, run)
+        missing -= {*removed.found}
+    doubt = "may appear yet, as Docker has not answered whether it is made: `emulate clean` removes"
+    return (*removed.left, *(f"{name} {doubt} it" for name in sorted(missing)))
+
+
 def _remove_all(client: DockerClient, label: dict[str, str]) -> Removed:
     api = client.api
     containers = api.containers(all=True, filters=label)
@@ -47,11 +71,14 @@ def _remove_all(client: DockerClient, label: dict[str, str]) -> Removed:
         ends = list(pool.map(lambda about: _remove_container(client, about["Id"]), containers))
     # the engine removes no network that a container is still attached to
     stuck = _stuck(client, label)
-    nets = [_remove_network(client, network) for network in api.networks(filters=label)]
+    networks = api.networks(filters=label)
+    nets = [_remove_network(client, network) for network in networks]
     names = [volume["Name"] for volume in api.volumes(filters=label).get("Volumes") or []]
     volumes = [_remove(api.remove_volume, f"volume {name}", name) for name in names]
     left = tuple(filter(None, [*ends, *stuck, *nets, *volumes]))
-    return Removed(ends.count(""), nets.count(""), volumes.count(""), left)
+    found = [name.lstrip("/") for about in containers for name in about["Names"]]
+    found += [network["Name"] for network in networks if "Name" in network]
+    return Removed(ends.count(""), nets.count(""), volumes.count(""), left, tuple(found))
 
 
 def _remove_container(client: DockerClient, name: str) -> str:

@@ -47,6 +47,8 @@ class NodeConfigs:
     """Costs for the first plans of devices that cut models, by the device's name."""
     resumes: int = 0
     """Times that the run was resumed."""
+    resumed_at: float = 0.0
+    """Emulated seconds from which the clock of a resumed run goes on."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
 
@@ -76,6 +78,7 @@ class NodeConfigs:
             initial=self.scenario.training.initial is not None,
             changing=bool(self._reshaped),
             resumes=self.resumes,
+            resumed_at=self.resumed_at,
         )
         beyond = [device.link.down for device in self.scenario.nodes]
         return self._node(SERVER, part, self.scenario.server.link, beyond)
@@ -111,15 +114,15 @@ class NodeConfigs:
         beyond: Iterable[Side] = (),
     ) -> NodeConfig:
         """Add to `part` the commands that shape `link`; `beyond` are the receiving ends."""
-        cuts = self.backend.cut != "none"
+        cuts, changing = self.backend.cut != "none", name in self._reshaped
         network = Network(
-            shape=access.shape(link, self.backend, beyond=beyond),
+            shape=access.shape(link, self.backend, beyond=beyond, changing=changing),
             sever=access.sever(link, self.backend) if cuts else [],
-            mend=access.mend(link, self.backend, beyond=beyond) if cuts else [],
+            mend=(
+                access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
+            ),
             reshaping=(
-                reshaping_of(link, self.backend, self.scenario.server.link)
-                if name in self._reshaped
-                else None
+                reshaping_of(link, self.backend, self.scenario.server.link) if changing else None
             ),
         )
         return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from docker import DockerClient
 
-from ...core.survivors import NONE_LEFT, SETTLE, Survivors
+from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
@@ -19,6 +19,7 @@ from ...node.roll import members
 from ...runs.conductor import RunView
 from ...runs.folder import RunFolder
 from ...scenario import Scenario
+from ...scenario.durability import NONE
 from ...world import verbs
 from ...world.reshaping import VERB
 from ...world.roles import SERVER
@@ -65,6 +66,8 @@ class DockerRuntime:
         self._waves: Waves | None = None
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
+        self.unanswered: set[str] = set()
+        """Names of containers and networks that the engine may be making yet."""
 
     @property
     def given_up(self) -> str:
@@ -73,8 +76,10 @@ class DockerRuntime:
 
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
-        self._reports = Reports(self._exits, self._node_logs, self._view, survivors)
+        lives = self._world.lives
+        self._reports = Reports(self._exits, self._node_logs, self._view, survivors, lives)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
+        self.unanswered = launcher.unanswered
         self._view.progress("network")
         launcher.create_network()
         self._world.write_server()
@@ -127,7 +132,7 @@ class DockerRuntime:
         self._stdio.close()
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
-        clean_up(self._client, self._folder.run)
+        self.unanswered -= {*clean_up(self._client, self._folder.run).found}
 
     def _listen(self, nodes: Iterable[str]) -> None:
         for node in nodes:
@@ -147,8 +152,16 @@ class DockerRuntime:
         if self._log.stop:
             self._await_server()
         else:
-            self._log.given_up = NONE_LEFT
-            self.cancel()
+            self._log.given_up = self._survivors.reason
+            if not self._can_come_back():
+                self.cancel()
+
+    def _can_come_back(self) -> bool:
+        """Return whether the run could go on with new devices: the server is durable, and a device
+        ended unasked, by no memory limit that its profile sets."""
+        devices = (self._exits.last.get(device.name) for device in self._world.scenario.nodes)
+        unasked = any(how is not None and how.cause != "limit" for how in devices)
+        return unasked and self._world.scenario.server.durability != NONE
 
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended."""

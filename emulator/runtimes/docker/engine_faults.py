@@ -28,7 +28,7 @@ TOGETHER = 8
 
 
 class Done(NamedTuple):
-    """A verb that was done to a container."""
+    """A verb that was done to a container, or a drawn fault that overlaps another."""
 
     now: float
     """Reading of the monotonic clock when the engine had done it."""
@@ -69,6 +69,7 @@ class EngineFaults:
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
         self._tickets = 0
+        self._overlaps: list[Done] = []  # drawn while another fault of the verb held the device
         self._pool = ThreadPoolExecutor(TOGETHER)
 
     def perform(self, action: Action, planned: float) -> None:
@@ -88,8 +89,14 @@ class EngineFaults:
                 self._tickets += 1
                 heapq.heappush(self._ends, (now + lasts, self._tickets, end))
 
-        if not self._obey(begin, None, plan_end):  # it prolongs a fault that holds the device
-            plan_end(time.monotonic())
+        first = self._obey(begin, None, plan_end)
+        prolongs = self._nodes[node].counts.prolongs(begin.verb, lasts)
+        if not first:  # another fault holds the device
+            now = time.monotonic()
+            plan_end(now)
+            if prolongs:
+                facts = {"fault": begin.fault, "verb": begin.verb, "lasts": lasts}
+                self._overlaps.append(Done(now, node, {"what": "overlap", **facts}))
 
     def tick(self, now: float) -> list[Done]:
         """Begin the ends that are due by the monotonic time `now`; return the verbs done by now.
@@ -98,7 +105,8 @@ class EngineFaults:
         """
         while self._ends and self._ends[0][0] <= now:
             self._obey(heapq.heappop(self._ends)[2], None)
-        return [done for name in self._nodes for done in self._finished(name)]
+        overlaps, self._overlaps = self._overlaps, []
+        return [*overlaps, *(done for name in self._nodes for done in self._finished(name))]
 
     def close(self) -> None:
         """Wait for the calls under way, and make no further call."""

@@ -1,8 +1,11 @@
 """Creates the network of a run, and starts the containers on it."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import requests
 from docker import DockerClient
 
 from ...runs.folder import RunFolder
@@ -27,11 +30,14 @@ class Launcher:
         self._network = spec.name(folder.run, "wan")
         self._devices = {device.name: device for device in world.scenario.nodes}
         self._server: Any = None
+        self.unanswered: set[str] = set()
+        """Names of things that the engine may be making though it has not answered in time."""
 
     def create_network(self) -> None:
         with refusals("making the run's network"):
             options = spec.network(self._network, self._labels(SERVER))
-            finished(self._client.networks.create, **options)
+            with self._making(self._network):
+                finished(self._client.networks.create, **options)
 
     def start(self, node: str) -> float:
         """Create and start the container of `node`; return the monotonic time when it runs.
@@ -40,7 +46,8 @@ class Launcher:
         """
         wanted = self._container(node)
         with refusals(f"starting {node}"):
-            container = self._client.containers.create(**spec.container(wanted))
+            with self._making(spec.name(self._folder.run, node)):
+                container = self._client.containers.create(**spec.container(wanted))
             # attached before the start, so that no output is missed
             self._stdio.open(self._client, node, str(container.id))
             self._exits.started(wanted)
@@ -65,6 +72,15 @@ class Launcher:
             cores = self._client.info()["NCPU"]
         shares = {name: device.cpu or 1.0 for name, device in self._devices.items()}
         return Gathering({**shares, EVALUATOR: 0.0}, cores)
+
+    @contextmanager
+    def _making(self, name: str) -> Iterator[None]:
+        """Note that the engine may make `name` later if the block's request has no answer."""
+        try:
+            yield
+        except (requests.Timeout, requests.ConnectionError):
+            self.unanswered.add(name)
+            raise
 
     def _container(self, node: str) -> spec.Container:
         device: Device | None = self._devices.get(node)

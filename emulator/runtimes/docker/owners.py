@@ -94,8 +94,13 @@ def _owner(labels: Mapping[str, str], running: bool) -> Owner:
 
 
 def remove(client: DockerClient, owner: Owner) -> Removed:
-    """Remove everything of `owner` from the engine, and its lock once nothing is left."""
+    """Remove everything of `owner` from the engine, and its lock once nothing is left.
+
+    If the conductor is dead, the files that the containers mounted go too: they hold secrets.
+    """
     removed = clean_up(client, owner.run)
+    if owner.folder and owner.conductor is None:
+        folder.RunFolder(owner.folder, owner.run).discard_work()
     if owner.lock and owner.conductor is None and not removed.left:
         with suppress(OSError):
             owner.lock.unlink()

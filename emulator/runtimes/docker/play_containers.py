@@ -18,11 +18,11 @@ from ...runs.folder import create
 from ...runs.hardware_efficiency import prediction_facts
 from ...runs.preflight import preflight
 from ...runs.replay import Replay
-from ...runs.results import gather
+from ...runs.results import can_go_on, gather, keep
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
 from ...shaping.backend import Backend
-from .cleanup import clean_up
+from .cleanup import clean_up_late
 from .client import connect
 from .container_runtime import DockerRuntime
 from .images import node_image
@@ -88,14 +88,28 @@ def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
             finally:
                 session.ignore_signals()  # one would keep the containers from being removed
                 conducted.load.end()
-                left = clean_up(client, folder.run).left
+                late = conducted.made.unanswered if conducted.made else ()
+                left = clean_up_late(client, folder.run, late)
         if session.ending is None and conducted.made and conducted.made.given_up:
             session.ending = Ending("failed", conducted.made.given_up)
         folder.discard_work()  # no container needs it any more, and a disk may be full
-        gather(folder, session.ending.facts() if session.ending else None)
+        _gather(session)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
         busy = conducted.load.busy
         session.conclude(read(folder.records), busy=busy, quotas=quotas, left=left)
+
+
+def _gather(session: Session) -> None:
+    """Write the log and the model; keep the server's state if a failed run can go on from it."""
+    folder, ending = session.folder, session.ending
+    facts = ending.facts() if ending else None
+    session.resumable = ending is not None and ending.reason == "failed" and can_go_on(folder)
+    if not session.resumable:
+        gather(folder, facts)
+        return
+    if why := keep(folder, facts):
+        session.notes.append(why)
+    session.notes.append(f"`emulate resume {folder.run}` goes on with it from the server's state")
 
 
 def require() -> None:

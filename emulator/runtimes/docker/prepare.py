@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...datasets import shard
+from ...machine.memory_files import room_in_memory
 from ...node import config
 from ...runs.data_split import DataSplit
 from ...runs.first_costs import first_costs
@@ -19,6 +20,7 @@ from ...transport.secrets import issue
 from ...world.roles import EVALUATOR, SERVER
 from . import spec
 from .configs import NodeConfigs
+from .earlier_lives import EarlierLives
 
 NOBODY = 65534
 """User id of the nodes' processes when the conductor runs as root."""
@@ -33,6 +35,8 @@ class Prepared:
     configs: NodeConfigs
     image: str
     graph: Path
+    lives: EarlierLives | None = None
+    """The earlier lives of a run that is resumed."""
 
     @property
     def nodes(self) -> list[str]:
@@ -106,9 +110,13 @@ class Prepared:
 
     @cached_property
     def _limits(self) -> dict[str, int]:
-        """Memory limits of the server's and the evaluator's containers, in bytes."""
-        needs = demand(self.scenario)
-        return {SERVER: needs.server_limit, EVALUATOR: needs.evaluator_limit}
+        """Memory limits of the server's and the evaluator's containers, in bytes.
+
+        If the run's folder is in memory, so are the server's log and durable state, and they count
+        towards its limit. They end at the size of the file system, with the system's message.
+        """
+        needs, files = demand(self.scenario), room_in_memory(self.output)
+        return {SERVER: needs.server_limit + files, EVALUATOR: needs.evaluator_limit}
 
 
 def prepare(

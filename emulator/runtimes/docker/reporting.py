@@ -9,6 +9,7 @@ from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
+from .earlier_lives import EarlierLives
 from .exits import Exit, Exits
 from .nodelogs import NodeLogs
 from .stdio import Said
@@ -17,7 +18,16 @@ from .stdio import Said
 class Reports:
     """What supervisors report, and how containers end, as records with emulated times."""
 
-    def __init__(self, exits: Exits, logs: NodeLogs, view: RunView, survivors: Survivors) -> None:
+    def __init__(
+        self,
+        exits: Exits,
+        logs: NodeLogs,
+        view: RunView,
+        survivors: Survivors,
+        lives: EarlierLives | None = None,
+    ) -> None:
+        """`lives`: the earlier lives of a run that is resumed."""
+        self._lives = lives
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
         self._early: list[tuple[float, str, dict[str, Any]]] = []
@@ -91,10 +101,12 @@ class Reports:
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
+        if self._lives is not None and not self._lives.adopt(record):
+            return
         self._logs.report(record)
         self._view.record(record)
         if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
-            self._logs.write(node, f"{at:.3f} {what} {facts}")
+            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
 
     def _obituary(self, node: str) -> str:
         return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"

@@ -6,14 +6,13 @@ incarnations. The run's clock stands still until every node has said hello.
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ...errors import EmulatorError
-from ...log.lines import read
-from ...log.records import HelloRecord, StartRecord, StopRecord
+from ...log.lines import line
 from ...node.durable.log_tail import whole_lines
 from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
@@ -23,37 +22,13 @@ from ...runs.results import durable, forget_results, replacing
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
-from ...world.fault_counts import FaultCounts
+from ...world import verbs
 from .cleanup import clean_up
+from .earlier_lives import EarlierLives, read_lives
 from .play_containers import conducting, get_ready
 
 _RESUMES = "resumes"
 """File in the server's folder with the number of resumptions so far."""
-
-
-@dataclass
-class _Past:
-    """The log of a dead run's server, as far as a resumption needs it."""
-
-    now: float = 0.0
-    """Emulated seconds at the last record."""
-    begun: bool = False
-    over: bool = False
-    incarnations: dict[str, int] = field(default_factory=dict)
-    """The last incarnation of each node."""
-
-    def take(self, records: Iterable[Any]) -> "_Past":
-        for record in records:
-            self.now = max(self.now, record.at)
-            match record:
-                case StartRecord():
-                    self.begun = True
-                case StopRecord():
-                    self.over = True
-                case HelloRecord(node=node, incarnation=incarnation):
-                    last = self.incarnations.get(node, 0)
-                    self.incarnations[node] = max(last, incarnation)
-        return self
 
 
 def resume(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
@@ -63,47 +38,68 @@ def resume(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
-    past = _checked(dead)
+    lives = _checked(dead)
     view.take_timeline(dead.timeline)
     ready = get_ready(dead.scenario, dead.timeline, view)
     view.progress("removing what is left of the containers")
     clean_up(ready.client, folder.run)
     session = Session(dead.scenario, dead.timeline, folder, "docker")
-    resumes = 0 if past.over else _cleared(folder)
+    resumes = 0 if lives.over else _cleared(folder)
     with conducting(ready, session) as conducted:
-        if not past.over:
+        if not lives.over:
+            rest = rest_of(dead.timeline, lives.now, lives.held)
+            _end_faults(folder, lives, dead.timeline, rest)
             prepared = ready.prepare(session, view)
-            later = {node: last + 1 for node, last in past.incarnations.items()}
-            configs = replace(prepared.configs, resumes=resumes, incarnations=later)
-            runtime = conducted.runtime(replace(prepared, configs=configs), view)
-            run(dead.scenario, rest_of(dead.timeline, past.now), runtime)
+            later = {node: last + 1 for node, last in lives.incarnations.items()}
+            configs = replace(
+                prepared.configs, resumes=resumes, resumed_at=lives.now, incarnations=later
+            )
+            world = replace(prepared, configs=configs, lives=lives)
+            run(dead.scenario, rest, conducted.runtime(world, view))
     return folder.path, session.summary
 
 
-def rest_of(timeline: Sequence[Timed], now: float) -> tuple[Timed, ...]:
+def rest_of(
+    timeline: Sequence[Timed], now: float, held: Collection[tuple[str, str]] | None = None
+) -> tuple[Timed, ...]:
     """Return the actions of `timeline` that are due after `now` seconds.
 
-    Faults that are in force then begin anew at `now`, as all nodes have booted.
+    Faults that are in force then begin anew at `now`, as all nodes have booted. `held` has the
+    nodes and verbs of the faults with a record of their begin; None: all have one. A fault without
+    one was due between the deaths of the conductor and of the server, and keeps its time.
     """
-    counts: dict[str, FaultCounts] = defaultdict(FaultCounts)
-    in_force: dict[tuple[str, str], Timed] = {}
+    in_force: dict[tuple[str, str], list[Timed]] = defaultdict(list)
     for timed in timeline:
-        action = timed.action
         if timed.at > now:
             break
-        counts[action.node].changes(action.verb, action.fault)
-        if action.begins:
-            in_force[action.node, action.verb] = timed
+        key = timed.action.node, verbs.row(timed.action.verb).name
+        if timed.action.begins:
+            in_force[key].append(timed)
+        elif in_force[key]:
+            in_force[key].pop()  # the first one stays: its kind and its setting hold the node
     begun = [
-        Timed(now, timed.action)
-        for (node, verb), timed in in_force.items()
-        if counts[node].holds(verb)
+        Timed(now if held is None or key in held else timed.at, timed.action)
+        for key, own in in_force.items()
+        for timed in own
     ]
+    begun.sort(key=lambda timed: timed.at)
     return (*begun, *(timed for timed in timeline if timed.at > now))
 
 
-def _checked(dead: DeadRun) -> _Past:
-    """Return the past of the run. Raises an EmulatorError, with the reason, if it cannot go on."""
+def _end_faults(
+    folder: RunFolder, lives: EarlierLives, timeline: Sequence[Timed], rest: Sequence[Timed]
+) -> None:
+    """Append the missing ends of faults to the supervisors' reports."""
+    anew = [timed for timed in rest if timed.action.begins and timed.at <= lives.now]
+    with folder.reports.open("ab") as reports:
+        reports.writelines(line(record) for record in lives.ended(timeline, anew))
+
+
+def _checked(dead: DeadRun) -> EarlierLives:
+    """Return the earlier lives of the run.
+
+    Raises an EmulatorError, with the reason, if the run cannot go on.
+    """
     folder, name = dead.folder, dead.folder.path.name
     report = f"`emulate report {folder.run}` draws what is known of this run"
     if dead.scenario.server.durability == NONE:
@@ -113,15 +109,19 @@ def _checked(dead: DeadRun) -> _Past:
             f"resumed; {report}"
         )
     log = folder.server / "run.jsonl"
+    unborn = f"{name} died before it had begun: run the scenario anew"
+    if not log.is_file() and not folder.records.is_file():
+        folder.discard_work()  # it holds secrets, and nothing else will
+        raise EmulatorError(unborn)
     if not durable(folder) or not log.is_file():
         raise EmulatorError(f"{folder.server} is gone, with the server's state: {report}")
     try:
-        past = _Past().take(read(log))
+        lives = read_lives(log, folder.reports)
     except ValueError as error:
         raise EmulatorError(str(error)) from error
-    if not past.begun:
-        raise EmulatorError(f"{name} died before it had begun: run the scenario anew")
-    return past
+    if not lives.begun:
+        raise EmulatorError(unborn)
+    return lives
 
 
 def _cleared(folder: RunFolder) -> int:

@@ -6,20 +6,16 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from emulator.node import config
 from emulator.node.config import NodeConfig, WorkerRole
 from emulator.runs import planning
-from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.configs import NodeConfigs
-from emulator.runtimes.docker.labels import labels
-from emulator.scenario import Scenario, demand, load, loads
+from emulator.scenario import Scenario, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
 from emulator.world.link import FRAME, Link
-from emulator.world.roles import EVALUATOR, SERVER
 
 TEXT = """
 name: pair
@@ -120,6 +116,7 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
         "gathering": None,
         "initial": False,
         "resumes": 0,
+        "resumed_at": 0.0,
         "changing": False,
         "holds": {
             "near": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
@@ -280,121 +277,3 @@ def test_containers_are_told_of_each_key_of_a_link(
     base = ("server.link={up: {delay: 9ms}, down: {delay: 9ms}}",)
     base += ("devices[1].link={up: {delay: 9ms}, down: {delay: 9ms}}",)
     assert told(loads(TEXT, base)) != told(loads(TEXT, (*base, f"{place}.{way}.{key}={value}")))
-
-
-# -- containers ------------------------------------------------------------------------------------
-
-MARKS = labels("abc123", "pair", "/runs/pair/1", "/locks/abc123", "device", "far")
-WANTED = spec.Container(
-    node="far",
-    image="sha256:1",
-    network="emulate-abc123-wan",
-    labels=MARKS,
-    mounts={"/etc/emulate/node.json": Path("/w/far.json"), "/output": Path("/w/out")},
-    cpu=0.2,
-    memory=256 << 20,
-)
-
-
-def test_a_container_word_for_word() -> None:
-    assert spec.container(WANTED) == {
-        "image": "sha256:1",
-        "name": "emulate-abc123-far",
-        "hostname": "far",
-        "labels": {
-            "emulate.run": "abc123",
-            "emulate.scenario": "pair",
-            "emulate.folder": "/runs/pair/1",
-            "emulate.lock": "/locks/abc123",
-            "emulate.role": "device",
-            "emulate.device": "far",
-        },
-        "network": "emulate-abc123-wan",
-        "cap_drop": ["ALL"],
-        "cap_add": ["KILL", "NET_ADMIN", "SETGID", "SETUID"],
-        "security_opt": ["no-new-privileges"],
-        "read_only": True,
-        "tmpfs": {"/tmp": "size=16m,mode=1777", "/run": "size=1m"},
-        "mounts": [
-            {
-                "Type": "bind",
-                "Target": "/etc/emulate/node.json",
-                "Source": "/w/far.json",
-                "ReadOnly": True,
-            },
-            {"Type": "bind", "Target": "/output", "Source": "/w/out", "ReadOnly": False},
-        ],
-        "pids_limit": 64,
-        "sysctls": {"net.ipv4.tcp_orphan_retries": "1"},
-        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
-        "log_config": {"Type": "none", "Config": {}},
-        "stdin_open": True,
-        "auto_remove": True,
-        "cpu_period": 100_000,
-        "cpu_quota": 20_000,
-        "mem_limit": 256 << 20,
-        "memswap_limit": 256 << 20,
-    }
-
-
-def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
-    shares = {
-        node: spec.container(replace(WANTED, node=node)).get("cpu_shares", 1024)
-        for node in (SERVER, EVALUATOR, "near")
-    }
-    assert shares[SERVER] >= 32 * shares["near"] >= 1024 * shares[EVALUATOR]
-
-
-def test_a_network_word_for_word() -> None:
-    assert spec.network("emulate-abc123-wan", MARKS) == {
-        "name": "emulate-abc123-wan",
-        "driver": "bridge",
-        "internal": True,
-        "options": {"com.docker.network.bridge.inhibit_ipv4": "true"},
-        "labels": MARKS,
-    }
-
-
-def test_no_profile_no_limits() -> None:
-    kwargs = spec.container(replace(WANTED, cpu=None, memory=None))
-    assert {"cpu_period", "cpu_quota", "mem_limit", "memswap_limit"} & kwargs.keys() == set()
-
-
-# -- the smallest world by hand --------------------------------------------------------------------
-
-ROOT = Path(__file__).parents[3]
-COMPOSE = yaml.safe_load((ROOT / "docker-compose.yml").read_text())
-
-
-def test_compose_has_every_node_of_its_scenario() -> None:
-    devices = [device.name for device in load(ROOT / "scenarios" / "smallest.yaml").nodes]
-    assert COMPOSE["services"].keys() == {SERVER, EVALUATOR, *devices}
-
-
-def test_compose_makes_the_same_network() -> None:
-    ours = spec.network("wan", MARKS)
-    assert COMPOSE["networks"]["wan"] == {
-        "internal": ours["internal"],
-        "driver_opts": ours["options"],
-    }
-
-
-@pytest.mark.parametrize("name", ["server", "evaluator", "device-0", "device-1"])
-def test_compose_makes_the_same_containers(name: str) -> None:
-    scenario = load(ROOT / "scenarios" / "smallest.yaml")
-    wanted = demand(scenario)
-    limits = {device.name: device.memory for device in scenario.nodes}
-    limits |= {SERVER: wanted.server_limit, EVALUATOR: wanted.evaluator_limit}
-    service, ours = COMPOSE["services"][name], spec.container(replace(WANTED, node=name))
-    assert service["mem_limit"] == service["memswap_limit"] == f"{limits[name] / 2**20:.0f}m"
-    assert service.get("cpu_shares") == ours.get("cpu_shares")
-    alike = ("cap_drop", "cap_add", "read_only", "security_opt", "pids_limit", "sysctls")
-    for key in (*alike, "stdin_open"):
-        assert service[key] == ours[key]
-    assert service["tmpfs"] == [f"{path}:{how}" for path, how in ours["tmpfs"].items()]
-    targets = {volume.split(":")[1]: volume.endswith(":ro") for volume in service["volumes"]}
-    assert [target for target, read_only in targets.items() if not read_only] == (
-        [str(config.OUTPUT)] if name == "server" else []
-    )
-    others = {str(config.OUTPUT)} if name == "server" else {str(config.GRAPH), str(config.SHARD)}
-    assert targets.keys() == {str(config.PATH), *others}

@@ -101,7 +101,8 @@ def test_a_drawn_fault_prolongs_a_planned_one(faults: EngineFaults, engine: Engi
     faults.perform(throttle("a", fault="hot"), 1.0)
     faults.draw("a", {**DRAWN, "lasts": 30.0})
     faults.perform(Action("unthrottle", "a", "hot"), 2.0)
-    (begun,) = done(faults, 1)
+    overlap, begun = done(faults, 2)
+    assert (overlap.fact["what"], overlap.fact["lasts"]) == ("overlap", 30.0)
     assert faults.tick(time.monotonic()) == []
     (ended,) = done(faults, 1, ahead=31.0)
     assert (begun.fact["fault"], ended.fact["fault"]) == ("hot", "hot")
@@ -125,3 +126,17 @@ def test_what_the_engine_refuses_ends_the_run_unless_the_container_has_ended(
     faults.perform(throttle("b"), 1.0)
     with pytest.raises(DeploymentError, match="throttle of b: Docker refused: no such quota"):
         done(faults, 1)
+
+
+def test_a_drawn_fault_under_another_of_its_verb_is_reported(
+    faults: EngineFaults, engine: Engine
+) -> None:
+    faults.perform(throttle("a"), 1.0)
+    for lasts in (5.0, None, 5.0):  # after the one for good no other prolongs anything
+        faults.draw("a", {**DRAWN, "lasts": lasts})
+    facts = [each.fact for each in done(faults, 3)]
+    overlap = {"what": "overlap", "fault": "slow", "verb": "throttle"}
+    assert [fact for fact in facts if fact["what"] == "overlap"] == [
+        {**overlap, "lasts": 5.0},
+        {**overlap, "lasts": None},
+    ]

@@ -129,7 +129,9 @@ HOST = "killed by the kernel: the host ran out of memory"
 @pytest.mark.parametrize("node", ["server", "evaluator"])
 def test_nobody_can_raise_the_limit_of_a_node_that_is_no_device(node: str) -> None:
     how = exits.of_part(engine(), f"emulate-1-{node}", node, 300 << 20, -9, "limit")
-    assert how.reason.startswith("killed by its own memory limit of 300MiB: more than it needs for")
+    assert how.reason.startswith(
+        "killed by its own memory limit of 300MiB: more than `emulate check` reckons"
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,6 +174,7 @@ class Wires:
 
     def __init__(self) -> None:
         self.news: list[list[Said | OutputEnded]] = []
+        self.orders: list[str] = []
         self.heard: set[str] = set()
 
     def open(self, *anything: object) -> None: ...
@@ -182,6 +185,7 @@ class Wires:
     def close(self) -> None: ...
 
     def tell(self, node: str, order: dict[str, Any]) -> bool:
+        self.orders.append(order["verb"])
         return True
 
     def read(self, timeout: float) -> list[Said | OutputEnded]:
@@ -193,11 +197,11 @@ class Wires:
 class Played:
     """A run on an engine that only says how containers ended."""
 
-    def __init__(self, folder: RunFolder, *events: dict[str, Any]) -> None:
+    def __init__(self, folder: RunFolder, *events: dict[str, Any], text: str = SCENARIO) -> None:
         self.folder, self.view, self.wires = folder, Onlooker(), Wires()
         self.load = Load()
         folder.server.mkdir()
-        scenario = loads(SCENARIO)
+        scenario = loads(text)
         client = engine(*events)
         client.info = lambda: {"NCPU": 2}
         address = {
@@ -205,7 +209,7 @@ class Played:
         }
         container = SimpleNamespace(id="1", attrs=address, start=lambda: 0, reload=lambda: 0)
         client.networks = client.containers = SimpleNamespace(create=lambda *a, **b: container)
-        world = Prepared(scenario, folder, configs(text=SCENARIO), "image", folder.path)
+        world = Prepared(scenario, folder, configs(text=text), "image", folder.path)
         wires: Any = self.wires
         self.runtime = DockerRuntime(client, folder, world, self.view, self.load, wires)
         self.scenario, self.survivors = scenario, Survivors(2, [])
@@ -227,8 +231,8 @@ class Played:
 def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
     made: list[Played] = []
 
-    def run(*events: dict[str, Any]) -> Played:
-        made.append(Played(create("pair", tmp_path), *events))
+    def run(*events: dict[str, Any], text: str = SCENARIO) -> Played:
+        made.append(Played(create("pair", tmp_path), *events, text=text))
         return made[-1]
 
     yield run
@@ -264,6 +268,34 @@ def test_a_device_that_ends_once_the_run_is_over_is_not(play: Callable[..., Play
     run.write(3.0, "stop", reason="time")
     run.hear(OutputEnded("far"), OutputEnded("server"))
     assert list(read(run.folder.reports)) == []
+
+
+DURABLE = SCENARIO + "server: {durability: update}\n"
+LIMITED = (event("oom"), event("die", exitCode="137"))
+
+
+@pytest.mark.parametrize(
+    "events, text, orders",
+    [(KILLED, DURABLE, set()), (KILLED, SCENARIO, {"stop"}), (LIMITED, DURABLE, {"stop"})],
+    ids=["durable", "no state", "own limit"],
+)
+def test_a_durable_server_whose_devices_were_shot_is_not_told_to_stop(
+    events: tuple[dict[str, Any], ...],
+    text: str,
+    orders: set[str],
+    play: Callable[..., Played],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It could go on with new devices, and a server that was told to stop could not."""
+    monkeypatch.setattr(container_runtime, "LAST_WRITES", 0.05)
+    monkeypatch.setattr(container_runtime, "SETTLE", 0.05)
+    run = play(*events, text=text)
+    run.begin()
+    run.hear(OutputEnded("far"))
+    run.hear(OutputEnded("near"))
+    assert not run.runtime.wait(until=60.0)
+    assert set(run.wires.orders) == orders
+    assert run.runtime.given_up == run.survivors.reason
 
 
 def test_a_device_that_dies_before_the_start_ends_the_run_by_name(

@@ -41,9 +41,16 @@ def test_what_cannot_be_resumed_is_told(tmp_path):
 
     with pytest.raises(EmulatorError, match=r"without server\.durability"):
         resume(of(), None)
+    for folder in (".work", "server"):  # it died before or after the server's first write
+        (tmp_path / folder).mkdir()
+        with pytest.raises(EmulatorError, match="died before it had begun: run the scenario anew"):
+            resume(of("server.durability=update"), None)
+        assert not (tmp_path / ".work").exists()
+    (tmp_path / "run.jsonl").touch()
     with pytest.raises(EmulatorError, match="is gone, with the server's state"):
         resume(of("server.durability=update"), None)
-    (tmp_path / "server/durable").mkdir(parents=True)
+    (tmp_path / "run.jsonl").unlink()
+    (tmp_path / "server/durable").mkdir()
     (tmp_path / "server/run.jsonl").write_bytes(b"")
     with pytest.raises(EmulatorError, match="died before it had begun"):
         resume(of("server.durability=update"), None)

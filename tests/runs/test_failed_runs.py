@@ -1,0 +1,140 @@
+"""A failed run with a durable server: its model, its state, and the way back into it."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator.errors import DeploymentError, EmulatorError
+from emulator.models.saved_model import read
+from emulator.runs import results
+from emulator.runs.data_split import split_data
+from emulator.runs.dead_run import dead_run
+from emulator.runs.folder import RunFolder, create
+from emulator.runs.planning import plan
+from emulator.runs.session import Session
+from emulator.runtimes.docker import play_containers
+from emulator.scenario import dump, loads, timeline
+from emulator.scenario.timeline import to_jsonl
+from tests.fakes.durable_fleet import LAYOUT, DurableFleet
+
+SCENARIO = loads(
+    """
+name: four
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1}
+stop: {updates: 100000}
+server: {durability: update}
+devices: [{name: a}, {name: b}, {name: c}, {name: d}]
+"""
+)
+FAILED = {"reason": "failed", "detail": "the evaluator died"}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    made = create("four", tmp_path)
+    made.server.mkdir()
+    (made.path / "scenario.yaml").write_text(dump(SCENARIO))
+    made.timeline.write_text(to_jsonl(timeline(SCENARIO)))
+    results.write_json(made.path / "manifest.json", {"runtime": "docker"})
+    return made
+
+
+@pytest.fixture
+def fleet(folder: RunFolder, data: None) -> DurableFleet:
+    made = DurableFleet(plan(SCENARIO, split_data(SCENARIO).examples), folder.server)
+    made.begin()
+    made.play(60)
+    return made
+
+
+def content(path: Path) -> dict[str, bytes]:
+    return {str(file): file.read_bytes() for file in path.rglob("*") if file.is_file()}
+
+
+def concluded(folder: RunFolder, outcome: str) -> None:
+    results.write_json(folder.path / "summary.json", {"outcome": outcome})
+
+
+def test_a_failed_run_has_its_last_model_and_keeps_the_state(
+    folder: RunFolder, fleet: DurableFleet
+) -> None:
+    server: Any = fleet.server.server
+    before = content(folder.server)
+    assert results.can_go_on(folder)
+    assert results.keep(folder, FAILED) == ""
+    assert content(folder.server) == before
+    model = read(folder.path / "model.npz", LAYOUT)
+    assert model.version == server.version > 10
+    assert np.array_equal(model.theta, server.model.snapshot())
+    last = json.loads(folder.records.read_bytes().splitlines()[-1])
+    assert last["what"] == "stop" and last["detail"] == FAILED["detail"]
+
+    concluded(folder, "failed")
+    assert results.recover(folder.path)
+    assert dead_run(folder.path).scenario == SCENARIO
+    results.forget_results(folder)
+    names = {path.name for path in folder.path.iterdir()}
+    assert "server" in names and not names & {"run.jsonl", "model.npz", "summary.json"}
+    fleet.boot(resumes=1)  # the server itself finds all that it needs
+    assert fleet.server.version == model.version
+
+
+def test_the_end_of_a_failed_run_names_the_way_back(
+    folder: RunFolder, fleet: DurableFleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
+    session, ready = Session(SCENARIO, (), folder, "docker"), SimpleNamespace(client=None)
+    conducting: Any = play_containers.conducting
+    with pytest.raises(DeploymentError) as raised, conducting(ready, session):
+        raise DeploymentError("the evaluator died")
+    again = f"`emulate resume {folder.run}` goes on with it from the server's state"
+    assert raised.value.__notes__ == [f"what is known of the run is in {folder.path}", again]
+    summary = results.read_json(folder.path / "summary.json")
+    assert (summary["outcome"], summary["resumable"]) == ("failed", True)
+    assert (folder.path / "model.npz").is_file() and results.durable(folder)
+    assert dead_run(folder.path).folder == folder
+
+
+def test_a_run_that_died_has_its_last_model_too(folder: RunFolder, fleet: DurableFleet) -> None:
+    for _ in range(2):
+        assert results.recover(folder.path)
+        model = read(folder.path / "model.npz", LAYOUT)
+        assert model.version == fleet.server.version
+        fleet.play(20)
+
+
+def test_a_run_that_is_over_has_nothing_to_go_on_with(
+    folder: RunFolder, fleet: DurableFleet
+) -> None:
+    fleet.server.end("diverged", fleet.now + 1.0)
+    assert not results.can_go_on(folder)
+    concluded(folder, "failed")
+    assert not results.recover(folder.path)
+    with pytest.raises(EmulatorError, match=r"is over \(failed\)"):
+        dead_run(folder.path)
+
+
+def test_a_run_that_never_began_has_nothing_to_go_on_with(folder: RunFolder, data: None) -> None:
+    DurableFleet(plan(SCENARIO, split_data(SCENARIO).examples), folder.server)
+    assert not results.can_go_on(folder)
+
+
+@pytest.mark.parametrize("outcome", ["success", "canceled", "stopped"])
+def test_only_a_failed_run_goes_on(folder: RunFolder, fleet: DurableFleet, outcome: str) -> None:
+    concluded(folder, outcome)
+    with pytest.raises(EmulatorError, match=rf"is over \({outcome}\)"):
+        dead_run(folder.path)
+
+
+def test_a_state_that_cannot_be_read_gives_no_model(folder: RunFolder, fleet: DurableFleet) -> None:
+    for file in (folder.server / "durable").iterdir():
+        file.write_bytes(b"damaged")
+    assert "no state and no inputs of the run can be read" in results.keep(folder, FAILED)
+    assert not (folder.path / "model.npz").exists()
+    (folder.server / "checkpoint.npz").write_bytes(b"the last one")
+    assert results.keep(folder, FAILED) == ""
+    assert (folder.path / "model.npz").read_bytes() == b"the last one"
