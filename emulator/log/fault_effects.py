@@ -23,6 +23,7 @@ from .records import (
     StopRecord,
     UpdateRecord,
 )
+from .writing import microseconds
 
 LISTED = 100
 """Faults whose effects the summary lists one by one; the sums of their kinds have all."""
@@ -87,6 +88,8 @@ class FaultEffects:
     def _turn(self, record: FaultRecord) -> None:
         row = verbs.row_of_record(kind(type(record)))
         key = record.node, record.fault, "" if row is None else row.name
+        if record.again:  # goes on after the run was resumed
+            return
         if not record.begins:
             for struck in self._open.pop(key, ()):
                 struck.until = record.at
@@ -126,7 +129,7 @@ class FaultEffects:
         return {
             "kind": begun.fault,
             "node": begun.node,
-            "planned": begun.planned,
+            "planned": microseconds(begun.planned),  # of a drawn fault a reading of the clock
             "at": begun.at,
             "until": struck.until,
             **({} if begun.setting is None else {"setting": dict(begun.setting)}),

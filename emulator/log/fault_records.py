@@ -48,6 +48,27 @@ class FaultRecord(LogRecord):
     """When it was due: the time in the timeline, or `at` if the device drew the fault itself."""
     setting: Mapping[str, Any] | None = None
     """How strongly, at the begin of a fault whose verb has a setting, as `{"factor": 0.25}`."""
+    again: bool = False
+    """Whether the fault began before `emulate resume` went on with the run, and goes on: the record
+    says when it holds the node again, which has booted. It is no fault of its own."""
+
+
+class OverlapRecord(LogRecord, tag="overlap"):
+    """A device drew a fault (`per_iteration`) while another fault of the same verb held it.
+
+    The two are one fault, with one record of its begin, and one of its end once both are over. A
+    fault that is drawn after a drawn fault for good has no record.
+    """
+
+    node: str
+    """Device that drew the fault."""
+    fault: str
+    """Kind of the drawn fault, as `partition`. The records of the begin and of the end have the
+    kind of the fault that began first."""
+    verb: str
+    """Verb that begins both faults, as `sever`."""
+    lasts: Time | None
+    """Duration of the drawn fault, from `at` on; null for good."""
 
 
 class BatteryRecord(LogRecord, tag="battery"):

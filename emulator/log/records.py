@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, get_args
 
 from ..layout import Kind
 from .cut_records import ActivationsRecord
-from .fault_records import BatteryRecord, FaultRecord, verb_records
+from .fault_records import BatteryRecord, FaultRecord, OverlapRecord, verb_records
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -117,7 +117,8 @@ class RefusedRecord(LogRecord, tag="refused"):
 class QuarantineRecord(LogRecord, tag="quarantine"):
     """A device went into quarantine after repeated refusals, or its quarantine ended.
 
-    In quarantine its messages are dropped without a record, and no other device waits for it.
+    In quarantine its messages are dropped without a record. No other device waits for it before its
+    first `pull` after the end.
     """
 
     node: str
@@ -186,9 +187,9 @@ class TrafficRecord(LogRecord, tag="traffic"):
     node: str
     """Node of the interface: a device, `server` or `evaluator`."""
     rx: Size
-    """Bytes received since the interface exists."""
+    """Bytes received since the interface exists, and before the run was resumed."""
     tx: Size
-    """Bytes sent since the interface exists."""
+    """Bytes sent since the interface exists, and before the run was resumed."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):
@@ -202,7 +203,7 @@ class RecoveredRecord(LogRecord, tag="recovered"):
     """The server came back after its process had died, and goes on from the state on its disk.
 
     Only with a `server.durability`. The run's time includes the time for which the server was down,
-    but not the time for which a resumed run stood still.
+    but not the time for which a resumed run stood still: its clock goes on from the last record.
     """
 
     version: int
@@ -257,6 +258,7 @@ Record: TypeAlias = (
     | UnmeasuredRecord
     | TrafficRecord
     | FaultRecord
+    | OverlapRecord
     | PlanRecord
     | IterationRecord
     | BatteryRecord

@@ -179,7 +179,7 @@ class _Sums:
                 self.evaluations.append(record)
             case UnmeasuredRecord():
                 self.unmeasured = record.versions
-            case FaultRecord():
+            case FaultRecord(again=False):
                 self.faults += record.begins
                 self.late = max(self.late, record.at - record.planned)
             case RefusedRecord():

@@ -37,9 +37,7 @@ _LONGEST = 40
 class Section(BaseModel):
     """A mapping of the scenario file: immutable, and strict about unknown keys and types."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", strict=True, use_attribute_docstrings=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
 def _device_name(name: str) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import core_schema
 
 from ..faults.occurrences import WindowEnd
@@ -17,6 +17,19 @@ def _ordered(window: tuple[Seconds, WindowEnd]) -> tuple[Seconds, WindowEnd]:
     if not begin < end:
         raise ValueError(f"the window from {begin} to {end} is empty: write the earlier time first")
     return window
+
+
+def _two_times(window: Any) -> Any:
+    """Return the list `window` as a tuple; raise ValueError if it is no list of two."""
+    if isinstance(window, list | tuple) and len(window) == 2:
+        return tuple(window)
+    found = f"a list of {len(window)}" if isinstance(window, list) else quoted(window)
+    if isinstance(window, str) and window:
+        time = window if len(window) < 60 else "TIME"
+        meant = f"write [{time}, end] for the time from then on, or [0s, {time}] for until then"
+    else:
+        meant = "write its begin and its end, for example [1min, 3min] or [1min, end]"
+    raise ValueError(f"{found} is not a list of two times: {meant}")
 
 
 def _above_zero(share: Fraction) -> Fraction:
@@ -46,7 +59,9 @@ def _every(word: str) -> str:
     return word
 
 
-_Window = Annotated[tuple[Seconds, WindowEnd], AfterValidator(_ordered)]
+_Window = Annotated[
+    tuple[Seconds, WindowEnd], BeforeValidator(_two_times), AfterValidator(_ordered)
+]
 
 TIMES: dict[str, Any] = {
     **dict.fromkeys(("at", "every", "lasts", "spread"), AnyLaw | None),

@@ -69,7 +69,7 @@ class KindSum:
     fault: str
     faults: int
     devices: int
-    """Number of devices that are struck; the server counts as one."""
+    """Number of devices that are struck; 0 for a fault of the server, which is none."""
     seconds: float
     """Sum of the durations before the plan's end."""
 
@@ -103,7 +103,7 @@ class FaultPlan:
             KindSum(
                 kind,
                 len(faults),
-                len({fault.node for fault in faults}),
+                len({fault.node for fault in faults} - {SERVER}),
                 sum(fault.lasts(self.end) for fault in faults),
             )
             for kind, faults in own.items()

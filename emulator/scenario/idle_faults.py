@@ -13,7 +13,7 @@ _NAMED = 3
 
 def idle_keys(scenario: Scenario, on: str) -> Iterator[tuple[str, str]]:
     """Yield place and reason for each key of a fault without an effect on the runtime `on`."""
-    for address, fault, names in _entries(scenario):
+    for address, fault, names in fault_entries(scenario):
         begin = fault.begin("")
         setting = begin.setting or {}
         if begin.verb != VERB:
@@ -33,7 +33,7 @@ def idle_keys(scenario: Scenario, on: str) -> Iterator[tuple[str, str]]:
             )
 
 
-def _entries(scenario: Scenario) -> Iterator[tuple[Address, Scheduled, frozenset[str]]]:
+def fault_entries(scenario: Scenario) -> Iterator[tuple[Address, Scheduled, frozenset[str]]]:
     """Yield place, fault and devices of each entry of the scenario and of its profiles."""
     targets = scenario.targets_of_faults
     for index, fault in enumerate(scenario.faults):

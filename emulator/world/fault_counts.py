@@ -14,6 +14,7 @@ class FaultCounts:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._kinds: dict[str, str] = {}
+        self._endless: set[str] = set()  # verbs of drawn faults for good
 
     def changes(self, name: str, fault: str = "") -> bool:
         """Count the verb `name` for a fault of kind `fault`.
@@ -26,6 +27,16 @@ class FaultCounts:
         if begun and not before:
             self._kinds[verb] = fault
         return before == (0 if begun else 1)
+
+    def prolongs(self, verb: str, lasts: float | None) -> bool:
+        """Note that the node drew a fault of `verb` that lasts `lasts` seconds, None for good.
+
+        Return whether the fault may prolong others of `verb`: False after a drawn fault for good.
+        """
+        prolongs = verb not in self._endless
+        if lasts is None:
+            self._endless.add(verb)
+        return prolongs
 
     def kind(self, name: str) -> str:
         """Return the kind of the fault that began when the verb of `name` was done last.

@@ -81,6 +81,11 @@ def test_rates_before_during_and_after_a_fault() -> None:
     }
 
 
+def test_a_fault_that_goes_on_after_a_resumption_counts_once() -> None:
+    again = [act(at, "kill", "crash", at, again=True) for at in (11.0, 13.0)]
+    assert effects([*RUN, *again]) == effects(RUN)
+
+
 def test_updates_that_a_crash_of_the_server_lost_do_not_count() -> None:
     crash = [{**act(15.0, "kill", "server-crash", 15.0), "node": "server"}]
     crash.append({**act(16.0, "boot", "server-crash", 16.0), "node": "server"})
@@ -152,6 +157,7 @@ def test_a_flow_keeps_its_sums_when_intervals_are_joined(
     sums = FlowSums(1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(flow, "_MOST", 64)
+        patch.setattr(flow, "_EXACT", 2)
         random.Random(1).shuffle(drops)
         for at, amount in drops:
             sums.add(at, (amount,))
@@ -162,6 +168,34 @@ def test_a_flow_keeps_its_sums_when_intervals_are_joined(
     inner = sum(amount for at, amount in drops if begin + width <= at < end - width)
     outer = sum(amount for at, amount in drops if begin - width <= at < end + width)
     assert inner - 1e-6 <= found <= outer + 1e-6
+
+
+def test_a_short_window_counts_each_update_once() -> None:
+    """Updates of a step come at one moment, also at the one at which a fault begins or ends."""
+    steps = [update(0.5 * number, node) for number in range(1, 21) for node in "abc"]
+    fault = [act(5.0, "sever", "partition", 5.0), act(6.0, "mend", "partition", 6.0)]
+    stop = {"at": 10.0, "what": "stop", "reason": "updates"}
+    (effect,) = effects([*steps, *fault, stop])["faults"]
+    assert effect["updates_per_s"] == {"before": 6.0, "during": 6.0, "after": 6.0}
+    late = [act(8.996, "sever", "partition", 8.996)]
+    (effect,) = effects([*steps, *late, stop])["faults"]
+    # from 9 s, with the last step at the end: three steps in 1.004 s
+    assert effect["updates_per_s"]["during"] == round(9 / 1.004, 3)
+    assert effect["updates_per_s"]["before"] == round(6 / 1.004, 3)
+
+
+def test_lost_updates_leave_exact_sums_too() -> None:
+    sums = FlowSums(2)
+    for at in (1.0, 2.0, 3.0):
+        sums.add(at, (1, 10))
+    sums.take_back(0, 2)
+    assert sums.between(0, 4) == [1, 30] and sums.between(1.5, 4) == [0, 20]
+
+
+def test_a_drawn_fault_is_planned_to_the_microsecond() -> None:
+    drawn = act(2.0, "sever", "partition", 2.0000001234)
+    (effect,) = effects([drawn, STOP])["faults"]
+    assert effect["planned"] == 2.0
 
 
 def test_crashes_with_and_without_state_end_each_with_its_own_boot() -> None:

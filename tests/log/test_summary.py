@@ -217,6 +217,13 @@ def test_what_the_codecs_paper_would_have_counted() -> None:
     assert "paper_push_bytes" not in summary()
 
 
+def test_a_fault_that_goes_on_after_a_resumption_has_begun_once() -> None:
+    begun = next(record for record in RECORDS if record.get("begins"))
+    again = {**begun, "at": begun["at"] + 1.0, "again": True}
+    found = summary([*RECORDS[:-1], again, RECORDS[-1]])
+    assert found == summary()
+
+
 def test_scores_and_bytes_of_versions_that_a_crash_of_the_server_lost() -> None:
     records = [
         update(1.0, 1),

@@ -63,7 +63,16 @@ from tests.fakes.small_scenario import mistakes
             "{kind: crash, nodes: all, every: 1h, between: [2s, 1s]}",
             "faults[0].between: the window from 2s to 1s is empty: write the earlier time first",
         ),
-        ("{kind: crash, nodes: all, every: 1h, between: [2s]}", "faults[0].between"),
+        (
+            "{kind: crash, nodes: all, every: 1h, between: [2s]}",
+            "faults[0].between: a list of 1 is not a list of two times: write its begin and its "
+            "end, for example [1min, 3min] or [1min, end]",
+        ),
+        (
+            "{kind: crash, nodes: all, every: 1h, between: '3min'}",
+            "faults[0].between: '3min' is not a list of two times: write [3min, end] for the time "
+            "from then on, or [0s, 3min] for until then",
+        ),
         ("{kind: crash, nodes: all, every: 1h, between: [1s, nd]}", "between[1]: 'nd' is not a"),
         ("{kind: crash, nodes: all, at: 1s, keeps: all}", "faults[0].keeps: 'all' is not state"),
         ("{kind: crash, count: 0, at: 1s}", "faults[0].count: 0 is not at least 1"),

@@ -70,6 +70,16 @@ def test_fedscales_lists_are_played(tmp_path: Path, kind: str) -> None:
     assert played == {tuple(first), ((20, "kill"),)}
 
 
+def test_a_mistake_in_a_trace_file_tells_which_fault_names_the_file(tmp_path: Path) -> None:
+    write(tmp_path, "home.csv", "0,on\n10,of\n")
+    with pytest.raises(ScenarioError) as error:
+        world(tmp_path, f"{AIMED}, {AIMED}")
+    (mistake,) = error.value.mistakes  # once, though two faults name the file
+    assert (mistake["line"], Path(mistake["file"]).name) == (2, "home.csv")
+    place = f"(named by {tmp_path / 'scenario.yaml'}:6: faults[0].trace)"
+    assert mistake["message"].endswith(place)
+
+
 def test_the_resolved_scenario_stands_alone(tmp_path: Path) -> None:
     write(tmp_path, "home.csv", HOME)
     scenario = world(tmp_path)

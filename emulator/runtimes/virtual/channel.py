@@ -11,6 +11,10 @@ from .device.virtual_device import Incoming, VirtualDevice
 from .garbling_dice import Garbling
 from .unanswered_pushes import UnansweredPushes
 
+ASKING = 0.001
+"""Least seconds between two questions of a device that has to ask again. On a link without a delay
+an exchange takes no time: a device would ask for ever while all its messages are garbled."""
+
 
 class Channel:
     """Carries messages over the nodes' links, and detects time-outs of connections."""
@@ -43,6 +47,7 @@ class Channel:
         self._down = False  # whether the server is down
         self._broken: set[str] = set()  # devices cut off since before the server came back
         self._pushes = UnansweredPushes() if durable else None
+        self._asks: dict[str, tuple[int, float]] = {}  # last repeated question: incarnation, time
 
     def connect(
         self,
@@ -81,16 +86,26 @@ class Channel:
         either has ended.
         """
         if incarnation == device.incarnation and not self._down:
-            hear = self._hear if self._garbling else VirtualDevice.hear
+            special = self._garbling or isinstance(message, Again)
+            hear = self._hear if special else VirtualDevice.hear
             device.links.down.send(device.number, size, hear, device, incarnation, message, size)
 
     def _hear(self, device: VirtualDevice, incarnation: int, message: Incoming, size: int) -> None:
-        """Give `message` to `device`, unless bits of it were flipped."""
-        assert self._garbling is not None
-        if isinstance(message, Again) or self._garbling.strikes(device):
-            device.ask_again(incarnation)
+        """Give `message` to `device`, which asks again if it is told to or if bits were flipped."""
+        if isinstance(message, Again) or (self._garbling and self._garbling.strikes(device)):
+            self._ask_again(device, incarnation)
         else:
             device.hear(incarnation, message, size)
+
+    def _ask_again(self, device: VirtualDevice, incarnation: int) -> None:
+        """Let `device` ask again at once, or `ASKING` after the last time that it did."""
+        now, (asker, asked) = self._clock.now, self._asks.get(device.name, (-1, 0.0))
+        if asker != incarnation or asked + ASKING <= now:
+            self._asks[device.name] = incarnation, now
+            device.ask_again(incarnation)
+        elif asked <= now:  # else the next question is planned
+            self._asks[device.name] = incarnation, asked + ASKING
+            self._clock.at(asked + ASKING, device.ask_again, incarnation)
 
     def out_of_reach(self, device: VirtualDevice) -> bool:
         """Return whether `device` has been silent for longer than the time-out, or the server is

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 
+from ...log.fault_records import OverlapRecord
 from ...log.records import made
-from ...log.writing import RunLog
+from ...log.writing import RunLog, microseconds
 from ...world import verbs
 from ...world.fault_counts import FaultCounts
 from ...world.powers import perform
@@ -200,10 +201,16 @@ class DeviceFaults:
         if drawn is None:
             return False
         begin, end, lasts = drawn
+        powers = self._powers_of(device)
+        held = powers.faults.holds(begin.verb)
+        if powers.faults.prolongs(begin.verb, lasts) and held:
+            whole = None if lasts is None else microseconds(lasts)
+            overlap = OverlapRecord(self._now(), device.name, begin.fault, begin.verb, whole)
+            self._log.write(overlap)
         self._obey(device, begin, self._now())
         if lasts is not None:
             self._clock.at(self._clock.now + lasts, self._end, device, end)
-        elif verbs.row(begin.verb).silences or self._powers[device.name].starved:
+        elif verbs.row(begin.verb).silences or powers.starved:
             self._lost(device.name)
         return device.coroutine is None
 
@@ -211,13 +218,16 @@ class DeviceFaults:
         """Return whether the worker of `device` was killed for want of memory."""
         return device in self._powers and self._powers[device].starved
 
+    def _powers_of(self, device: VirtualDevice) -> DevicePowers:
+        if device.name not in self._powers:
+            self._powers[device.name] = self._make(device)
+        return self._powers[device.name]
+
     def _end(self, device: VirtualDevice, action: Action) -> None:
         self._obey(device, action, self._now())
 
     def _obey(self, device: VirtualDevice, action: Action, planned: float) -> None:
-        powers = self._powers.get(device.name)
-        if powers is None:
-            powers = self._powers[device.name] = self._make(device)
+        powers = self._powers_of(device)
         if not powers.faults.changes(action.verb, action.fault):
             return
         what, fault = verbs.record(action.verb), powers.faults.kind(action.verb)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ...core.chores import Chore
 from ...core.heartbeat import Heartbeat
 from ...core.server import ParameterServer
-from ...core.survivors import NONE_LEFT, SETTLE, Survivors
+from ...core.survivors import SETTLE, Survivors
 from ...faults.garbling import VERB
 from ...log.writing import RunLog
 from ...pulls import Delta
@@ -205,7 +205,7 @@ class VirtualRuntime:
         if self._survivors.none and not self._ending:
             self._ending = True
             # messages that have left still arrive
-            self.clock.at(self.clock.now + SETTLE, self._end, NONE_LEFT)
+            self.clock.at(self.clock.now + SETTLE, self._end, self._survivors.reason)
 
     def _end(self, detail: str) -> None:
         self._server.end("failed", self.clock.now, detail)

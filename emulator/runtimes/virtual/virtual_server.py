@@ -114,11 +114,15 @@ class VirtualServer:
             return []
 
     def _refuse(self, device: VirtualDevice, message: Request, reason: str) -> None:
-        """Refuse a `message` with flipped bits; if it was a question, have `device` ask again."""
+        """Refuse a `message` with flipped bits; if it was a question, have `device` ask again.
+
+        A device in quarantine gets no answer.
+        """
         if self.down:
             return
         self._server.refuse(device.name, reason, self._clock.now)
-        if not isinstance(message, Update | UpdateSegment):
+        asked = not isinstance(message, Update | UpdateSegment)
+        if asked and self._server.hears(device.name):
             again = Again()
             size = wire.size(again, **self._sizes)
             self._channel.reply(device, device.incarnation, again, size)

@@ -42,12 +42,23 @@ def find_traces(document: Document, folder: Path) -> None:
         own = written != document.marks[()].file
         file = (Path(written).parent if own else folder) / given
         if file not in read_before:
-            read_before[file] = read_traces(file)
+            read_before[file] = _named_by(document.mark(address), read_traces(file))
         traces = read_before[file]
         if traces.marks[()].line == _NO_FILE:
             document.complain(address, traces.mistakes[0].message)
         else:
             document.graft(address, traces)
+
+
+def _named_by(mark: Mark, traces: Document) -> Document:
+    """Return `traces` with mistakes that tell where their file is named: at `mark`."""
+    where = str(Mistake(mark, "")).removesuffix(": ")
+    if traces.marks[()].line != _NO_FILE:  # else the mistake stands at `mark` itself
+        traces.mistakes[:] = [
+            mistake._replace(message=f"{mistake.message} (named by {where})")
+            for mistake in traces.mistakes
+        ]
+    return traces
 
 
 _NO_FILE = -1

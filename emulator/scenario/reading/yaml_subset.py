@@ -5,6 +5,7 @@ it keeps the last of two equal keys. This reader keeps words as text and refuses
 """
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,9 @@ MOST_REPEATED = 50_000
 """Largest number of values that aliases may repeat in one file: nested aliases multiply, so a few
 lines could stand for billions of values."""
 
+MOST_REMEMBERED = 20_000
+"""Length of the longest text whose nodes are kept for the next time it is read, in characters."""
+
 _PATTERNS = {tag.removeprefix(_PREFIX): pattern for tag, pattern, _ in CORE}
 
 
@@ -61,7 +65,7 @@ def parse(text: str, name: str, *, lines: bool = True) -> Document:
     `name` names the text in mistakes. With `lines` False its marks bear no line numbers.
     """
     try:
-        root = yaml.compose(text, Loader=_Loader)
+        root = (_composed if len(text) > MOST_REMEMBERED else _remembered)(text)
         reader = _Reader(name, lines)
         reader.document.data = None if root is None else reader.value(root, ())
     except yaml.YAMLError as error:
@@ -73,6 +77,15 @@ def parse(text: str, name: str, *, lines: bool = True) -> Document:
     except _Endless as error:
         return _unreadable(error.mark, str(error))
     return reader.document
+
+
+def _composed(text: str) -> yaml.Node | None:
+    return yaml.compose(text, Loader=_Loader)
+
+
+# The points of a sweep are one text with other overrides, and devices share profiles. A text's
+# nodes are only read, so every document of the text can be made of the same ones.
+_remembered = lru_cache(128)(_composed)
 
 
 def _unreadable(mark: Mark, message: str) -> Document:

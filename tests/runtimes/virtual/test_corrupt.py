@@ -1,10 +1,13 @@
 """Flipped bits in virtual time: refused, counted, and survived by every kind of exchange."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import analysis
+from analysis.run_warnings import warnings
 from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import played
 
@@ -35,6 +38,9 @@ PARTS = {
         " {kind: crash, nodes: [a], at: 15s, lasts: 2s}]",
     ),
 }
+
+ALL = "faults=[{kind: corrupt, nodes: [b], at: 500ms, lasts: 4s, messages: 100%}]"
+"""On a link without a delay: nothing but its own pace keeps the device from asking for ever."""
 
 
 def records(folder: Path, *overrides: str) -> list[dict[str, Any]]:
@@ -79,3 +85,64 @@ def test_messages_carry_checksums_from_the_start_and_only_with_the_fault(tmp_pat
 
     plain, checked = pulls(tmp_path / "plain"), pulls(tmp_path / "checked", CORRUPT)
     assert min(checked) == min(plain) + 6 and max(checked) == max(plain) + 6
+
+
+def test_on_a_link_without_a_delay_the_time_goes_on(tmp_path: Path) -> None:
+    folder, summary, _ = played(tmp_path, ALL, "stop.time=5s", text=WORLD)
+    assert 3000 < summary["refused"] < 4010
+    (warning,) = warnings(analysis.read(folder))
+    assert "messages were refused, from b" in warning
+
+
+def test_a_device_in_quarantine_gets_no_answer_to_a_question_with_flipped_bits(
+    tmp_path: Path,
+) -> None:
+    rule = "server.quarantine={refusals: 3, within: 1s, lasts: 500ms}"
+    heard = records(tmp_path, ALL, "stop.time=5s", rule)
+    begins = [r["at"] for r in heard if r["what"] == "quarantine" and r["until"]]
+    counts = [r.get("count", 1) for r in heard if r["what"] == "refused"]
+    # the refusals that bring it into quarantine, and at most a question that came again by itself
+    assert begins and sum(counts) <= 4 * len(begins)
+
+
+SHORT = "faults=[{kind: corrupt, nodes: [b], at: 2s, lasts: 1s, messages: 100%}]"
+
+
+AWAITED = {
+    **{part: PARTS[part] for part in ("in segments", "cut", "durable")},
+    "barrier": ("training.synchronization={kind: barrier, patience: 20s}",),
+    "local-sgd": ("training.synchronization={kind: local-sgd, steps: 2, patience: 20s}",),
+    "softsync": ("training.synchronization=softsync",),
+}
+
+
+@pytest.mark.parametrize("part", AWAITED)
+def test_a_device_takes_part_again_soon_after_its_quarantine(tmp_path: Path, part: str) -> None:
+    rule = "server.quarantine={refusals: 3, within: 1s, lasts: 3s}"
+    heard = records(tmp_path, SHORT, "stop.time=8s", *AWAITED[part], rule)
+    begin, until = next((r["at"], r["until"]) for r in heard if r["what"] == "quarantine")
+    assert 2 <= begin < 3 and until == pytest.approx(begin + 3)
+    pulls = [r["at"] for r in heard if r["what"] == "pull" and r["node"] == "b"]
+    # its time-out is 30 s: the server has told it
+    assert min(at for at in pulls if at > begin) < until + 0.1
+    updates = sorted({r["at"] for r in heard if r["what"] == "update" and r["at"] > begin})
+    assert max(later - at for at, later in pairwise(updates)) < 2
+
+
+def test_without_checksums_the_server_tells_of_the_end_of_a_quarantine_too(tmp_path: Path) -> None:
+    slow = "faults=[{kind: slow, nodes: [b], at: 2s, lasts: 3s, factor: 10%}]"
+    kind = "training.synchronization={kind: local-sgd, steps: 2, patience: 1s}"
+    rule = "server.quarantine={refusals: 1, within: 1s, lasts: 3s}"
+    heard = records(tmp_path, slow, kind, rule, "stop.time=10s")
+    (until,) = [r["until"] for r in heard if r.get("until") is not None]  # its update was too late
+    pulls = [r["at"] for r in heard if r["what"] == "pull" and r["node"] == "b"]
+    assert min(at for at in pulls if at > until - 2) < until + 1
+
+
+def test_nobody_waits_for_a_device_that_is_down_when_its_quarantine_ends(tmp_path: Path) -> None:
+    rule = "server.quarantine={refusals: 3, within: 1s, lasts: 3s}"
+    faults = SHORT[:-1] + ", {kind: crash, nodes: [b], at: 3.5s, lasts: 4s}]"
+    kind = "training.synchronization={kind: barrier, patience: 20s}"
+    heard = records(tmp_path, faults, "stop.time=10s", kind, rule)
+    alone = [r["at"] for r in heard if r["what"] == "update" and r["node"] == "a"]
+    assert len([at for at in alone if 5.5 < at < 7.5]) > 5

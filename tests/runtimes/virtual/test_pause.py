@@ -193,5 +193,5 @@ def test_a_run_of_which_all_devices_are_paused_for_good_ends(tmp_path: Path) -> 
     text = CALM + "faults:\n  - {kind: pause, nodes: [adsl, fiber], at: 2s}\n"
     _, summary, _ = played(tmp_path, WORK, "stop={updates: 100000}", text=text)
     assert summary["outcome"] == "failed"
-    assert summary["detail"] == "every device is down or cut off for good"
+    assert summary["detail"] == "every device is down, cut off or paused for good"
     assert summary["duration_s"] == pytest.approx(3.0)

@@ -95,6 +95,24 @@ def test_a_run_without_a_device_left_ends_a_second_later(tmp_path: Path, drawn: 
     assert max(struck) < 10
 
 
+LOOP = "{kind: crash, nodes: [adsl], per_iteration: 100%, lasts: 1s}"
+"""Devices that boot again and again, and never send an update."""
+
+
+@pytest.mark.timeout(30)
+@pytest.mark.parametrize("gone", ["at: 3s", "per_iteration: 20%"])
+def test_devices_that_crash_in_each_iteration_keep_no_run_alive(tmp_path: Path, gone: str) -> None:
+    faults = f"faults=[{LOOP}, {{kind: crash, nodes: [fiber], {gone}}}]"
+    _, summary, _ = played(tmp_path, "stop={updates: 100000}", faults)
+    assert summary["outcome"] == "failed"
+    assert summary["detail"] == (
+        "every device is down or cut off for good, "
+        "or crashes in each iteration: adsl-0, adsl-1, adsl-2"
+    )
+    if gone == "at: 3s":
+        assert summary["duration_s"] == pytest.approx(4.0)
+
+
 def test_a_device_that_may_come_back_keeps_the_run_alive(tmp_path: Path) -> None:
     faults = """faults:
   - {kind: crash, nodes: [adsl], at: 1s}

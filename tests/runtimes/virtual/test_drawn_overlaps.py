@@ -1,0 +1,69 @@
+"""Faults that devices draw while another fault of the same verb holds them, in virtual time."""
+
+from pathlib import Path
+
+import pytest
+
+import analysis
+from analysis.faults import actions
+from analysis.run_warnings import warnings
+from emulator.cli.watching.run_views import describe_record
+from emulator.log.fault_records import OverlapRecord
+from emulator.log.lines import read
+from emulator.log.records import Record
+from tests.fakes.virtual_world import played
+
+WORLD = """
+name: overlaps
+training: {dataset: digits, model: digits-mlp, batch_size: 8, codec: dense}
+stop: {time: 6s}
+virtual: {learner: none, step: 100ms, boot: 500ms, serve: 0s}
+devices:
+  - {name: a, link: {up: {delay: 10ms}, down: {delay: 10ms}}}
+  - {name: b}
+faults:
+"""
+CUT = "  - {kind: partition, nodes: [a], at: 1s, lasts: 2s}\n"
+LAG = "  - {kind: straggler, nodes: [a], at: 0s, delay: 1.7s, lasts: 10s}\n"
+ENDLESS = "  - {kind: partition, nodes: [a], per_iteration: 100%}\n"
+SLOW = "  - {kind: slow, nodes: [a], at: 1s, lasts: 2s, factor: 50%}\n"
+
+
+def drawn(tmp_path: Path, faults: str) -> list[Record]:
+    folder, _, _ = played(tmp_path, text=WORLD + faults)
+    own = [record for record in read(folder / "run.jsonl") if getattr(record, "node", "") == "a"]
+    return [record for record in own if hasattr(record, "fault")]
+
+
+def test_an_endless_cut_that_is_drawn_under_another_is_on_record(tmp_path: Path) -> None:
+    """The device waits out a lag under the planned cut, and draws then."""
+    records = drawn(tmp_path, CUT + LAG + ENDLESS)
+    assert [record.what for record in records] == ["lag", "sever", "overlap"]
+    overlap = records[-1]
+    assert 1.7 < overlap.at < 2.0
+    assert overlap == OverlapRecord(overlap.at, "a", "partition", "sever", None)
+    assert describe_record(overlap).endswith("a drew partition for good, under another sever")
+
+
+@pytest.mark.parametrize("lasts", ["", ", lasts: 30s"])
+def test_a_planned_end_under_a_drawn_cut_is_no_doubt(tmp_path: Path, lasts: str) -> None:
+    rest = LAG + ENDLESS.replace("100%", f"100%{lasts}")
+    run = analysis.read(played(tmp_path, text=WORLD + CUT + rest)[0])
+    assert warnings(run) == []
+    table = actions(run)
+    assert list(table[table["needless"]]["verb"]) == ["mend"]
+
+
+def test_each_drawn_fault_with_an_end_is_on_record_and_only_the_first_for_good(
+    tmp_path: Path,
+) -> None:
+    each = "  - {kind: slow, nodes: [a], per_iteration: 100%, factor: 40%, lasts: LASTS}\n"
+    records = drawn(tmp_path / "ends", SLOW + each.replace("LASTS", "5s"))
+    overlaps = [record for record in records if isinstance(record, OverlapRecord)]
+    assert len(overlaps) > 10 and {record.lasts for record in overlaps} == {5.0}
+    records = drawn(tmp_path / "good", SLOW + each.replace(", lasts: LASTS", ""))
+    assert [record.what for record in records] == ["throttle"]
+    rare = each.replace("100%", "10%").replace(", lasts: LASTS", "")
+    late = SLOW.replace("at: 1s", "at: 0s").replace("lasts: 2s", "lasts: 6s")
+    records = drawn(tmp_path / "rare", late + rare)
+    assert [record.what for record in records] == ["throttle", "overlap"]
