@@ -216,7 +216,10 @@ class Bye:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Again:
-    """Bits of a message of the node were flipped on the way: it may have been a question."""
+    """The server has not heard a message of the node, which may have been a question.
+
+    Bits of the message were flipped on the way, or the node was in quarantine.
+    """
 
 
 CutRequest: TypeAlias = Activations | LogitGradient

@@ -43,6 +43,7 @@ class Quarantine:
         self._suspects: dict[str, _Suspect] = {}
         self._begun: list[str] = []
         self._ends: dict[str, float] = {}
+        self._silent: set[str] = set()  # devices that have not asked since their quarantine
 
     def refused(self, node: str, now: float) -> None:
         """Count a refusal of `node`, whose quarantine begins with the next `turns` if it is due."""
@@ -62,6 +63,13 @@ class Quarantine:
         """Return whether `node` is in quarantine."""
         return node in self._ends
 
+    def speaks(self, node: str) -> bool:
+        """Note that `node` asks; return whether it is the first time since its quarantine."""
+        if node not in self._silent:
+            return False
+        self._silent.discard(node)
+        return True
+
     def deadline(self) -> float | None:
         """Return the time at which to call `turns`; None if no device is in quarantine."""
         return -math.inf if self._begun else min(self._ends.values(), default=None)
@@ -70,7 +78,9 @@ class Quarantine:
         """Yield the quarantines begun since the last call, then the ones that end by `now`."""
         begun, self._begun = self._begun, []
         for node in begun:
+            self._silent.discard(node)
             yield Turn(node, self._ends[node])
         for node in [node for node, end in self._ends.items() if end <= now]:
             del self._ends[node]
+            self._silent.add(node)
             yield Turn(node, None)

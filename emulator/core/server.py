@@ -25,6 +25,7 @@ from .ledger import Arrival, Ledger
 from .membership import Membership
 from .messages import (
     Activations,
+    Again,
     Begin,
     Bye,
     CutRequest,
@@ -175,9 +176,11 @@ class ParameterServer:
                 raise WireError(f"{message.node} has said goodbye, and no hello since")
             case Leave(node):
                 return [*self._depart(node, now), *self._advanced(now)]
-            case Pull():
+            case Pull(node):
                 self._queue.add(message, now)
-                return self._release([message], now)
+                if not self._welcome(node, now):
+                    return self._release([message], now)
+                return [*self._release([message], now), *self._advanced(now)]
             case Update() | UpdateSegment():
                 self._exchanges.expect(message)
                 if not self.ended:
@@ -199,11 +202,21 @@ class ParameterServer:
             if node in self._members.workers and not self.ended:
                 self._quarantine.refused(node, now)
 
+    def hears(self, node: str) -> bool:
+        """Return whether the messages of `node` are heard: it is not in quarantine."""
+        return not self._quarantine.holds(node)
+
     def unsent(self, unsent: Replies, now: float) -> None:
         """Record that the replies of `unsent` could not leave, as their receivers are out of
-        reach."""
+        reach.
+
+        An `Again` needs no record: its receiver asks again over its next connection by itself.
+        """
         if self.zero is not None:
-            self._ledger.unsent(unsent, now)
+            lost: Replies = [
+                (node, reply) for node, reply in unsent if not isinstance(reply, Again)
+            ]
+            self._ledger.unsent(lost, now)
 
     def deadline(self) -> float | None:
         """Return the time of the next `tick` on the driver's clock, or None before a message."""
@@ -293,17 +306,29 @@ class ParameterServer:
         return replies
 
     def _turn_quarantines(self, now: float) -> Replies:
-        """Begin and end the quarantines that are due; return the replies to other devices."""
+        """Begin and end the quarantines that are due; return the replies.
+
+        A device whose quarantine has ended is told to ask again, as its question may have been
+        dropped. The others wait for it from its next pull on.
+        """
         replies: Replies = []
         for node, until in self._quarantine.turns(now):
             self._ledger.quarantine(node, until, now)
             if node in self._members.away:
                 continue  # nobody waits for it anyway
             if until is None:
-                self._exchanges.returned(node, now)
+                replies.append((node, Again()))
             else:
                 replies += self._abandon(node, now)
         return replies
+
+    def _welcome(self, node: str, now: float) -> bool:
+        """Wait for `node` again if it asks for the first time since its quarantine; return whether
+        it does."""
+        first = self._quarantine.speaks(node) and not self.ended
+        if first:
+            self._exchanges.returned(node, now)
+        return first
 
     def _end(self, reason: str, now: float, detail: str = "") -> None:
         if self.ended is None:

@@ -22,10 +22,21 @@ NONE_LEFT = "every device is down or cut off for good"
 class Survivors:
     """Counts the devices that are gone for good; devices without faults cost no memory."""
 
-    def __init__(self, devices: int, schedule: Iterable[tuple[float, Action]]) -> None:
-        """Count the devices of a run. `schedule` has its compiled actions with times, in order."""
+    def __init__(
+        self,
+        devices: int,
+        schedule: Iterable[tuple[float, Action]],
+        idle: Iterable[str] = (),
+        reason: str = NONE_LEFT,
+    ) -> None:
+        """Count the devices of a run. `schedule` has its compiled actions with times, in order.
+
+        `idle` are devices that never send an update, and count as gone. `reason` says in words why
+        a run ends that has no device left.
+        """
         self._devices = devices
-        self._gone: set[str] = set()
+        self.reason = reason
+        self._gone = set(idle)
         self._for_good: dict[str, float] = {}  # when the schedule silences a node for good
         self._last_boot: dict[str, float] = {}
         self._read(schedule)
@@ -49,8 +60,8 @@ class Survivors:
 
     @property
     def doomed(self) -> bool:
-        """Whether the schedule silences every device for good."""
-        return len(self._for_good) >= self._devices
+        """Whether the schedule silences every device for good that is not gone yet."""
+        return len(self._for_good.keys() | self._gone) >= self._devices
 
     @property
     def none(self) -> bool:

@@ -32,6 +32,8 @@ class Served(Protocol):
 
     def refuse(self, node: str, reason: str, now: float) -> None: ...
 
+    def hears(self, node: str) -> bool: ...
+
     def unsent(self, unsent: Replies, now: float) -> None: ...
 
     def deadline(self) -> float | None: ...
@@ -89,7 +91,7 @@ def _receive(server: Served, router: Router, holds: Mapping[str, Hold[Message]])
     now = time.monotonic()
     if error:
         server.refuse(node, error, now)
-        if asked:
+        if asked and server.hears(node):
             router.send(node, Again())  # or the node would wait for a time-out
     elif message is None:
         pass  # it came over a connection that the node has replaced

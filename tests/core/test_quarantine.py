@@ -1,11 +1,14 @@
 """Devices whose messages are refused again and again, and the devices that wait for them."""
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.core.messages import Diverged, Hello
+from emulator.core.messages import Again, Diverged, Hello, Leave, Replies
 from emulator.core.quarantine import Quarantine, QuarantineRule, Turn
-from emulator.synchronization import Barrier
+from emulator.synchronization import Barrier, Bounded, LocalSGD, Softsync
 from emulator.units import Seconds
 from tests.fakes.server_world import World
 
@@ -76,6 +79,10 @@ def lying(world: World, node: str, times: int, now: float) -> None:
         world.server.refuse(node, "a lie", now)
 
 
+def asked_again(replies: Replies) -> list[str]:
+    return sorted(node for node, word in replies if isinstance(word, Again))
+
+
 def turned(world: World) -> list[tuple[str, float, float | None]]:
     return [
         (record["node"], record["at"], record["until"])
@@ -89,13 +96,14 @@ def test_a_quarantined_device_is_not_answered_and_comes_back() -> None:
     world.begin()
     lying(world, "a", 3, 110.0)
     assert world.pull("a", 110.0) == []
+    assert not world.server.hears("a") and world.server.hears("b")
     assert world.server.deadline() is not None
     world.server.tick(110.0)
     assert world.pull("a", 120.0) == []
     assert world.push("a", 0, 120.0) == []
     assert world.pull("b", 120.0) != []
     world.server.tick(130.0)
-    assert world.pull("a", 130.0) != []
+    assert world.server.hears("a") and world.pull("a", 130.0) != []
     assert turned(world) == [("a", 5.0, 25.0), ("a", 25.0, None)]
 
 
@@ -122,14 +130,68 @@ def test_nobody_waits_for_a_quarantined_device() -> None:
         world.pull(node, 112.0)
         world.push(node, 2, 112.0)
     assert world.server.version == 4
-    world.server.tick(131.0)  # c is awaited again
+    world.server.tick(131.0)
     for node in "ab":
         world.pull(node, 132.0)
         world.push(node, 4, 132.0)
-    assert world.server.version == 4
-    world.pull("c", 133.0)
-    world.push("c", 4, 133.0)
-    assert world.server.version == 7
+    assert world.server.version == 6  # c has said nothing yet
+    world.pull("c", 133.0)  # from here on it is awaited
+    for node in "ab":
+        world.pull(node, 134.0)
+        world.push(node, 6, 134.0)
+    assert world.server.version == 6
+    world.push("c", 6, 135.0)
+    assert world.server.version == 9
+
+
+@pytest.mark.parametrize("kind", [Softsync(), LocalSGD(steps=1), Bounded(bound=0)])
+def test_a_device_that_stays_silent_after_its_quarantine_holds_nobody_up(kind: Any) -> None:
+    world = World(quarantine=RULE, synchronization=kind)
+    world.begin()
+    lying(world, "c", 3, 110.0)
+    world.server.tick(110.0)
+    assert asked_again(world.server.tick(130.0)) == ["c"]
+    for now in (131.0, 132.0, 133.0):
+        before = world.server.version
+        for node in "ab":
+            (_, reply), *_ = world.pull(node, now)
+            world.push(node, reply.version, now)
+        assert world.server.version == before + 2
+
+
+def test_the_first_question_after_a_quarantine_begins_a_round_that_waited_for_nobody() -> None:
+    world = World(quarantine=RULE, synchronization=LocalSGD(steps=1, patience=Seconds(5)))
+    world.begin()
+    for node in "abc":
+        lying(world, node, 3, 110.0)
+    world.server.tick(110.0)
+    assert asked_again(world.server.tick(130.0)) == ["a", "b", "c"]
+    assert [node for node, _ in world.pull("c", 131.0)] == ["c"]
+
+
+def test_a_device_is_told_once_that_it_is_heard_again() -> None:
+    world = World(quarantine=RULE)
+    world.begin()
+    lying(world, "c", 3, 110.0)
+    assert world.server.tick(110.0) == []
+    ((node, word),) = world.server.tick(130.0)
+    assert (node, type(word)) == ("c", Again)
+    assert world.server.tick(131.0) == []
+    world.server.unsent([(node, word)], 131.0)  # it asks again over its next connection anyway
+    assert world.said("unsent") == []
+
+
+def test_a_device_that_has_left_is_told_nothing() -> None:
+    world = World(quarantine=RULE, synchronization=Barrier(patience=Seconds(1000)))
+    world.begin()
+    world.server.receive(Leave("c"), 109.0)
+    lying(world, "c", 3, 110.0)
+    world.server.tick(110.0)
+    assert world.server.tick(130.0) == []
+    for node in "ab":
+        world.pull(node, 131.0)
+        world.push(node, 0, 131.0)
+    assert world.server.version == 2
 
 
 def test_a_hello_does_not_end_a_quarantine() -> None:

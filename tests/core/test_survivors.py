@@ -86,3 +86,10 @@ def test_who_ended_unasked_is_booted_only_by_the_schedule() -> None:
     assert not survivors.none
     survivors.ended("a", 7.0)
     assert survivors.none
+
+
+def test_idle_devices_count_as_gone() -> None:
+    survivors = Survivors(2, [(1.0, KILL)], idle=["b"], reason="b never works")
+    assert survivors.doomed and not survivors.none and survivors.reason == "b never works"
+    survivors.performed("a", 1.0)
+    assert survivors.none

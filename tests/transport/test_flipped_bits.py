@@ -53,6 +53,20 @@ def test_a_question_with_flipped_bits_is_answered_with_a_word(encrypt: bool) -> 
             assert time.monotonic() - began < 10
 
 
+def test_a_device_that_is_heard_again_asks_at_once_also_without_checksums() -> None:
+    guests, secrets = issue(("a",), encrypt=False)
+    with (
+        Router("tcp://127.0.0.1:*", guests, BEAT, largest=1000) as router,
+        Peer(router.address, secrets["a"], BEAT) as peer,
+    ):
+        peer.send(Hello("a", 0))
+        assert router.poll(5.0) and router.receive() is not None
+        assert router.send("a", Again())  # the end of its quarantine
+        began = time.monotonic()
+        assert Inbox(peer, None).next(30.0) is None
+        assert time.monotonic() - began < 10
+
+
 def test_an_answer_with_flipped_bits_is_asked_for_again_at_once() -> None:
     guests, secrets = issue(("a",), encrypt=False)
     with Router("tcp://127.0.0.1:*", guests, BEAT, largest=1000, checked=True) as router:
