@@ -38,7 +38,7 @@ class AccessLink:
         self._cut = False
         if self._wanted == self._own == self._shaped:
             return self._network.mend
-        mend = access.mend(self._wanted, self._backend, beyond=self._beyond)
+        mend = access.mend(self._wanted, self._backend, beyond=self._beyond, changing=True)
         if self._backend.cut in ("nftables", "drop"):
             return [*self._change(), *mend]
         # a cut by netem has taken the place of the shape, and its end shapes the link anew
@@ -55,7 +55,7 @@ class AccessLink:
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
-        return access.change(old, self._wanted, self._backend, beyond=self._beyond)
+        return access.change(old, self._wanted, self._backend)
 
     def received_delay(self) -> Delay | None:
         """Return the time for which the node holds received messages back.

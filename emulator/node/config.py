@@ -136,6 +136,8 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Whether the model to begin with is in the file `INITIAL`."""
     resumes: int = 0
     """Times that the run was resumed after its conductor had died."""
+    resumed_at: float = 0.0
+    """Emulated seconds from which the clock of a resumed run goes on."""
 
 
 class NodeConfig(msgspec.Struct, frozen=True):

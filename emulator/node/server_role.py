@@ -26,7 +26,7 @@ from . import config
 from .checkpoint import Checkpoints, save
 from .config import ENDINGS, PORT, ServerRole
 from .durable.durable_server import DurableServer
-from .durable.recovery import recovered
+from .durable.recovery import Resumed, recovered
 from .hold_changes import DevicesHolds
 from .part_orders import PartOrders
 from .roll import FILE, Roll
@@ -52,7 +52,8 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
             log = RunLog(sink)
             server = build(part, log)
         else:
-            server, log = recovered(output, part.plan, partial(build, part), part.resumes)
+            resumed = Resumed(part.resumes, part.resumed_at)
+            server, log = recovered(output, part.plan, partial(build, part), resumed)
             opened.callback(server.close)
         holds = _holds(part)
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
@@ -73,17 +74,28 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
 
 def build(part: ServerRole, log: RunLog) -> ParameterServer:
     """Make the parameter server of `part`, on this process's monotonic clock."""
-    plan, initial = part.plan, None
-    if part.initial:
-        initial = saved_model.read(config.INITIAL, models.find(plan.model).layout)
-    state = assembly.parameters(plan, initial)
-    cut = _cut_exchange(plan, initial) if plan.worker.cut else None
+    initial = config.INITIAL if part.initial else None
+    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering)
+
+
+def from_plan(
+    plan: Plan, log: RunLog, initial: Path | None, graph: Path, gathering: float | None = None
+) -> ParameterServer:
+    """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
+
+    `initial`: file of the saved model that the run begins with, or None; `graph`: folder of the
+    exported model, read if the model is cut; `gathering` as `assembly.server` takes it.
+    """
+    layout = models.find(plan.model).layout
+    saved = None if initial is None else saved_model.read(initial, layout)
+    state = assembly.parameters(plan, saved)
+    cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
     now = time.monotonic()  # behind the start of the learner, which takes seconds
-    return assembly.server(plan, state, log, now=now, gathering=part.gathering, cut=cut)
+    return assembly.server(plan, state, log, now=now, gathering=gathering, cut=cut)
 
 
-def _cut_exchange(plan: Plan, initial: SavedModel | None) -> CutExchange:
-    """Make the exchange of activations, with a learner in this process.
+def _cut_exchange(plan: Plan, initial: SavedModel | None, graph: Path) -> CutExchange:
+    """Make the exchange of activations, with a learner of the model in `graph` in this process.
 
     A pass occupies the process, as the server has one core: messages wait in libzmq, whose own
     thread answers the nodes' heartbeats meanwhile.
@@ -91,7 +103,7 @@ def _cut_exchange(plan: Plan, initial: SavedModel | None) -> CutExchange:
     from ..learners.device import server_part  # not at the top: TensorFlow takes memory
 
     assert plan.worker.cut is not None
-    learner = server_part(config.GRAPH, plan.worker.cut.layer)
+    learner = server_part(graph, plan.worker.cut.layer)
     return cut_exchange(plan, learner, assembly.server_parameters(plan, initial))
 
 

@@ -198,10 +198,14 @@ class Supervisor:
                 say("drawn", **drawn)  # the conductor begins and ends it
                 continue
             order = {"verb": drawn["begin"], "fault": drawn["fault"]}
+            faults, lasts = self.powers.faults, drawn["lasts"]
+            held = faults.holds(drawn["begin"])
+            if faults.prolongs(drawn["begin"], lasts) and held:
+                say("overlap", **order, lasts=lasts)
             self.obey({**order, "setting": drawn.get("setting")})
-            if drawn["lasts"] is not None:
+            if lasts is not None:
                 # counted from the moment at which the verb was done, as the log has it
-                until = time.monotonic() + drawn["lasts"]
+                until = time.monotonic() + lasts
                 self.later.append((until, {**order, "verb": drawn["end"]}))
             elif verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says

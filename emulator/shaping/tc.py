@@ -14,6 +14,8 @@ Levels that a side does not need are left out. Pitfalls:
 * tbf cuts packets that are longer than its burst; on a fast link whole superpackets pass. To lose
   single frames, they must be cut there, too: so a lossy side has a peak rate, too high to matter,
   with a bucket of one frame.
+* A tbf whose bucket becomes smaller than a superpacket in its queue waits for ever. So a link that
+  may change has the peak rate, too.
 * A tbf that cuts a superpacket cuts it into single frames, each with a timer, an interrupt and a
   wake-up of its own. On a host full of devices that is most of a network's cost. So senders make no
   superpacket longer than a bucket, except for slow links, which have few frames.
@@ -64,50 +66,49 @@ FEW_SEGMENTS = 4
 
 
 def shape(
-    link: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
+    link: Link,
+    backend: Backend,
+    device: str = "eth0",
+    beyond: Iterable[Side] = (),
+    *,
+    changing: bool = False,
 ) -> list[Command]:
     """Return commands that make `device` the near end of `link`; `device` must be unshaped.
 
-    `beyond` are the sides of far ends that outgoing packets pass. Loss is applied only if the
-    backend uses netem for it; nft must choose packets otherwise.
+    `beyond` are the sides of far ends that outgoing packets pass. `changing`: whether `change` may
+    follow. Loss is applied only if the backend uses netem for it; nft must choose packets
+    otherwise.
     """
     commands = []
-    max_segments = segments(link.up, beyond, backend)
+    max_segments = 1 if changing else segments(link.up, beyond, backend)
     if max_segments < ANY_SEGMENTS:
         commands.append(f"ip link set dev {device} gso_max_segs {max_segments}")
-    commands += _outgoing(link, backend, device)
-    commands += _incoming(link, backend, device)
+    commands += _outgoing(link, backend, device, changing)
+    commands += _incoming(link, backend, device, changing)
     return [Command.of(line) for line in commands]
 
 
-def _outgoing(link: Link, backend: Backend, device: str) -> list[str]:
+def _outgoing(link: Link, backend: Backend, device: str, changing: bool) -> list[str]:
     """Return commands for the qdiscs of outgoing packets."""
-    return _tree(link.up, backend, device, lossy=link.up.loss > 0)
+    return _tree(link.up, backend, device, lossy=link.up.loss > 0, changing=changing)
 
 
-def _incoming(link: Link, backend: Backend, device: str) -> list[str]:
+def _incoming(link: Link, backend: Backend, device: str, changing: bool) -> list[str]:
     """Return commands for the qdiscs of incoming packets; none for a downlink without a shape."""
-    incoming = _tree(link.down, backend, _ifb(device), lossy=False)
+    incoming = _tree(link.down, backend, _ifb(device), lossy=False, changing=changing)
     return redirect(device) + incoming if incoming else []
 
 
-def change(
-    old: Link, new: Link, backend: Backend, device: str = "eth0", beyond: Iterable[Side] = ()
-) -> list[Command]:
-    """Return commands that turn the shape of `old` into that of `new`, both by `shape`.
+def change(old: Link, new: Link, backend: Backend, device: str = "eth0") -> list[Command]:
+    """Return commands that turn the shape of `old` into that of `new`, both by `shape` as changing.
 
     Where a direction has the same tree in both, its numbers are changed in place, and no queued
     packet is lost. Otherwise the tree of this direction is built anew, and the packets in its
     queues are lost, as in a handover.
     """
-    up, new_up = (_outgoing(link, backend, device) for link in (old, new))
-    down, new_down = (_incoming(link, backend, device) for link in (old, new))
-    commands = _turn(up, new_up, _clear_up(device)) + _turn(down, new_down, _clear_down(device))
-    beyond = tuple(beyond)
-    limits = [segments(link.up, beyond, backend) for link in (old, new)]
-    if limits[0] != limits[1]:
-        commands.append(Command.of(f"ip link set dev {device} gso_max_segs {limits[1]}"))
-    return commands
+    up, new_up = (_outgoing(link, backend, device, True) for link in (old, new))
+    down, new_down = (_incoming(link, backend, device, True) for link in (old, new))
+    return _turn(up, new_up, _clear_up(device)) + _turn(down, new_down, _clear_down(device))
 
 
 def _turn(before: list[str], after: list[str], clearing: list[str]) -> list[Command]:
@@ -171,7 +172,7 @@ def classes(device: str, rate: str) -> list[str]:
     ]
 
 
-def _tree(side: Side, backend: Backend, device: str, lossy: bool) -> list[str]:
+def _tree(side: Side, backend: Backend, device: str, *, lossy: bool, changing: bool) -> list[str]:
     """Return commands for the qdiscs of one direction, from the root down."""
     handle = HANDLE
     commands: list[str] = []
@@ -182,19 +183,21 @@ def _tree(side: Side, backend: Backend, device: str, lossy: bool) -> list[str]:
     by_htb = side.rate is not None and backend.rate == "htb"
     if lossy or by_htb:
         commands += classes(device, _htb(side.rate) if side.rate and by_htb else _pass())
-    for kind in _chain(side, backend):
+    for kind in _chain(side, backend, changing):
         parent = below()
         handle += bool(commands)
         commands.append(f"tc qdisc add dev {device} {parent} handle {handle:x}: {kind}")
     return commands
 
 
-def _chain(side: Side, backend: Backend) -> list[str]:
+def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     """Return the qdiscs of one direction from the top, without the classes."""
     chain = []
     if side.rate and backend.rate == "tbf":
         words = f"tbf rate {_bits(side.rate)} burst {burst(side.rate)} limit {queue(side.rate)}"
-        chain.append(f"{words} peakrate {UNFELT} mtu {ETHERNET}" if side.loss else words)
+        chain.append(
+            f"{words} peakrate {UNFELT} mtu {ETHERNET}" if side.loss or changing else words
+        )
     late = backend.delay == "netem" and side.delay > 0
     losing = backend.loss == "netem" and side.loss > 0
     if late or losing:

@@ -21,16 +21,16 @@ SLOWER = Link(WORSE, WORSE)
 
 def link(backend: Backend) -> AccessLink:
     network = Network(
-        shape=access.shape(OWN, backend, beyond=[SERVER.down]),
+        shape=access.shape(OWN, backend, beyond=[SERVER.down], changing=True),
         sever=access.sever(OWN, backend),
-        mend=access.mend(OWN, backend, beyond=[SERVER.down]),
+        mend=access.mend(OWN, backend, beyond=[SERVER.down], changing=True),
         reshaping=reshaping_of(OWN, backend, SERVER),
     )
     return AccessLink(network)
 
 
 def change(old: Link, new: Link, backend: Backend) -> list[Command]:
-    changes = access.change(old, new, backend, beyond=[SERVER.down])
+    changes = access.change(old, new, backend)
     assert changes
     return changes
 
@@ -41,7 +41,7 @@ def test_it_changes_and_comes_back(backend: Backend) -> None:
     assert ours.reshape(SLOW) == change(OWN, SLOWER, backend)
     assert ours.reshape(None) == change(SLOWER, OWN, backend)
     assert ours.sever() == access.sever(OWN, backend)
-    assert ours.mend() == access.mend(OWN, backend, beyond=[SERVER.down])
+    assert ours.mend() == access.mend(OWN, backend, beyond=[SERVER.down], changing=True)
 
 
 def test_a_mended_link_is_the_changed_one() -> None:
@@ -60,7 +60,7 @@ def test_a_cut_by_netem_ends_in_the_changed_shape() -> None:
     ours = link(NETEM)
     ours.sever()
     assert ours.reshape(SLOW) == []
-    assert ours.mend() == access.mend(SLOWER, NETEM, beyond=[SERVER.down])
+    assert ours.mend() == access.mend(SLOWER, NETEM, beyond=[SERVER.down], changing=True)
     assert ours.reshape(None) == change(SLOWER, OWN, NETEM)
 
 

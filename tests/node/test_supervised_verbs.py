@@ -188,6 +188,24 @@ os.write(int(os.environ[CONTROL]), json.dumps(report).encode() + b"\\n")
     assert done(container.hear_all("lost"))[-3:] == ["tc sever", "sever", "lost"]
 
 
+def test_a_fault_that_is_drawn_under_another_of_its_verb_is_reported(make: Make) -> None:
+    """The second would leave no trace, though it goes on when the first has ended."""
+    draws = f"""
+import json, os, signal
+from emulator.node.part_process import CONTROL
+report = {{"fault": "flap", "begin": "sever", "end": "mend"}}
+for lasts in (60.0, 90.0, None, 60.0):
+    line = json.dumps({{**report, "lasts": lasts}}).encode() + b"\\n"
+    os.write(int(os.environ[CONTROL]), line)
+{BORN}
+"""
+    container = make(part=draws)
+    reports = container.hear_all("lost")
+    first, second = [each for each in reports if each["what"] == "overlap"]
+    assert (first["fault"], first["verb"], first["lasts"]) == ("flap", "sever", 90.0)
+    assert second["lasts"] is None
+
+
 def test_sigterm_between_two_ends_that_are_due_drops_the_second(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

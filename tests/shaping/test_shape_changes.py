@@ -26,8 +26,9 @@ def words(commands: list[Command]) -> list[str]:
 def test_a_rate_changes_in_place_and_keeps_the_queue() -> None:
     changes = access.change(both(rate=8e6), both(rate=2e6), WITHOUT_NETEM)
     assert words(changes) == [
-        "tc qdisc change dev eth0 root handle 504e: tbf rate 2000000bit burst 2014 limit 62500",
-        "tc qdisc change dev ifb-eth0 root handle 504e: tbf rate 2000000bit burst 2014 limit 62500",
+        f"tc qdisc change dev {device} root handle 504e: tbf rate 2000000bit burst 2014 "
+        "limit 62500 peakrate 100gbit mtu 1514"
+        for device in ("eth0", "ifb-eth0")
     ]
     by_htb = words(access.change(both(rate=8e6), both(rate=2e6), BY_HTB))
     assert by_htb[0] == (
@@ -51,7 +52,7 @@ def test_a_delay_of_netem_changes_in_place() -> None:
 def test_another_tree_is_built_anew_and_a_cut_stays() -> None:
     old, new = both(rate=8e6), both(rate=8e6, loss=0.05)
     changes = access.change(old, new, WITHOUT_NETEM)
-    shaped = access.shape(new, WITHOUT_NETEM)
+    shaped = access.shape(new, WITHOUT_NETEM, changing=True)
     outgoing = [each for each in shaped if each.words[:5] == ("tc", "qdisc", "add", "dev", "eth0")]
     *_, rules = shaped
     lines = words(changes)
@@ -59,22 +60,23 @@ def test_another_tree_is_built_anew_and_a_cut_stays() -> None:
     assert lines[1] == "tc qdisc add dev eth0 root handle 504e: htb default 0"
     assert {command for command in outgoing if "ingress" not in command.words} <= set(changes)
     # incoming packets keep their tree, and so those that wait in it
-    (incoming,) = [line for line in lines if "ifb-eth0" in line]
-    assert incoming.startswith("tc qdisc change dev ifb-eth0 root handle 504e: tbf rate 8000000bit")
-    assert changes[-1] == rules and lines[-2] == "ip link set dev eth0 gso_max_segs 1"
+    assert not any("ifb-eth0" in line for line in lines)
+    assert changes[-1] == rules
     assert not any("emulate-cut" in command.text for command in changes)
     back = access.change(new, old, WITHOUT_NETEM)
     assert words(back)[:2] == [
         "tc qdisc del dev eth0 root handle 504e:",
-        "tc qdisc add dev eth0 root handle 504e: tbf rate 8000000bit burst 3514 limit 250000",
+        "tc qdisc add dev eth0 root handle 504e: tbf rate 8000000bit burst 3514 limit 250000 "
+        "peakrate 100gbit mtu 1514",
     ]
-    assert words(back)[-2] == "ip link set dev eth0 gso_max_segs 65535"
     assert back[-1].text == "add table inet emulate-loss\ndelete table inet emulate-loss\n"
 
 
 def test_a_direction_loses_its_shape_and_gains_it() -> None:
     own, slow = Link(), Link(down=Side(rate=Rate(8e6)))
-    assert access.change(own, slow, WITHOUT_NETEM) == access.shape(slow, WITHOUT_NETEM)
+    segments, *shaped = access.shape(slow, WITHOUT_NETEM, changing=True)
+    assert access.change(own, slow, WITHOUT_NETEM) == shaped
+    assert str(segments) == "ip link set dev eth0 gso_max_segs 1"
     assert words(access.change(slow, own, WITHOUT_NETEM)) == [
         "tc qdisc del dev eth0 ingress",
         "ip link del dev ifb-eth0 type ifb",
@@ -87,6 +89,7 @@ def test_a_link_that_stays_needs_no_command(link: Link, backend: Backend) -> Non
     assert access.change(link, link, backend) == []
 
 
-def test_superpackets_follow_the_buckets() -> None:
-    changes = words(access.change(both(rate=1e9), both(rate=100e6), WITHOUT_NETEM))
-    assert changes[-1] == "ip link set dev eth0 gso_max_segs 17"
+def test_no_superpacket_is_longer_than_a_bucket_to_come() -> None:
+    commands = words(access.shape(both(rate=1e9), WITHOUT_NETEM, changing=True))
+    assert commands[0] == "ip link set dev eth0 gso_max_segs 1"
+    assert [line.split(" mtu ")[1] for line in commands if " tbf " in line] == ["1514", "1514"]
