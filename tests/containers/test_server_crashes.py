@@ -3,13 +3,15 @@
 import json
 import os
 import signal
+import subprocess
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from emulator.runtimes.docker.cleanup import clean_up
-from tests.containers.conftest import TINY, Outcome, until
+from tests.containers.conftest import EMULATE, TINY, Outcome, until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 LOAD = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
@@ -107,6 +109,84 @@ devices:""",
     assert first["at"] < recovered["at"] <= again["at"] < boot["at"]
     assert abs(boot["at"] - 10.0) < 0.5 and abs(run.said("sever")[0]["at"] - 12.0) < 0.5
     assert not (folder / "server").exists()
+    check_lives(run, recoveries=1)
+    assert "again" not in first and again["again"] is True
+    effects = run.summary["fault_effects"]
+    assert {kind: own["count"] for kind, own in effects["kinds"].items()} == {
+        "crash": 1,
+        "partition": 1,
+    }
+    assert effects["kinds"]["crash"]["seconds"] == pytest.approx(boot["at"] - first["at"], abs=1e-3)
+    assert run.summary["faults_planned"] == run.summary["faults_realised"] == 2
+
+
+def check_lives(run: Outcome, recoveries: int) -> None:
+    """Check the records of a run that was resumed: its clock, its counters, and its model."""
+    *records, stop = run.records
+    times = [record["at"] for record in records]
+    assert times == sorted(times) and stop["what"] == "stop"
+    places = [n for n, record in enumerate(records) if record["what"] == "recovered"]
+    assert len(places) == recoveries
+    begun = next(n for n, record in enumerate(records) if record["what"] == "start")
+    made = 0
+    for record in records[begun:]:
+        if record["what"] == "update":
+            made += 1
+            assert record["version"] == made
+        elif record["what"] == "recovered":
+            assert record["lost"] == made - record["version"]
+            made = record["version"]
+    assert run.summary["updates"] == made
+    for node in ("server", "evaluator", "left", "right"):
+        samples = run.said("traffic", node=node)
+        for way in ("rx", "tx"):
+            counted = [sample[way] for sample in samples]
+            assert counted == sorted(counted), (node, way)
+        for place in places:  # none of the boots, while the clock stood still
+            later = [sample["at"] for sample in samples if sample["at"] > records[place]["at"]]
+            assert later and later[0] - records[place]["at"] < 2.0 * LOAD
+    assert run.summary["server_rx_bytes"] >= run.summary["push_bytes"]["total"]
+    assert run.summary["server_tx_bytes"] >= run.summary["pull_bytes"]
+
+
+@pytest.mark.timeout(400)  # three starts of containers
+def test_a_run_with_states_alone_goes_on_from_its_last_moment(start, emulate, tmp_path):
+    text = TINY.replace("updates: 300, time: 60s", "time: 20s").replace(
+        "devices:",
+        """server: {durability: {every: 1h}}
+faults:
+  - {kind: partition, nodes: [right], at: 3s, lasts: 11s}
+  - {kind: pause, nodes: [left], at: 3s, lasts: 1s}
+devices:""",
+    )
+    process = start(text)
+    folder = tmp_path / "runs/tiny/latest"
+    reports = folder / "reports.jsonl"
+    for number in (1, 2):
+        mark = b'"resume"' if number == 1 else b'"again":true'
+        until(lambda mark=mark: reports.is_file() and mark in reports.read_bytes(), 90)
+        time.sleep(2.0)
+        process.kill()
+        process.wait()
+        time.sleep(3.0)  # the containers end by themselves
+        if number == 1:
+            process = subprocess.Popen([EMULATE, "resume", "tiny", "--no-report"], cwd=tmp_path)
+    emulate("resume", "tiny", "--no-report")
+    run = Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
+    assert run.summary["outcome"] == "success" and run.summary["stop"] == "time"
+    check_lives(run, recoveries=2)
+    first, second = run.said("recovered")
+    assert first["version"] == 0 and first["lost"] > 0 and first["at"] > 6.0
+    assert second["at"] > first["at"] + 1.5
+    severed = run.said("sever", node="right")
+    assert ["again" in record for record in severed] == [False, True, True]
+    (mended,) = run.said("mend", node="right")
+    assert abs(mended["at"] - 14.0) < 0.5
+    cut = [u for u in run.said("update", node="right") if 4.0 < u["at"] < 13.9]
+    assert not [u for u in cut if min(abs(u["at"] - r["at"]) for r in (first, second)) > 0.5]
+    effects = run.summary["fault_effects"]["kinds"]
+    assert {kind: own["count"] for kind, own in effects.items()} == {"partition": 1, "pause": 1}
+    assert effects["partition"]["seconds"] == pytest.approx(11.0, abs=0.5)
 
 
 def test_without_durability_a_resumption_says_what_it_would_need(start, emulate, client, tmp_path):
@@ -117,3 +197,29 @@ def test_without_durability_a_resumption_says_what_it_would_need(start, emulate,
     assert done.returncode == 1
     clean_up(client, (tmp_path / "runs/tiny/latest").resolve().name.rpartition("-")[2])
     assert "without server.durability" in done.stderr and "durability: update" in done.stderr
+
+
+def test_a_run_whose_server_lost_its_container_is_resumed(start, emulate, client, tmp_path):
+    durable = TINY.replace("updates: 300, time: 60s", "time: 12s")
+    process = start(durable.replace("devices:", "server: {durability: update}\ndevices:"))
+    folder = (tmp_path / "runs/tiny/latest").resolve()
+    run = folder.name.rpartition("-")[2]
+    log = folder / "server/run.jsonl"
+    until(lambda: log.read_bytes().count(b'"update"') > 30, 60)
+    client.containers.get(f"emulate-{run}-server").kill()
+    said = process.stdout.read()
+    assert process.wait() == 1
+    assert "server ended unasked" in said and f"`emulate resume {run}` goes on with it" in said
+    failed = Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
+    assert failed.summary["outcome"] == "failed" and failed.summary["resumable"]
+    made = len(failed.said("update"))
+    with np.load(folder / "model.npz") as model:
+        assert model["version"] == made > 30
+    assert "go on with it" not in emulate("resume", "tiny", "--no-report").stderr
+    whole = Outcome({"run": folder, **json.loads((folder / "summary.json").read_text())})
+    assert whole.summary["outcome"] == "success" and "resumable" not in whole.summary
+    updates = whole.said("update")
+    assert [u["version"] for u in updates] == list(range(1, len(updates) + 1))
+    assert len(updates) > made + 30 and whole.said("recovered")[0]["lost"] == 0
+    assert [gone["node"] for gone in whole.said("exit")] == ["server"]
+    assert not (folder / "server").exists()

@@ -21,7 +21,7 @@ from emulator.core.messages import (
 from emulator.core.plan import Durability, Plan, Stop, WorkerPlan
 from emulator.layout import Layout
 from emulator.models import MODELS
-from emulator.node.durable.recovery import recovered
+from emulator.node.durable.recovery import Resumed, recovered
 from emulator.units import Fraction
 
 WORKERS = ("a", "b", "c", "d")
@@ -67,9 +67,11 @@ class DurableFleet:
         self.tickets = dict.fromkeys((*WORKERS, "evaluator"), 0)
         self.boot()
 
-    def boot(self, resumes: int = 0) -> None:
-        """Make the server from the disk, as a new process does."""
-        self.server, self.log = recovered(self.output, self.plan, self._build, resumes)
+    def boot(self, resumes: int = 0, at: float = 0.0) -> None:
+        """Make the server from the disk, as a new process does; `at`: emulated seconds of the last
+        record of a run that is resumed."""
+        resumed = Resumed(resumes, at)
+        self.server, self.log = recovered(self.output, self.plan, self._build, resumed)
 
     def _build(self, log):
         state = assembly.parameters(self.plan)

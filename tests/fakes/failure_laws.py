@@ -6,7 +6,7 @@ from typing import Any
 
 import analysis
 from analysis import run_warnings
-from emulator.core.survivors import NONE_LEFT
+from emulator.runs.certain_crashes import idle_devices, none_left
 from emulator.scenario import loads
 from emulator.world.roles import EVALUATOR
 from emulator.world.verbs import VERBS
@@ -32,7 +32,8 @@ def keeps_the_laws(text: str, folder: Path, summary: dict[str, Any], late: float
 def _ends_as_it_says(
     text: str, summary: dict[str, Any], records: list[PlainRecord], late: float
 ) -> None:
-    stop, reason = loads(text).stop, summary["stop"]
+    scenario, reason = loads(text), summary["stop"]
+    stop = scenario.stop
     assert reason in ("time", "updates", "failed", "diverged")
     whats = [record["what"] for record in records]
     if summary["runtime"] == "virtual":  # containers report until they are removed
@@ -42,7 +43,7 @@ def _ends_as_it_says(
     assert stop.time is not None
     assert summary["duration_s"] <= float(stop.time) + late
     if reason == "failed":
-        assert summary["detail"] == NONE_LEFT
+        assert summary["detail"] == none_left(scenario, idle_devices(scenario))
     if reason == "updates":
         assert stop.updates is not None and summary["updates"] >= stop.updates
     if reason == "time":

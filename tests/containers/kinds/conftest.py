@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.containers.conftest import EMULATE, Outcome
-from tests.containers.kinds.fleet import FLEET
+from tests.containers.kinds.fleet import FLEET, LATE
 from tests.containers.kinds.observer import LinkSample, Observer, Sample
 from tests.fakes.virtual_world import played
 
+TRIES = 2
 LINKED = {"degraded": False, "rated": False, "lossy": True, "preset": False}
 """Devices with links that are watched, and whether nft's rules are."""
 
@@ -28,7 +29,7 @@ class Change(NamedTuple):
     """Time of the first look with the new value."""
     value: Any
 
-    def within(self, planned: float, late: float = 0.3) -> bool:
+    def within(self, planned: float, late: float = LATE) -> bool:
         """Return whether the change can have happened from `planned` to `late` seconds later."""
         return self.before <= planned + late and self.at >= planned
 
@@ -98,8 +99,21 @@ class WatchedRun(Outcome):
 
 @pytest.fixture(scope="session")
 def fleet(client, tmp_path_factory) -> WatchedRun:
-    """The run of the fleet in containers; no process and no part of it is left."""
-    folder = tmp_path_factory.mktemp("fleet")
+    """The run of the fleet in containers; no process and no part of it is left.
+
+    A host that other work stalls for a while gets another try.
+    """
+    for _ in range(TRIES):
+        run = _played(client, tmp_path_factory.mktemp("fleet"))
+        late = [r["at"] - r["planned"] for r in run.records if "begins" in r]
+        print(f"the latest action came {max(late):.2f} s late")
+        if max(late) < LATE:
+            break
+    return run
+
+
+def _played(client, folder: Path) -> WatchedRun:
+    """Play the fleet in `folder`, and watch it."""
     (folder / "scenario.yaml").write_text(FLEET)
     observer = Observer(client, folder, LINKED)
     observer.start()

@@ -97,3 +97,6 @@ faults:
 
 DRAWN = {"frail", "hot", "battery"}
 """Devices that draw their faults themselves, or measure when they strike."""
+
+LATE = 0.3
+"""Seconds after its planned time in which an action has to be done."""
