@@ -20,6 +20,7 @@ from .fault_targets import FaultTargets
 from .fields import Duration, Kinds, NotEmpty, read_types
 from .measure import MeasureSection
 from .server_section import ServerSection
+from .time_section import AUTO, TimeSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
 
@@ -99,6 +100,9 @@ class Scenario(Section):
     bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
     """Parameter server: link, checkpoints, quarantine and encryption."""
+    time: TimeSection | None = None
+    """Time of the run in containers: the time dilation. Without `time` containers play in real
+    time."""
     virtual: Virtual = Field(default_factory=Virtual)
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
@@ -116,6 +120,15 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @property
+    def dilation(self) -> float:
+        """Time dilation of a run in containers; 1: real time. Raises TypeError for an open `auto`.
+        """
+        dilation = self.time.dilation if self.time else 1.0
+        if dilation == AUTO:
+            raise TypeError("time.dilation must be known")
+        return float(dilation)
 
     @cached_property
     def keepers(self) -> frozenset[str]:

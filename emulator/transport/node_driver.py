@@ -1,6 +1,5 @@
-"""Runs the coroutine of a worker or the evaluator on a DEALER socket and the monotonic clock."""
+"""Runs the coroutine of a worker or the evaluator on a DEALER socket and its emulated clock."""
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -33,6 +32,7 @@ from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
+from ..world.emulated_clock import EmulatedClock
 from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
@@ -87,7 +87,7 @@ def run(
                 case Compute(reply) if learner:
                     with computing():
                         before_gradient()
-                        result = _compute(learner, reply.theta)
+                        result = _compute(learner, reply.theta, peer.clock)
                 case Forward(reply) if work:
                     with computing():
                         if reply.segment[0] == 1:
@@ -136,7 +136,7 @@ class _Exchange:
             self._ticket = message.ticket
             if self._held_model:
                 message = replace(message, held=self._held_version(self._held_model))
-        now = time.monotonic()
+        now = self._peer.clock.now()
         if self._pushes:
             message = self._pushes.send(message)
         else:
@@ -219,7 +219,7 @@ def _decoded_piece(
     return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
 
 
-def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:
-    began = time.monotonic()
+def _compute(learner: Learner, theta: Vector, clock: EmulatedClock) -> Computed[Vector]:
+    began = clock.now()
     gradient, loss = learner.gradient(theta)
-    return Computed(gradient, loss, time.monotonic() - began)
+    return Computed(gradient, loss, clock.now() - began)
