@@ -64,16 +64,14 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {
+        *{"calibration", "cli", "learners/device.py", "learners/segments.py", "sweep"},
         *{
-            "calibration",
-            "cli",
-            "learners/device.py",
-            "learners/segments.py",
-            "node",
-            "runtimes",
-            "sweep",
-        },
-        "transport",
+            "world/emulated_clock.py",
+            "world/pace.py",
+        },  # which the modules of a run in containers use
+        *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
+        *{f"runtimes/docker/{name}.py" for name in ("cleanup", "exits")},
+        "runtimes/virtual/virtual_runtime.py",
     },
     "datetime": {"calibration", "runs"},
     "random": {"faults", "world/laws.py", "runtimes/virtual", "scenario", "shaping", "transport"},

@@ -48,6 +48,8 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Sides of far ends that outgoing packets pass."""
     server_up: Plain
     """The server's side that the node's incoming messages pass."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second; the links are in emulated seconds."""
 
 
 class Network(msgspec.Struct, frozen=True):

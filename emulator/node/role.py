@@ -120,9 +120,7 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         )
 
 
-def _connect(
-    connection: ServerAddress, clock: EmulatedClock, garble: Garble = as_they_are
-) -> Peer:
+def _connect(connection: ServerAddress, clock: EmulatedClock, garble: Garble = as_they_are) -> Peer:
     address = connection.address, connection.secret, connection.heartbeat
     return Peer(*address, checked=connection.checked, garble=garble, clock=clock)
 

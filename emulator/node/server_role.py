@@ -55,10 +55,10 @@ def serve(
         if part.plan.durability is None:
             sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
             log = RunLog(sink)
-            server = build(part, clock, log)
+            server = build(part, log, clock)
         else:
             resumed = Resumed(part.resumes, part.resumed_at)
-            made = partial(build, part, clock)
+            made = partial(build, part, clock=clock)
             server, log = recovered(output, part.plan, made, resumed, clock)
             opened.callback(server.close)
         holds = _holds(part)
@@ -78,7 +78,7 @@ def serve(
             router.close(linger=2.0)
 
 
-def build(part: ServerRole, clock: EmulatedClock, log: RunLog) -> ParameterServer:
+def build(part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED) -> ParameterServer:
     """Make the parameter server of `part`, on this process's `clock`."""
     initial = config.INITIAL if part.initial else None
     return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock)

@@ -123,8 +123,7 @@ class Scenario(Section):
 
     @property
     def dilation(self) -> float:
-        """Time dilation of a run in containers; 1: real time. Raises TypeError for an open `auto`.
-        """
+        """Time dilation of a run in containers. Raises TypeError while `auto` is unresolved."""
         dilation = self.time.dilation if self.time else 1.0
         if dilation == AUTO:
             raise TypeError("time.dilation must be known")

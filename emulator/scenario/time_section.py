@@ -27,9 +27,9 @@ class _Dilation:
 def _read(value: Any) -> str | float:
     if value == AUTO:
         return AUTO
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if math.isfinite(value) and 1 <= value <= MOST:
-            return float(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and math.isfinite(value) and 1 <= value <= MOST:
+        return float(value)
     raise ValueError(f"{quoted(value)} is not {AUTO}, or a number from 1 to {MOST:g}")
 
 

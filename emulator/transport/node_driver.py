@@ -33,6 +33,7 @@ from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
 from ..world.emulated_clock import EmulatedClock
+from ..world.pace import Pace
 from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
@@ -67,12 +68,20 @@ def run(
     connection may have lost them.
     """
     pushes = SentPushes(peer) if durable else None
-    exchange = _Exchange(peer, Inbox(peer, hold, before_hold), held_model, work, pushes)
+    pace = Pace(peer.clock)
+    inbox = Inbox(peer, hold, before_hold)
+    exchange = _Exchange(peer, inbox, held_model, work, pushes, pace)
+
+    def prepared() -> None:
+        before_gradient()  # may wait
+        pace.begin()
+
     result: Any = None
     try:
         while True:
             command = coroutine.send(result)
             result = None
+            pace.rest()
             match command:
                 case Tell(message):
                     exchange.send(message)
@@ -86,19 +95,19 @@ def run(
                         work.started(zero)
                 case Compute(reply) if learner:
                     with computing():
-                        before_gradient()
-                        result = _compute(learner, reply.theta, peer.clock)
+                        prepared()
+                        result = _compute(learner, reply.theta, peer.clock, pace)
                 case Forward(reply) if work:
                     with computing():
                         if reply.segment[0] == 1:
-                            before_gradient()
+                            prepared()
                         work.forward(reply)
                 case Backward(segment) if work:
                     with computing():
                         result = work.backward(segment)
                 case Activate(reply) if cut:
                     with computing():
-                        before_gradient()
+                        prepared()
                         result = cut.activate(reply.theta)
                 case LossAt(answer) if cut:
                     result = cut.loss_at(answer)
@@ -124,8 +133,9 @@ class _Exchange:
         held_model: HeldModel | None,
         work: SegmentWork | None,
         pushes: SentPushes | None,
+        pace: Pace,
     ) -> None:
-        self._pushes = pushes
+        self._pushes, self._pace = pushes, pace
         self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
         self._ticket: int | None = None
         """Ticket of the last pull; None once a piece of its answer did not decode."""
@@ -153,6 +163,7 @@ class _Exchange:
     def next(self, timeout: float) -> Message | None:
         """Return the next message, with models decoded; None if the node has to ask again."""
         delivery = self._inbox.next(timeout)
+        self._pace.begin()
         if delivery is None:
             return None
         message = delivery.message
@@ -219,7 +230,8 @@ def _decoded_piece(
     return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
 
 
-def _compute(learner: Learner, theta: Vector, clock: EmulatedClock) -> Computed[Vector]:
+def _compute(learner: Learner, theta: Vector, clock: EmulatedClock, pace: Pace) -> Computed[Vector]:
     began = clock.now()
     gradient, loss = learner.gradient(theta)
+    pace.rest()
     return Computed(gradient, loss, clock.now() - began)

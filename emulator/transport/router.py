@@ -19,6 +19,7 @@ from ..core.messages import Request
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock
+from ..world.pace import Pace
 from .admission import Admission
 from .secrets import AllowList, Keys
 from .send_backlog import SendBacklog
@@ -81,7 +82,7 @@ class Router:
         `cut`: whether devices send activations, which are questions with arrays. Time-outs and the
         heartbeat are in seconds of `clock`.
         """
-        self.clock = clock
+        self.clock, self.pace = clock, Pace.of_thread(clock)
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
         self._routes: dict[str, bytes] = {}  # from node to its newest connection that has spoken
@@ -104,9 +105,7 @@ class Router:
         self.allowed = 2 * largest
         most = len(self._admission.names) + STALE
         silence = clock.real(heartbeat.timeout)
-        self._watch = Watch(
-            self._socket, silence, largest=largest, limit=self.allowed, most=most
-        )
+        self._watch = Watch(self._socket, silence, largest=largest, limit=self.allowed, most=most)
         self._socket.bind(address)
 
     @property

@@ -10,6 +10,7 @@ from ..layout import Segment
 from ..learners.base import LayeredLearner
 from ..vectors import Vector
 from ..world.emulated_clock import UNDILATED, EmulatedClock
+from ..world.pace import Pace
 
 
 class SegmentWork:
@@ -19,6 +20,7 @@ class SegmentWork:
         self, learner: LayeredLearner, scheduler: Scheduler, clock: EmulatedClock = UNDILATED
     ) -> None:
         self._learner, self._scheduler, self._clock = learner, scheduler, clock
+        self._pace = Pace(clock)
         self._computed = 0.0  # seconds of the passes of this iteration so far
 
     def started(self, zero: float) -> None:
@@ -47,20 +49,35 @@ class SegmentWork:
         if piece.segment[0] == 1:
             self._learner.begin()
             self._computed = 0.0
+        self._pace.begin()
         began = self._clock.now()
         seconds = self._learner.forward(piece.segment, piece.theta)
+        self._pace.rest()
         ended = self._clock.now()
+        seconds = self._paced(seconds, ended - began)
         self._computed += ended - began
         self._scheduler.forward(piece.segment, seconds, began, ended)
 
     def backward(self, segment: Segment) -> Computed[Vector]:
         """Compute the gradient of the layers of `segment`."""
+        self._pace.begin()
         began = self._clock.now()
         gradient, seconds = self._learner.backward(segment)
+        self._pace.rest()
         ended = self._clock.now()
+        seconds = self._paced(seconds, ended - began)
         self._computed += ended - began
         self._scheduler.backward(segment, seconds, began, ended)
         return Computed(gradient, self._learner.loss, self._computed)
+
+    def _paced(self, seconds: list[float], took: float) -> list[float]:
+        """Return the `seconds` of the layers of a pass with their parts of the rest after it.
+
+        The pass and the rest took `took` seconds.
+        """
+        if self._clock.dilation == 1 or not sum(seconds):
+            return seconds
+        return [part * took / sum(seconds) for part in seconds]
 
     def close(self) -> None:
         """Let the scheduler report its last iterations: the run is over."""

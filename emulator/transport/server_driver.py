@@ -18,8 +18,8 @@ MOST_HELD = 1024
 fewer."""
 
 LONGEST_POLL = 0.5
-"""Real seconds. A signal that comes just before the poll does not end it, so `canceled` is asked twice
-a second."""
+"""Real seconds. A signal that comes just before the poll does not end it, so `canceled` is asked
+twice a second."""
 
 
 class Served(Protocol):
@@ -58,7 +58,9 @@ def serve(
     """
     holds, clock = holds or {}, router.clock
     while not server.over:
-        router.poll(_timeout(server, router.clock, holds, chores))
+        router.pace.rest()
+        router.poll(_timeout(server, clock, holds, chores))
+        router.pace.begin()
         for _ in range(BATCH):
             if not _receive(server, router, holds):
                 break
@@ -125,6 +127,8 @@ def _handle(server: Served, router: Router, node: str, message: Any) -> None:
 
 
 def _send(server: Served, router: Router, replies: Replies) -> None:
+    if replies:
+        router.pace.rest()  # the work for the replies is done, at the pace of the run
     unsent = [(node, reply) for node, reply in replies if not router.send(node, reply)]
     if unsent:
         server.unsent(unsent, router.clock.now())

@@ -71,8 +71,7 @@ class Launcher:
         with refusals("asking for the engine's cores"):
             cores = self._client.info()["NCPU"]
         shares = {
-            name: self._clock.emulated(device.cpu or 1.0)
-            for name, device in self._devices.items()
+            name: self._clock.emulated(device.cpu or 1.0) for name, device in self._devices.items()
         }
         return Gathering({**shares, EVALUATOR: 0.0}, cores)
 

@@ -30,4 +30,5 @@ def facts(
         "shaping": backend.plain(),
         "tcp": CONGESTION.read_text().strip(),
         "encrypted": scenario.server.encrypt,
+        **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }

@@ -50,7 +50,7 @@ class Container:
     cpu: float | None = None
     """Cores, undilated; None: no quota."""
     dilation: float = 1.0
-    """Real seconds in an emulated second."""
+    """Number by which the cores are divided."""
     memory: int | None = None
     """Bytes; None: no limit."""
     kept: int = 0
