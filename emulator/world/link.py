@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
-from typing import Annotated, Any, Literal, TypeAlias, get_args
+from typing import Annotated, Any, Literal, TypeAlias
 
 from ..errors import MisplacedKeysError
 from ..units import AtLeast, Checked, Fraction, Rate, Seconds
@@ -17,7 +17,6 @@ FRAME = ETHERNET / SEGMENT
 
 Distribution: TypeAlias = Literal["normal", "uniform", "pareto", "paretonormal"]
 """netem's distributions of the delay."""
-DISTRIBUTIONS: tuple[Distribution, ...] = get_args(Distribution)
 
 _OPTIONAL = {"optional": True}
 """Metadata of a key that a resolved scenario and other files name only where it is set."""

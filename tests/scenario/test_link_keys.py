@@ -2,7 +2,7 @@
 
 import json
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from emulator.scenario.reading.dump import dump
 from emulator.scenario.reading.load import loads
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
-from emulator.world.link import DISTRIBUTIONS, Link, Side
+from emulator.world.link import Distribution, Link, Side
 from emulator.world.loss_models import FourStates, Gemodel, LossModel
 
 HEAD = """\
@@ -60,7 +60,7 @@ def sides(draw: Any) -> Side:
         jitter=Seconds(jitter / 1000),
         loss=Fraction(0) if modelled else draw(shares),
         setup=Seconds(draw(st.integers(0, 9)) / 10),
-        distribution=draw(st.sampled_from(DISTRIBUTIONS)) if jitter else "normal",
+        distribution=draw(st.sampled_from(get_args(Distribution))) if jitter else "normal",
         correlation=draw(shares) if jitter else Fraction(0),
         loss_model=draw(models) if modelled else None,
         duplicate=draw(shares),
