@@ -102,11 +102,23 @@ def _image(client: Any) -> list[Finding]:
 
 def service(features: "Features") -> str:
     """Return in words the means of shaping rate, delay and loss with the kernel's `features`."""
-    delay = "by the kernel" if features.netem else "held at the receiver (no netem here)"
-    rate = next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
+    if features.netem and features.ifb:
+        return f"rate by {_rate(features)}, delay by the kernel, loss by netem"
+    if features.tun:
+        why = "no netem here" if not features.netem else "no ifb here"
+        rate = "tbf" if features.tbf and features.ifb else "the box"
+        return f"rate by {rate}, delay by packets held behind TAP devices ({why}), loss by the box"
+    delay = (
+        "by the kernel" if features.netem else "held at the receiver (no netem, no /dev/net/tun)"
+    )
     loss = "netem" if features.netem else "nftables" if features.nftables else "missing"
     down = "" if features.ifb else "; no ifb, so no downlink can have a rate"
-    return f"rate by {rate}, delay {delay}, loss by {loss}{down}"
+    return f"rate by {_rate(features)}, delay {delay}, loss by {loss}{down}"
+
+
+def _rate(features: "Features") -> str:
+    """Return the kernel's means of rates."""
+    return next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
 
 
 def _tcp() -> Finding:

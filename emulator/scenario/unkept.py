@@ -93,6 +93,12 @@ _OTHER_STATE = (
     "parameters are used"
 )
 
+_LOSSLESS = Unkept(
+    "virtual",
+    "with `virtual.tcp: false` nothing is lost, so the loss does not lower a link's rate",
+    lambda scenario, value: not scenario.virtual.tcp,
+)
+
 KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
@@ -212,13 +218,16 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.rate": KEPT,
     "Side.delay": KEPT,
     "Side.jitter": KEPT,
-    "Side.loss": (
-        Unkept(
-            "virtual",
-            "with `virtual.tcp: false` nothing is lost, so the loss does not lower a link's rate",
-            lambda scenario, value: not scenario.virtual.tcp,
-        ),
-    ),
+    "Side.loss": (_LOSSLESS,),
+    "Side.distribution": KEPT,
+    "Side.correlation": KEPT,
+    "Side.loss_model": (_LOSSLESS,),
+    "Side.duplicate": KEPT,
+    "Side.corrupt": (_LOSSLESS,),
+    "Side.reorder": KEPT,
+    "Side.gap": KEPT,
+    "Side.limit": KEPT,
+    "Side.overhead": KEPT,
     "Side.setup": (
         Unkept(
             "docker",
