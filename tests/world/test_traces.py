@@ -217,7 +217,7 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
         sink.truncate(100 << 20)
     noise, digits = os.urandom(LARGEST), b"7" * LARGEST
     rows, packets = b"0 1\n" + b"1 2 3\n" * (LARGEST // 7), b"1\n" * (1 << 19)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(TraceLineError, match="100 MiB: expected a trace of up to 8 MiB"):
         read_trace(sparse, AUTO, "down")
     for text in (noise, digits, rows, packets):
@@ -225,7 +225,7 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
             read(tmp_path, text)
     with pytest.raises(TraceLineError, match="no regular file"):
         read_trace(Path("/dev/zero"), AUTO, "down")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @given(st.binary(max_size=400) | st.text("0123456789 ,.-\nen+", max_size=400).map(str.encode))
