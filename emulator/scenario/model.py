@@ -20,6 +20,7 @@ from .fault_targets import FaultTargets
 from .fields import Duration, Kinds, NotEmpty, read_types
 from .measure import MeasureSection
 from .server_section import ServerSection
+from .tcp_section import TcpSection
 from .time_section import AUTO, TimeSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
@@ -103,6 +104,9 @@ class Scenario(Section):
     time: TimeSection | None = None
     """Time of the run in containers: the time dilation. Without `time` containers play in real
     time."""
+    tcp: TcpSection | None = None
+    """TCP of every node. Without `tcp` containers use the host's congestion control, which the
+    manifest names."""
     virtual: Virtual = Field(default_factory=Virtual)
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
