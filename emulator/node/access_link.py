@@ -9,8 +9,8 @@ import math
 from ..shaping import access
 from ..shaping.backend import Backend
 from ..shaping.command import Command
+from ..shaping.dilated_link import dilated, dilated_side
 from ..world import reshaping
-from ..world.dilated_link import dilated, dilated_side
 from ..world.link import FRAME, Link, Side
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting

@@ -1,4 +1,4 @@
-"""The time dilation that a host needs, so that a scenario's containers find the cores they want."""
+"""The time dilation with which a host has enough cores for the containers of a scenario."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ QUOTAS, STEPS = "quotas", "steps"
 
 @dataclass(frozen=True)
 class CoreDemand:
-    """The cores that the nodes of a scenario want from a host that plays it in real time."""
+    """The cores that the nodes of a scenario want in real time."""
 
     devices: float
     """Cores of all devices together: at most their CPU quotas; a device without one wants a core.

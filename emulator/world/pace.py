@@ -16,14 +16,14 @@ class Pace:
     def __init__(
         self, clock: EmulatedClock, spent: Callable[[], float] = time.process_time
     ) -> None:
-        """`spent` returns the seconds of a core that the work has taken so far, by default those
+        """`spent` returns the seconds of a core that the work has taken so far; default: the work
         of this process."""
         self._clock, self._spent = clock, spent
         self.begin()
 
     @classmethod
     def of_thread(cls, clock: EmulatedClock) -> "Pace":
-        """Return the pace of the thread that uses it, whatever other threads do."""
+        """Return the pace of the calling thread's work alone."""
         return cls(clock, time.thread_time)
 
     def begin(self) -> None:

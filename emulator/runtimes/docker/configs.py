@@ -23,8 +23,8 @@ from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
 from ...shaping.backend import Backend
+from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
-from ...world.dilated_link import dilated, dilated_side
 from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
 from ...world.reshaping import reshaped

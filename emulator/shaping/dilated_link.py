@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from ..units import Rate, Seconds
-from .link import Link, Side
+from ..world.link import Link, Side
 
 
 def dilated_side(side: Side, dilation: float) -> Side:
