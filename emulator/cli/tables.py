@@ -225,7 +225,7 @@ def demand_table(
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
-    if max(dilation.values()) > 1:
+    if dilation["taken"] > 1:
         made.add_row("dilation", f"{dilation['needed']:g}", f"plays with {dilation['taken']:g}")
     made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")
     return made

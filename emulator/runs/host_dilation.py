@@ -66,6 +66,8 @@ def core_demand(scenario: Scenario) -> CoreDemand:
     devices = rate = 0.0
     for group, share, count in zip(groups, shares, counts, strict=True):
         iteration = step / min(1.0, share) + serve + _carried(scenario, group, pull, push)
+        if not iteration:  # `virtual.step` is zero, and nothing else takes time
+            return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
         devices += count * min(share, step / iteration)
         rate += count / iteration
     server = min(1.0, rate * serve)
@@ -116,7 +118,9 @@ def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
     quotas = [group.profile.cpu for group in scenario.devices if group.profile]
     wanted, dilation = core_demand(scenario), scenario.dilation
     needed = wanted.needed(cores)
-    short = wanted.devices + wanted.server > dilation * cores
+    # the sum of all quotas is an upper bound already
+    least = wanted.devices + (wanted.server if wanted.source == STEPS else 0.0)
+    short = least > dilation * cores
     if needed <= dilation or not any(quotas) or not short:
         return []
     return [

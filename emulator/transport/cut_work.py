@@ -7,7 +7,7 @@ from ..core.worker import Computed
 from ..learners.base import Activated, DevicePart
 from ..vectors import Vector
 from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import Pace
+from ..world.pace import WorkPace
 
 
 class CutWork:
@@ -17,7 +17,7 @@ class CutWork:
         self, learner: DevicePart, coder: DeviceCoder, clock: EmulatedClock = UNDILATED
     ) -> None:
         self._learner, self._coder, self._clock = learner, coder, clock
-        self._pace = Pace(clock)
+        self._pace = WorkPace(clock)
         self._rows = 0  # examples of this iteration's mini-batch
         self._computed = 0.0  # seconds of this iteration's passes so far
 

@@ -33,7 +33,7 @@ from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
 from ..world.emulated_clock import EmulatedClock
-from ..world.pace import Pace
+from ..world.pace import WorkPace
 from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
@@ -68,7 +68,7 @@ def run(
     connection may have lost them.
     """
     pushes = SentPushes(peer) if durable else None
-    pace = Pace(peer.clock)
+    pace = WorkPace(peer.clock)
     inbox = Inbox(peer, hold, before_hold)
     exchange = _Exchange(peer, inbox, held_model, work, pushes, pace)
 
@@ -133,7 +133,7 @@ class _Exchange:
         held_model: HeldModel | None,
         work: SegmentWork | None,
         pushes: SentPushes | None,
-        pace: Pace,
+        pace: WorkPace,
     ) -> None:
         self._pushes, self._pace = pushes, pace
         self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
@@ -230,7 +230,9 @@ def _decoded_piece(
     return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
 
 
-def _compute(learner: Learner, theta: Vector, clock: EmulatedClock, pace: Pace) -> Computed[Vector]:
+def _compute(
+    learner: Learner, theta: Vector, clock: EmulatedClock, pace: WorkPace
+) -> Computed[Vector]:
     began = clock.now()
     gradient, loss = learner.gradient(theta)
     pace.rest()

@@ -19,7 +19,7 @@ from ..core.messages import Request
 from ..errors import WireError
 from ..vectors import Buffer
 from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import Pace
+from ..world.pace import WorkPace
 from .admission import Admission
 from .secrets import AllowList, Keys
 from .send_backlog import SendBacklog
@@ -82,7 +82,7 @@ class Router:
         `cut`: whether devices send activations, which are questions with arrays. Time-outs and the
         heartbeat are in seconds of `clock`.
         """
-        self.clock, self.pace = clock, Pace.of_thread(clock)
+        self.clock, self.pace = clock, WorkPace.of_thread(clock)
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
         self._routes: dict[str, bytes] = {}  # from node to its newest connection that has spoken

@@ -10,7 +10,7 @@ from ..layout import Segment
 from ..learners.base import LayeredLearner
 from ..vectors import Vector
 from ..world.emulated_clock import UNDILATED, EmulatedClock
-from ..world.pace import Pace
+from ..world.pace import WorkPace
 
 
 class SegmentWork:
@@ -20,7 +20,7 @@ class SegmentWork:
         self, learner: LayeredLearner, scheduler: Scheduler, clock: EmulatedClock = UNDILATED
     ) -> None:
         self._learner, self._scheduler, self._clock = learner, scheduler, clock
-        self._pace = Pace(clock)
+        self._pace = WorkPace(clock)
         self._computed = 0.0  # seconds of the passes of this iteration so far
 
     def started(self, zero: float) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from .emulated_clock import EmulatedClock
 
 
-class Pace:
+class WorkPace:
     """Makes work take as many emulated seconds as it took seconds of a core."""
 
     def __init__(
@@ -22,7 +22,7 @@ class Pace:
         self.begin()
 
     @classmethod
-    def of_thread(cls, clock: EmulatedClock) -> "Pace":
+    def of_thread(cls, clock: EmulatedClock) -> "WorkPace":
         """Return the pace of the calling thread's work alone."""
         return cls(clock, time.thread_time)
 

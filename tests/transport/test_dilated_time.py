@@ -30,7 +30,7 @@ from emulator.transport.secrets import issue
 from emulator.units import Seconds
 from emulator.vectors import Vector
 from emulator.world.emulated_clock import EmulatedClock
-from emulator.world.pace import Pace
+from emulator.world.pace import WorkPace
 from tests.fakes.line_learner import Line
 
 pytestmark = pytest.mark.timeout(60)
@@ -174,7 +174,7 @@ def test_a_gradient_takes_as_long_as_on_a_core() -> None:
 
     began, line = time.monotonic(), Working("a")
     theta = line.initial(0)
-    computed = node_driver._compute(line, theta, SLOW, Pace(SLOW))
+    computed = node_driver._compute(line, theta, SLOW, WorkPace(SLOW))
     assert 0.05 <= computed.seconds < 0.05 + LATE
     assert time.monotonic() - began >= 4 * 0.05
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from emulator.world import emulated_clock
 from emulator.world.emulated_clock import UNDILATED, EmulatedClock
-from emulator.world.pace import Pace
+from emulator.world.pace import WorkPace
 
 
 class Host:
@@ -59,7 +59,7 @@ def test_without_a_dilation_the_clock_is_the_hosts(host: Host) -> None:
 
 def test_work_takes_as_long_in_the_emulated_world_as_on_a_core(host: Host) -> None:
     clock = EmulatedClock(4)
-    pace, began = Pace(clock, lambda: host.spent), clock.now()
+    pace, began = WorkPace(clock, lambda: host.spent), clock.now()
     host.work(0.5)
     pace.rest()
     assert host.slept == [1.5] and clock.now() - began == 0.5
@@ -71,7 +71,7 @@ def test_work_takes_as_long_in_the_emulated_world_as_on_a_core(host: Host) -> No
 
 
 def test_a_wait_for_the_quota_is_rest_already(host: Host) -> None:
-    pace = Pace(EmulatedClock(4), lambda: host.spent)
+    pace = WorkPace(EmulatedClock(4), lambda: host.spent)
     host.work(0.5, waited=1.2)
     pace.rest()
     host.work(0.5, waited=9.0)
@@ -80,7 +80,7 @@ def test_a_wait_for_the_quota_is_rest_already(host: Host) -> None:
 
 
 def test_without_a_dilation_nothing_rests(host: Host) -> None:
-    pace = Pace(UNDILATED, lambda: host.spent)
+    pace = WorkPace(UNDILATED, lambda: host.spent)
     host.work(0.5)
     pace.rest()
     assert host.slept == []
