@@ -73,8 +73,8 @@ def test_a_warning_names_the_dilation() -> None:
     (result,) = too_fast(fleet(FORTY), 2)
     assert not result.fatal and "write `time: {dilation: 5.7}`" in str(result)
     assert "want 9 cores, as far as their quotas tell" in str(result)
-    assert len(too_fast(fleet(FORTY, "time: {dilation: 4}"), 2)) == 1
-    assert too_fast(fleet(FORTY, "time: {dilation: 5}"), 2) == []  # enough, with no room
+    assert len(too_fast(fleet(FORTY, "time: {dilation: 3.9}"), 2)) == 1
+    assert too_fast(fleet(FORTY, "time: {dilation: 4}"), 2) == []  # enough, with no room
     assert too_fast(fleet(FORTY), 64) == []
     assert too_fast(fleet("devices: [{name: free, count: 40}]"), 2) == []
 
