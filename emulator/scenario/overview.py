@@ -4,7 +4,9 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..world.bottleneck import SharedSide
 from ..world.link import Link, Side
+from .bottleneck_section import Bottleneck
 from .devices import Device, Section
 from .model import Scenario
 from .timeline import Outage, outages
@@ -25,6 +27,17 @@ class DeviceRow:
     down: Side
     failures: tuple[str, ...]
     """Names of the failure profiles."""
+
+
+@dataclass(frozen=True)
+class BottleneckRow:
+    """A bottleneck in the overview, its quantities in base units."""
+
+    name: str
+    up: SharedSide
+    down: SharedSide
+    members: tuple[str, ...]
+    """Names of the devices behind it."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +71,15 @@ class Overview:
     server: Link
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
+    bottlenecks: tuple[BottleneckRow, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
         training = _plain(self.training)
-        return {**asdict(self), "algorithm": self.training.described, "training": training}
+        values = asdict(self)
+        if not self.bottlenecks:
+            del values["bottlenecks"]
+        return {**values, "algorithm": self.training.described, "training": training}
 
 
 def _plain(training: TrainingSection) -> dict[str, Any]:
@@ -92,6 +109,7 @@ def overview(scenario: Scenario) -> Overview:
         server=scenario.server.link,
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
+        bottlenecks=tuple(_bottleneck(scenario, each) for each in scenario.bottlenecks),
     )
 
 
@@ -117,6 +135,11 @@ def _device(device: Device) -> DeviceRow:
         down=device.link.down,
         failures=tuple(profile.name for profile in device.failures),
     )
+
+
+def _bottleneck(scenario: Scenario, bottleneck: Bottleneck) -> BottleneckRow:
+    members = [name for name, own in scenario.bottleneck_of.items() if own is bottleneck]
+    return BottleneckRow(bottleneck.name, bottleneck.up, bottleneck.down, tuple(members))
 
 
 def _fault(outage: Outage) -> FaultRow:
