@@ -31,6 +31,16 @@ class SharedLink:
         up, down = _later(link.up, self.up.delay), _later(link.down, self.down.delay)
         return link if (up, down) == (link.up, link.down) else Link(up, down)
 
+    def alone(self, link: Link) -> Link:
+        """Return the `link` of a member as its transfers find it while the other members rest."""
+        up, down = _slower(link.up, self.up), _slower(link.down, self.down)
+        return self.lengthen(Link(up, down))
+
+
+def _slower(side: Side, shared: SharedSide) -> Side:
+    rates = [rate for rate in (side.rate, shared.rate) if rate is not None]
+    return replace(side, rate=min(rates, default=None))
+
 
 def _later(side: Side, delay: Seconds) -> Side:
     return replace(side, delay=Seconds(side.delay + delay)) if delay else side
