@@ -77,7 +77,10 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "transport",
     },
     "datetime": {"calibration", "runs"},
-    "random": {"faults", "world/laws.py", "runtimes/virtual", "scenario", "shaping", "transport"},
+    "random": {
+        *{"faults", "world/laws.py", "world/loss_models.py", "runtimes/virtual", "scenario"},
+        *{"shaping", "transport"},
+    },
     "secrets": {"runs/folder.py", "transport"},
     "pickle": set(),
     "marshal": set(),

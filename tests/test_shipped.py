@@ -21,6 +21,7 @@ NOT_IMPORTED = {
     "emulator.learners.tensorflow": "started by the export of graphs",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
+    "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
     "analysis.predicted_rates": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
     "analysis.tunings": "imported by `emulator.cli.analysis_package`",

@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable
 
 from ..units import Rate, Seconds
-from ..world.link import Link, Side
+from ..world.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
 
@@ -38,8 +38,6 @@ WHOLE = f"{HANDLE:x}:1"
 LOST = f"{HANDLE:x}:2"
 """Class that discards packets; nft sends packets there by this priority."""
 
-ETHERNET = 1514
-"""Bytes of a full frame, as tc counts them."""
 SUPERPACKET = 65536
 SLACK = 2e-3
 """Seconds by which a busy host's timer may be late without loss of rate."""
