@@ -2,7 +2,8 @@
 
 The program attaches the network and ends; the link stays. With `--changing` the program then reads
 links from standard input, one line of JSON each, and puts each in the place of the former link. It
-answers each line with `{"ok": true}`, as it does the attachment, and detaches the network at the end of the input.
+answers the attachment and each line with `{"ok": true}`, and detaches the network at the end of the
+input.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Registry of the links in the box, by name. Only the connection that attached a link changes it."""
+"""Registry of the links in the box, by name. A link obeys the connection that attached it."""
 
 import os
 from collections import Counter

@@ -44,7 +44,7 @@ def test_descriptors_that_are_no_taps_are_refused_and_closed(box: PacketBox, num
         answer = _ask(peer, encode("attach", "a", Link()), [null.fileno()] * number)
         assert "TAP devices" in answer["error"] or "too many" in answer["error"]
         assert "a is not attached" in _ask(peer, encode("report", "a"))["error"]
-    _until(lambda: _descriptors(box) == before)
+    _until(lambda: _descriptors(box) <= before)
 
 
 def test_descriptors_with_another_request_are_closed(box: PacketBox) -> None:
@@ -52,7 +52,7 @@ def test_descriptors_with_another_request_are_closed(box: PacketBox) -> None:
     with connect(box.path) as peer, open(os.devnull) as null:
         assert "takes no" in _ask(peer, encode("report", "a"), [null.fileno()])["error"]
         assert "not JSON" in _ask(peer, b"{", [null.fileno()])["error"]
-    _until(lambda: _descriptors(box) == before)
+    _until(lambda: _descriptors(box) <= before)
 
 
 def test_a_request_that_is_too_long_is_refused(box: PacketBox) -> None:
