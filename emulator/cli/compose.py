@@ -13,15 +13,18 @@ from .options import FILE
 def compose(file: Path, folder: Path) -> None:
     """Lay down in FOLDER the files that docker-compose.yml mounts, to play the scenario FILE.
 
-    Docker Compose plays no faults. The server ends the run at a stop condition. FOLDER has the form
-    of a run folder: `emulate logs FOLDER` reads it.
+    Docker Compose plays no faults, and starts no process that holds packets: on a kernel without
+    netem, delays are applied to whole messages, by their receiver. The server ends the run at a
+    stop condition. FOLDER has the form of a run folder: `emulate logs FOLDER` reads it.
 
     \b
     emulate compose scenarios/smallest.yaml build/compose
     docker compose up
     """
     from ..runtimes.docker.compose_file import lay_down
+    from ..runtimes.docker.probing import described
     from ..scenario import load
 
-    lay_down(load(file), folder)
+    backend = lay_down(load(file), folder)
     click.echo(f"compose: {folder} holds the files that docker-compose.yml mounts")
+    click.echo(f"shaping: {described(backend.plain())}")

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from ..runs.folder import RUNS
+from ..shaping.backend import DELAYS
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SET = click.option(
@@ -22,6 +23,16 @@ ON_OPTION = partial(
     click.option, "--on", type=click.Choice(list(ON)), default="docker", show_default=True
 )
 """Option of the runtime; call it with the `help` of the command."""
+SHAPING_OPTION = click.option(
+    "--shaping",
+    type=click.Choice(DELAYS),
+    default=None,
+    metavar="MEANS",
+    help="Force the means by which containers' packets are delayed: `netem` in the kernel, "
+    "`packets` held in user space behind TAP devices, or whole messages held at the `receiver`. "
+    "Default: the first of them that the kernel has.",
+)
+"""Option of the means of shaping in containers."""
 RUNS_OPTION = click.option(
     "--runs",
     type=click.Path(path_type=Path),

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,7 +11,7 @@ import click
 from ..log.lines import read_timeline
 from ..log.targets import percent
 from ..runs.cancel import canceling
-from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET
+from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
 from .output import enduring
 from .pages import ended, page, short
 from .watching.progress import Progress, amount
@@ -18,6 +19,7 @@ from .watching.progress import Progress, amount
 if TYPE_CHECKING:
     from ..runs.replay import Replay
     from ..scenario import Scenario
+    from ..shaping.backend import Delay
 
 EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 
@@ -35,6 +37,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
     help="Replay the faults that RUN realised, at their times, in place of the scenario's faults; "
     "RUN is a run's folder, its id, or a scenario (its latest run).",
 )
+@SHAPING_OPTION
 @RUNS_OPTION
 @click.option(
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
@@ -46,6 +49,7 @@ def run(
     overrides: tuple[str, ...],
     on: str,
     replay: str | None,
+    shaping: "Delay | None",
     runs: Path,
     report: bool,
     as_json: bool,
@@ -72,7 +76,9 @@ def run(
 
     scenario = load(file, overrides)
     replayed = None if replay is None else read_replay(ended(replay, runs))
-    folder, summary = watched(scenario, on, runs, to_stderr=as_json, replay=replayed)
+    folder, summary = watched(
+        scenario, on, runs, to_stderr=as_json, replay=replayed, shaping=shaping
+    )
     conclude(folder, summary, as_json=as_json, report=report)
 
 
@@ -94,15 +100,16 @@ def watched(
     *,
     to_stderr: bool,
     replay: "Replay | None" = None,
+    shaping: "Delay | None" = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` on the runtime `on` and show it; return the run's folder and its summary.
 
-    With `replay` its faults strike instead of the scenario's.
+    With `replay` its faults strike instead of the scenario's; `shaping` forces the means of delays.
     Raises Canceled if a signal comes before the run has a folder; later it is the run's outcome.
     """
     from ..scenario.unkept import unkept
 
-    play = player(on)
+    play = player(on, shaping)
     given = {} if replay is None else {"replay": replay}
     for ignored in unkept(scenario, on):
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
@@ -119,18 +126,21 @@ def show(scenario: "Scenario", *, to_stderr: bool) -> Any:
     return _view(progress, scenario.name, to_stderr=to_stderr)
 
 
-def player(on: str) -> Any:
+def player(on: str, shaping: "Delay | None" = None) -> Any:
     """Return the function that plays a scenario on the runtime `on`.
 
-    Raises ValueError unless `on` is a key of `ON`.
+    `shaping` forces the containers' means of delays. Raises ValueError unless `on` is a key of
+    `ON`, and a UsageError for a `shaping` in virtual time.
     """
     if on not in ON:
         raise ValueError(f"on={on!r} is not {' or '.join(map(repr, ON))}")
     if on == "virtual":
+        if shaping:
+            raise click.UsageError(f"--shaping {shaping} is for containers: there are none here")
         from ..runtimes.virtual.play_virtual import play
     else:
         from ..runtimes.docker.play_containers import play  # type: ignore[assignment]
-    return play
+    return partial(play, shaping=shaping) if shaping else play  # type: ignore[call-arg]
 
 
 def _view(progress: Progress, name: str, *, to_stderr: bool) -> Any:

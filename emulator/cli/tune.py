@@ -13,12 +13,13 @@ import click
 from ..machine.host import Host
 from ..runs.cancel import Canceled, canceling
 from .analysis_package import analysis
-from .options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET
+from .options import FILE, JSON_OPTION, ON_OPTION, OUT_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
 from .output import enduring
 from .pages import drawable, short
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
+    from ..shaping.backend import Delay
     from ..sweep.sweep_folder import SweepFolder
     from ..sweep.tuning import Tuned
 
@@ -57,6 +58,7 @@ def _rates(context: click.Context, option: click.Parameter, text: str) -> tuple[
     help="Runtime of the probes: `virtual` plays them side by side in virtual time, `docker` one "
     "after the other in containers.",
 )
+@SHAPING_OPTION
 @click.option(
     "--probe",
     default="50updates",
@@ -120,6 +122,7 @@ def tune(
     file: Path,
     overrides: tuple[str, ...],
     on: str,
+    shaping: "Delay | None",
     seed: int | None,
     out: Path | None,
     cores: int | None,
@@ -153,15 +156,20 @@ def tune(
     from ..scenario import load
     from ..sweep.sweep_folder import opened
     from ..sweep.tuning import TuneOptions, check
+    from .run import player
 
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
     options = TuneOptions(**choices)
     check(scenario, options)
-    out = out or runs / "tune" / _folder_name(scenario, options, on)
+    play = player(on, shaping)
+    out = out or runs / "tune" / _folder_name(
+        scenario, options, " ".join(filter(None, (on, shaping)))
+    )
     try:
         with _view(to_stderr=as_json) as view, canceling(), opened(out) as folder:
             view.progress(f"into {short(out)}")
-            tuned = _play(scenario, options, folder, view, on, cores or Host.here().cores)
+            trials = play if on == "docker" else None
+            tuned = _play(scenario, options, folder, view, trials, cores or Host.here().cores)
     except Canceled:
         where = f"finished trials are in {short(out)}; the same command goes on"
         click.echo(f"emulate: interrupted: {where}", err=True)
@@ -180,15 +188,15 @@ def tune(
 
 
 def _play(
-    scenario: "Scenario", options: Any, folder: "SweepFolder", view: Any, on: str, cores: int
+    scenario: "Scenario", options: Any, folder: "SweepFolder", view: Any, play: Any, cores: int
 ) -> "Tuned":
+    """Tune by trials in containers, each of them a call of `play`; None: in virtual time."""
     from ..sweep.tuning import tune as tuned
     from ..sweep.tuning.trial_players import ContainerTrials, VirtualTrials
-    from .run import player
 
-    if on == "virtual":
+    if play is None:
         return tuned(scenario, options, folder, VirtualTrials(folder, cores, view), view)
-    return tuned(scenario, options, folder, ContainerTrials(folder, view, player(on)), view)
+    return tuned(scenario, options, folder, ContainerTrials(folder, view, play), view)
 
 
 def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:

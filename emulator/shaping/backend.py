@@ -2,30 +2,39 @@
 
     rate     tbf: it cuts TCP's 64 KB superpackets into frames, so that a small message takes its
              time, too. htb passes them whole: correct only on average.
-    delay    netem; else the receiver holds each message back, and TCP itself sees a short path.
-    loss     netem; else nftables.
+    delay    netem; else the box, a process outside the containers that holds their packets back
+             behind TAP devices; else the receiver holds each message back, and TCP itself sees a
+             short path.
+    loss     netem, or the box where it delays packets; else nftables.
     cut      nftables, which keeps the shape and hides the cut from the sender's TCP; else netem
              with all packets lost; else nftables with drops, which TCP notices.
 
-A missing mechanism is reported before a run, with its remedy.
+Where the box delays packets and tbf or ifb is missing, the box shapes rates, too. A missing
+mechanism is reported before a run, with its remedy.
 """
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import HostError
-from ..world.link import Link
+from ..world.link import Link, Side
+from ..world.reshaping import plain_side
 from .features import Features
+
+Delay: TypeAlias = Literal["netem", "packets", "receiver"]
+"""Who delays: the kernel, the box (`packets`), or the receiver of each message."""
+DELAYS: tuple[Delay, ...] = get_args(Delay)
+"""In the order of preference."""
 
 
 @dataclass(frozen=True)
 class Backend:
     """Mechanisms of all nodes of a run; `none` where the scenario does not need a part."""
 
-    rate: Literal["tbf", "htb", "none"] = "none"
-    delay: Literal["netem", "receiver"] = "receiver"
-    loss: Literal["netem", "nftables", "none"] = "none"
+    rate: Literal["tbf", "htb", "box", "none"] = "none"
+    delay: Delay = "receiver"
+    loss: Literal["netem", "nftables", "box", "none"] = "none"
     cut: Literal["nftables", "netem", "drop", "none"] = "none"
 
     def plain(self) -> dict[str, str]:
@@ -38,13 +47,17 @@ class Backend:
         return cls(**plain)
 
 
-def choose(features: Features, links: Iterable[Link], cuts: bool = False) -> Backend:
+def choose(
+    features: Features, links: Iterable[Link], cuts: bool = False, shaping: Delay | None = None
+) -> Backend:
     """Return the best mechanisms of this kernel for `links`, and for partitions if `cuts`.
 
-    Raises HostError with all missing features and their remedies.
+    `shaping` forces the mechanism of delays. Raises HostError with all missing features and their
+    remedies.
     """
     links = tuple(links)
-    missing = _missing(features, links, cuts)
+    delay = shaping or _delay(features, links)
+    missing = _missing(features, links, cuts, delay)
     if missing:
         lines = "".join(f"\n  {line}" for line in missing)
         raise HostError(
@@ -52,13 +65,34 @@ def choose(features: Features, links: Iterable[Link], cuts: bool = False) -> Bac
             "Load the modules on the machine that runs the containers (modprobe NAME), use a "
             "kernel that has them, or take these links and faults out of the scenario."
         )
-    netem = _netem_serves(features, links)
     return Backend(
-        rate=_rate(features, links),
-        delay="netem" if netem else "receiver",
-        loss=_loss(features, links, netem),
-        cut=_cut(features) if cuts else "none",
+        rate=_rate(features, links, delay),
+        delay=delay,
+        loss=_loss(links, delay),
+        cut=_cut(features, delay) if cuts else "none",
     )
+
+
+def boxed(link: Link, backend: Backend, others: Iterable[Link] = ()) -> bool:
+    """Return whether the packets of `link` pass the box, as the link has more than a rate.
+
+    `others` are the links that faults may give in its place. Set-up times are the receiver's.
+    """
+    if backend.delay != "packets":
+        return False
+    without = {"setup"} if backend.rate == "box" else {"setup", "rate"}
+    sides = _sides((link, *others))
+    return any(plain_side(side).keys() - without for side in sides)
+
+
+def _sides(links: Iterable[Link]) -> list[Side]:
+    return [side for link in links for side in (link.up, link.down)]
+
+
+def _delay(features: Features, links: tuple[Link, ...]) -> Delay:
+    if _netem_serves(features, links):
+        return "netem"
+    return "packets" if features.tun else "receiver"
 
 
 def _netem_serves(features: Features, links: tuple[Link, ...]) -> bool:
@@ -67,41 +101,64 @@ def _netem_serves(features: Features, links: tuple[Link, ...]) -> bool:
     return features.netem and (features.ifb or not incoming)
 
 
-def _rate(features: Features, links: tuple[Link, ...]) -> Literal["tbf", "htb", "none"]:
-    if not any(side.rate for link in links for side in (link.up, link.down)):
+def _rate(
+    features: Features, links: tuple[Link, ...], delay: Delay
+) -> Literal["tbf", "htb", "box", "none"]:
+    if not any(side.rate for side in _sides(links)):
         return "none"
+    if delay == "packets":
+        incoming = any(link.down.rate for link in links)
+        return "tbf" if features.tbf and (features.ifb or not incoming) else "box"
     return "tbf" if features.tbf else "htb"
 
 
-def _loss(
-    features: Features, links: tuple[Link, ...], netem: bool
-) -> Literal["netem", "nftables", "none"]:
-    if not any(side.loss for link in links for side in (link.up, link.down)):
+def _loss(links: tuple[Link, ...], delay: Delay) -> Literal["netem", "nftables", "box", "none"]:
+    if not any(side.loss for side in _sides(links)):
         return "none"
-    return "netem" if netem else "nftables"
+    return {"netem": "netem", "packets": "box"}.get(delay, "nftables")  # type: ignore[return-value]
 
 
-def _cut(features: Features) -> Literal["nftables", "netem", "drop", "none"]:
+def _cut(features: Features, delay: Delay) -> Literal["nftables", "netem", "drop", "none"]:
     if features.egress:
         return "nftables"
-    if features.netem and features.ifb and features.htb:
-        return "netem"
+    if delay != "packets" and features.netem and features.ifb and features.htb:
+        return "netem"  # in the place of the shape, which the box shares
     return "drop" if features.nftables else "none"
 
 
-def _missing(features: Features, links: tuple[Link, ...], cuts: bool) -> list[str]:
+def _missing(features: Features, links: tuple[Link, ...], cuts: bool, delay: Delay) -> list[str]:
     """Return a line for every feature that is needed and missing."""
-    rated = [side for link in links for side in (link.up, link.down) if side.rate]
-    lossy = [side for link in links for side in (link.up, link.down) if side.loss]
+    lines = _missing_for_delay(features, links, delay)
+    if delay != "packets":
+        lines += _missing_for_rate(features, links)
+        lines += _missing_for_loss(features, links, delay)
+    if cuts and _cut(features, delay) == "none":
+        lines.append("a partition needs nft with nf_tables, or sch_netem with ifb and sch_htb")
+    return lines
+
+
+def _missing_for_delay(features: Features, links: tuple[Link, ...], delay: Delay) -> list[str]:
+    if delay == "netem" and not _netem_serves(features, links):
+        return ["netem needs sch_netem, and for downlinks ifb, sch_ingress, cls_u32 and act_mirred"]
+    if delay == "packets" and not features.tun:
+        return ["packets need /dev/net/tun in containers (tun)"]
+    return []
+
+
+def _missing_for_rate(features: Features, links: tuple[Link, ...]) -> list[str]:
     lines = []
-    if rated and not (features.tbf or features.htb):
+    if any(side.rate for side in _sides(links)) and not (features.tbf or features.htb):
         lines.append("a rate needs sch_tbf or sch_htb")
     if any(link.down.rate for link in links) and not features.ifb:
         lines.append("a downlink's rate needs ifb, sch_ingress, cls_u32 and act_mirred")
-    if lossy and not (features.nftables or _netem_serves(features, links)):
+    return lines
+
+
+def _missing_for_loss(features: Features, links: tuple[Link, ...], delay: Delay) -> list[str]:
+    lines = []
+    lossy = any(side.loss for side in _sides(links))
+    if lossy and delay == "receiver" and not features.nftables:
         lines.append("loss needs sch_netem, or nft with nf_tables and nft_numgen")
     if any(link.up.loss for link in links) and not features.htb:
         lines.append("an uplink's loss needs sch_htb and cls_u32")
-    if cuts and _cut(features) == "none":
-        lines.append("a partition needs nft with nf_tables, or sch_netem with ifb and sch_htb")
     return lines

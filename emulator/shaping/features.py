@@ -20,6 +20,8 @@ class Features:
     """Rules with random numbers, to drop incoming and divert outgoing packets."""
     egress: bool = False
     """nftables hook below IP, to forward outgoing packets: Linux 5.16 and nft_fwd_netdev."""
+    tun: bool = False
+    """TAP devices, made through `/dev/net/tun`, for packets held by the box."""
 
     def plain(self) -> dict[str, bool]:
         """Return the flags as JSON-compatible values; `Features.read` is the inverse."""

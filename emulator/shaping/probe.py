@@ -4,7 +4,9 @@ Run as `python3 -m emulator.shaping.probe` in a container with the same rights a
 a list of modules does not tell whether this network may use them. Prints one line of JSON.
 """
 
+import fcntl
 import json
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +25,10 @@ _PEER = "probe504f"
 _RATED = Link(up=Side(rate=Rate(8e6)))
 _LATE = Link(up=Side(delay=Seconds(0.01), jitter=Seconds(0.001)))
 _LOSSY = Link(down=Side(loss=Fraction(0.5)))
+_TAP = "probe504t"
+_TUN = "/dev/net/tun"
+_TUNSETIFF = 0x400454CA  # linux/if_tun.h
+_TAP_FLAGS = 0x0002 | 0x1000 | 0x4000  # IFF_TAP, IFF_NO_PI, IFF_VNET_HDR
 
 
 def probe() -> Features:
@@ -36,7 +42,19 @@ def probe() -> Features:
             ifb=_works([Command.of(line) for line in tc.redirect(_DEVICE)]),
             nftables=_works(access.shape(_LOSSY, Backend(loss="nftables"), _DEVICE)),
             egress=_works(access.sever(Link(), Backend(cut="nftables"), _DEVICE)),
+            tun=_makes_taps(),
         )
+
+
+def _makes_taps() -> bool:
+    """Return whether a TAP device can be made here; it is gone when its file is closed."""
+    request = struct.pack("16sH22x", _TAP.encode(), _TAP_FLAGS)
+    try:
+        with open(_TUN, "r+b", buffering=0) as tun:
+            fcntl.ioctl(tun, _TUNSETIFF, request)
+    except OSError:
+        return False
+    return True
 
 
 def _works(commands: list[Command]) -> bool:

@@ -77,7 +77,7 @@ def both_runtimes(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, data: None)
     monkeypatch.setattr(calibration, "measure", measure)
     monkeypatch.setattr(calibration, "alongside", alongside)
 
-    def player(on: str) -> Any:
+    def player(on: str, shaping: None = None) -> Any:
         folder = Synthetic(devices=2, updates=30).write(Path.cwd() / "runs" / "pair" / f"1-{on}")
 
         def go(scenario: Any, *anything: object) -> tuple[Path, dict[str, Any]]:

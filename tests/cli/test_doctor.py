@@ -1,9 +1,12 @@
 """`emulate doctor`: what is missing, and how to get it."""
 
+from dataclasses import fields, replace
+
 import pytest
 
 from emulator.cli import doctor
 from emulator.machine.host import Host
+from emulator.shaping.features import Features
 from tests.fakes.typed_commands import Emulate
 
 
@@ -38,3 +41,28 @@ def test_a_machine_that_is_full(
     assert result.code == 1
     assert "1.0 of 4.0 GiB of memory free" in result.out
     assert "free some memory" in result.out
+
+
+@pytest.mark.parametrize(
+    ("missing", "words"),
+    [
+        ((), "rate by tbf, delay by the kernel, loss by netem"),
+        (
+            ("netem",),
+            "rate by tbf, delay by packets held behind TAP devices (no netem here), "
+            "loss by the box",
+        ),
+        (
+            ("ifb",),
+            "rate by the box, delay by packets held behind TAP devices (no ifb here), "
+            "loss by the box",
+        ),
+        (
+            ("netem", "tun"),
+            "rate by tbf, delay held at the receiver (no netem, no /dev/net/tun), loss by nftables",
+        ),
+    ],
+)
+def test_the_means_of_shaping_in_words(missing: tuple[str, ...], words: str) -> None:
+    every = Features(*[True] * len(fields(Features)))
+    assert doctor.service(replace(every, **dict.fromkeys(missing, False))) == words

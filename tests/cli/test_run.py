@@ -109,6 +109,29 @@ def test_nowhere_to_write(
     assert (tmp_path / "file").read_bytes() == b""
 
 
+def test_the_means_of_shaping_are_for_containers(emulate: Emulate, tmp_path: Path) -> None:
+    result = refused(emulate, scenario(tmp_path), "--shaping", "packets", "--on", "virtual")
+    assert result.code == 2
+    assert "--shaping packets is for containers" in result.err
+    assert refused(emulate, scenario(tmp_path), "--shaping", "fog").code == 2
+
+
+def test_the_means_of_shaping_reach_the_choice(
+    emulate: Emulate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    monkeypatch.setattr(
+        "emulator.cli.run.player", lambda on, shaping=None: asked.append((on, shaping)) or refuse
+    )
+    emulate("run", scenario(Path.cwd()), "--shaping", "receiver")
+    emulate("run", scenario(Path.cwd()))
+    assert asked == [("docker", "receiver"), ("docker", None)]
+
+
+def refuse(*anything: object, **options: object) -> None:
+    raise HostError("not here")
+
+
 @pytest.mark.parametrize("words", [("clean",), ("doctor",), ("doctor", "--json")])
 def test_without_an_engine_others_say_so_too(emulate: Emulate, words: tuple[str, ...]) -> None:
     result = emulate(*words)

@@ -7,7 +7,7 @@ import pytest
 
 from emulator.errors import DeploymentError, HostError
 from emulator.shaping.apply import apply
-from emulator.shaping.backend import Backend, choose
+from emulator.shaping.backend import Backend, Delay, boxed, choose
 from emulator.shaping.command import Command
 from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
@@ -17,9 +17,11 @@ ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),
     down=Side(Rate(8e6), Seconds(0.025)),
 )
-FULL = Features(netem=True, tbf=True, htb=True, ifb=True, nftables=True, egress=True)
-BARE = replace(FULL, netem=False)
+FULL = Features(netem=True, tbf=True, htb=True, ifb=True, nftables=True, egress=True, tun=True)
+TUN = replace(FULL, netem=False)
+BARE = replace(TUN, tun=False)
 IN_KERNEL = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
+BY_PACKETS = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
 WITHOUT_NETEM = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
 
 
@@ -43,12 +45,25 @@ LATE_DOWN = Link(down=Side(delay=Seconds(0.1)))
         ),
         (replace(FULL, egress=False), [ADSL], True, replace(IN_KERNEL, cut="netem")),
         (replace(BARE, egress=False), [ADSL], True, replace(WITHOUT_NETEM, cut="drop")),
-        (replace(FULL, ifb=False), [LATE_DOWN], False, Backend(delay="receiver")),
+        (replace(FULL, ifb=False, tun=False), [LATE_DOWN], False, Backend(delay="receiver")),
         (
-            replace(FULL, ifb=False),
+            replace(FULL, ifb=False, tun=False),
             [LATE_DOWN, LOSSY],
             False,
             Backend(delay="receiver", loss="nftables"),
+        ),
+        (TUN, [ADSL], True, BY_PACKETS),
+        (replace(FULL, ifb=False), [LATE_DOWN], False, Backend(delay="packets")),
+        (replace(TUN, tbf=False), [ADSL], True, replace(BY_PACKETS, rate="box")),
+        (replace(TUN, ifb=False), [ADSL], True, replace(BY_PACKETS, rate="box")),
+        (replace(TUN, ifb=False), [Link(up=RATED.up)], False, Backend("tbf", "packets")),
+        (Features(tun=True), [ADSL, LOSSY], False, Backend("box", "packets", "box")),
+        (replace(FULL, ifb=False, egress=False), [], True, Backend(delay="netem", cut="drop")),
+        (
+            replace(FULL, egress=False, ifb=False),
+            [LATE_DOWN],
+            True,
+            Backend(delay="packets", cut="drop"),
         ),
         (Features(), [Link(), LATE_DOWN], False, Backend()),
     ],
@@ -57,6 +72,53 @@ def test_the_best_that_the_kernel_can_do(
     features: Features, links: list[Link], cuts: bool, expected: Backend
 ) -> None:
     assert choose(features, links, cuts) == expected
+
+
+@pytest.mark.parametrize(
+    ("features", "shaping", "expected"),
+    [
+        (FULL, "netem", IN_KERNEL),
+        (FULL, "packets", BY_PACKETS),
+        (FULL, "receiver", WITHOUT_NETEM),
+        (replace(FULL, egress=False), "packets", replace(BY_PACKETS, cut="drop")),
+    ],
+)
+def test_a_delay_that_is_forced(features: Features, shaping: Delay, expected: Backend) -> None:
+    assert choose(features, [ADSL], True, shaping) == expected
+
+
+@pytest.mark.parametrize(
+    ("features", "shaping", "named"),
+    [
+        (TUN, "netem", "sch_netem"),
+        (replace(FULL, ifb=False), "netem", "ifb"),
+        (BARE, "packets", "/dev/net/tun"),
+    ],
+)
+def test_a_delay_that_cannot_be_forced(features: Features, shaping: Delay, named: str) -> None:
+    with pytest.raises(HostError, match=named):
+        choose(features, [ADSL], True, shaping)
+
+
+@pytest.mark.parametrize(
+    ("link", "others", "backend", "expected"),
+    [
+        (ADSL, [], BY_PACKETS, True),
+        (LOSSY, [], BY_PACKETS, True),
+        (LATE_DOWN, [], BY_PACKETS, True),
+        (RATED, [], BY_PACKETS, False),
+        (RATED, [], replace(BY_PACKETS, rate="box"), True),
+        (RATED, [LOSSY], BY_PACKETS, True),
+        (Link(), [], BY_PACKETS, False),
+        (Link(up=Side(setup=Seconds(1))), [], replace(BY_PACKETS, rate="box"), False),
+        (ADSL, [LATE_DOWN], IN_KERNEL, False),
+        (ADSL, [], WITHOUT_NETEM, False),
+    ],
+)
+def test_links_with_more_than_a_rate_pass_the_box(
+    link: Link, others: list[Link], backend: Backend, expected: bool
+) -> None:
+    assert boxed(link, backend, others) is expected
 
 
 @pytest.mark.parametrize(

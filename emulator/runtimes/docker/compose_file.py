@@ -13,6 +13,7 @@ from ...learners.export import exported
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
 from ...scenario import Scenario, dump, timeline
+from ...shaping.backend import Backend
 from ...world.roles import SERVER
 from .client import connect
 from .images import node_image
@@ -20,16 +21,18 @@ from .prepare import prepare
 from .probing import backend_for
 
 
-def lay_down(scenario: Scenario, path: Path) -> None:
+def lay_down(scenario: Scenario, path: Path) -> Backend:
     """Fill `path/.work` with `NAME.json`, `shards/NAME/` and `graph/`, and empty `path/server`.
 
-    The nodes find the server by the name that Compose gives the server. Files of earlier calls are
-    removed. Raises a ScenarioError if the server would need files that Compose does not mount.
+    Return the means of shaping. Compose starts no box: where the kernel has no netem, the receiver
+    holds messages. The nodes find the server by the name that Compose gives the server. Files of
+    earlier calls are removed. Raises a ScenarioError if the server would need files that Compose
+    does not mount.
     """
     _check(scenario)
     client = connect()
     image = node_image.require(client)
-    backend = backend_for(client, image.id, scenario, timeline(scenario))
+    backend = backend_for(client, image.id, scenario, timeline(scenario), boxes=False)
     split, graph = split_data(scenario), exported(scenario.training.trainable)
     folder = RunFolder(path.resolve(), "compose")
     try:
@@ -52,6 +55,7 @@ def lay_down(scenario: Scenario, path: Path) -> None:
         (path / "scenario.yaml").write_text(dump(scenario))
     except OSError as error:
         raise HostError(f"cannot write {path}: {error.strerror}") from error
+    return backend
 
 
 def _check(scenario: Scenario) -> None:

@@ -21,7 +21,7 @@ from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep
 from ...runs.session import Ending, Session
 from ...scenario import Scenario, Timed, timeline
-from ...shaping.backend import Backend
+from ...shaping.backend import Backend, Delay
 from .cleanup import clean_up_late
 from .client import connect
 from .container_runtime import DockerRuntime
@@ -33,20 +33,26 @@ from .probing import backend_for, described
 
 
 def play(
-    scenario: Scenario, runs: Path, view: RunView, *, replay: Replay | None = None
+    scenario: Scenario,
+    runs: Path,
+    view: RunView,
+    *,
+    replay: Replay | None = None,
+    shaping: Delay | None = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` in containers; return the run's folder and its summary.
 
     Whatever the host lacks is refused before anything is created, the cheap checks first. Any
     later error is raised once the folder holds all that is known of the run. With `replay` its
-    faults strike instead of the scenario's. A canceled run is no error.
+    faults strike instead of the scenario's; `shaping` forces the means of delays. A canceled run is
+    no error.
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     if replay is not None:
         scenario = replay.of(scenario)
     planned = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     view.take_timeline(planned)
-    ready = get_ready(scenario, planned, view)
+    ready = get_ready(scenario, planned, view, shaping)
     session = Session(scenario, planned, create(scenario.name, runs), "docker")
 
     with conducting(ready, session) as conducted:
@@ -146,8 +152,13 @@ class HostParts:
         )
 
 
-def get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> HostParts:
-    """Check the host and the engine; remove from the engine what dead runs have left."""
+def get_ready(
+    scenario: Scenario, planned: Sequence[Timed], view: RunView, shaping: Delay | None = None
+) -> HostParts:
+    """Check the host and the engine; remove from the engine what dead runs have left.
+
+    `shaping` forces the means of delays.
+    """
     view.progress("data")
     host = Host.here()
     split = preflight(scenario, "docker", host).require()
@@ -156,7 +167,7 @@ def get_ready(scenario: Scenario, planned: Sequence[Timed], view: RunView) -> Ho
     client = connect()
     image = node_image.require(client)
     remove_dead(client, view.progress)
-    backend = backend_for(client, image.id, scenario, planned)
+    backend = backend_for(client, image.id, scenario, planned, shaping)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
     graph = exported(scenario.training.trainable)

@@ -2,16 +2,18 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from docker import DockerClient
+from docker.errors import APIError
 from docker.types import LogConfig
 
 from ...errors import DeploymentError
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
 from ...scenario.reshaped_links import reshaped_links
-from ...shaping.backend import Backend, choose
+from ...shaping.backend import Backend, Delay, choose
 from ...shaping.features import Features
 from ...world.verbs import row
 from .cleanup import clean_up
@@ -20,10 +22,12 @@ from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
 
 PROBE = ["python3", "-m", "emulator.shaping.probe"]
+TUN = "/dev/net/tun"
+"""Device through which TAP devices are made; the engine gives it to containers on request."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
-    """Try every queueing discipline in a throwaway container; return the features that work.
+    """Try every mechanism in a throwaway container; return the features that work.
 
     The run has no id before its folder is created, so the probe is labelled with its own.
     """
@@ -36,12 +40,33 @@ def probe(client: DockerClient, image: str) -> Features:
 
 
 def _answer(client: DockerClient, image: str, run: str) -> bytes:
-    container = finished(
+    container = _started(client, image, run)
+    if container.wait()["StatusCode"]:
+        words = container.logs(stdout=False).decode(errors="replace").strip()
+        raise DeploymentError(f"the probe of the kernel failed: {words}")
+    answer: bytes = container.logs(stderr=False)
+    return answer
+
+
+def _started(client: DockerClient, image: str, run: str) -> Any:
+    """Start the probe, with `TUN` if the engine can give it; return the container."""
+    try:
+        container = _created(client, image, run, [TUN])
+        container.start()
+    except APIError:
+        container = _created(client, image, run, [])
+        container.start()
+    return container
+
+
+def _created(client: DockerClient, image: str, run: str, devices: list[str]) -> Any:
+    return finished(
         client.containers.create,
         image,
         entrypoint=PROBE,
         command=[],
         network_mode="none",
+        devices=devices,
         cap_drop=["ALL"],
         cap_add=["NET_ADMIN"],
         security_opt=["no-new-privileges"],
@@ -50,27 +75,30 @@ def _answer(client: DockerClient, image: str, run: str) -> bytes:
         log_config=LogConfig(type="json-file"),
         labels={RUN: run, LOCK: str(place(run)), ROLE: "probe"},
     )
-    container.start()
-    if container.wait()["StatusCode"]:
-        words = container.logs(stdout=False).decode(errors="replace").strip()
-        raise DeploymentError(f"the probe of the kernel failed: {words}")
-    answer: bytes = container.logs(stderr=False)
-    return answer
 
 
 def backend_for(
-    client: DockerClient, image: str, scenario: Scenario, timeline: Sequence[Timed]
+    client: DockerClient,
+    image: str,
+    scenario: Scenario,
+    timeline: Sequence[Timed],
+    shaping: Delay | None = None,
+    *,
+    boxes: bool = False,
 ) -> Backend:
     """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 
-    `timeline`: the scenario's compiled schedule. Raises HostError if the kernel lacks a means.
+    `timeline`: the scenario's compiled schedule; `shaping` forces the means of delays; `boxes`:
+    whether a box could hold packets. Raises HostError if the kernel lacks a means.
     """
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
-    features = probe(client, image)
+    found = probe(client, image)
+    features = found if boxes else replace(found, tun=False)
     wanted = cuts_needed(timeline, scenario.nodes, features)
     # an empty battery is a loss of power, too
-    return choose(features, links, wanted or (bool(scenario.batteries) and features.nftables))
+    cuts = wanted or (bool(scenario.batteries) and features.nftables)
+    return choose(features, links, cuts, shaping)
 
 
 def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: Features) -> bool:

@@ -18,10 +18,11 @@ from ...node.roll import FILE as HELLOS
 from ...runs.conductor import RunView, run
 from ...runs.dead_run import DeadRun
 from ...runs.folder import RunFolder
-from ...runs.results import durable, forget_results, replacing
+from ...runs.results import durable, forget_results, read_json, replacing, write_json
 from ...runs.session import Session
 from ...scenario import Timed
 from ...scenario.durability import NONE
+from ...shaping.backend import DELAYS, Backend, Delay
 from ...world import verbs
 from .cleanup import clean_up
 from .earlier_lives import EarlierLives, read_lives
@@ -31,16 +32,19 @@ _RESUMES = "resumes"
 """File in the server's folder with the number of resumptions so far."""
 
 
-def resume(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
+def resume(
+    dead: DeadRun, view: RunView, *, shaping: Delay | None = None
+) -> tuple[Path, dict[str, Any]]:
     """Go on with the run `dead`; return its folder and its summary.
 
+    `shaping` forces the means of delays; None: the run keeps its own.
     Raises an EmulatorError if its folder holds nothing to go on from.
     """
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     folder = dead.folder
     lives = _checked(dead)
     view.take_timeline(dead.timeline)
-    ready = get_ready(dead.scenario, dead.timeline, view)
+    ready = get_ready(dead.scenario, dead.timeline, view, shaping or _shaping(folder))
     view.progress("removing what is left of the containers")
     clean_up(ready.client, folder.run)
     session = Session(dead.scenario, dead.timeline, folder, "docker")
@@ -55,6 +59,7 @@ def resume(dead: DeadRun, view: RunView) -> tuple[Path, dict[str, Any]]:
                 prepared.configs, resumes=resumes, resumed_at=lives.now, incarnations=later
             )
             world = replace(prepared, configs=configs, lives=lives)
+            _note(folder, ready.backend)
             run(dead.scenario, rest, conducted.runtime(world, view))
     return folder.path, session.summary
 
@@ -122,6 +127,18 @@ def _checked(dead: DeadRun) -> EarlierLives:
     if not lives.begun:
         raise EmulatorError(unborn)
     return lives
+
+
+def _shaping(folder: RunFolder) -> Delay | None:
+    """Return the means of delays that the run began with, if its manifest names one."""
+    delay = read_json(folder.path / "manifest.json").get("shaping", {}).get("delay")
+    return delay if delay in DELAYS else None
+
+
+def _note(folder: RunFolder, backend: Backend) -> None:
+    """Write to the manifest how links are shaped from here on."""
+    path = folder.path / "manifest.json"
+    write_json(path, {**read_json(path), "shaping": backend.plain()})
 
 
 def _cleared(folder: RunFolder) -> int:
