@@ -57,7 +57,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
-    "socket": {"runtimes", "transport/connection.py"},
+    "socket": {"runtimes", "shaping/box", "transport/connection.py"},
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
         *{"transport/farewell.py", "transport/watch.py"},
@@ -65,13 +65,11 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {
         *{"calibration", "cli", "learners/device.py", "learners/segments.py", "sweep"},
-        *{
-            "world/emulated_clock.py",
-            "world/pace.py",
-        },  # which the modules of a run in containers use
+        *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
         *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
         *{f"runtimes/docker/{name}.py" for name in ("cleanup", "exits")},
         "runtimes/virtual/virtual_runtime.py",
+        "shaping/box",
     },
     "datetime": {"calibration", "runs"},
     "random": {

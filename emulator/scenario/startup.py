@@ -26,7 +26,10 @@ def startup_time(scenario: Scenario, cores: float) -> float:
     on a host with `cores` cores.
     """
     containers = len(scenario.nodes) + NOT_DEVICES
-    return max(containers * (ENGINE + BOOT) / cores, _slowest(scenario) * scenario.dilation)
+    gateways = len(scenario.bottlenecks) * ENGINE
+    return max(
+        (containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario) * scenario.dilation
+    )
 
 
 def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:
