@@ -107,6 +107,22 @@ class Side:
         return self != Side()
 
     @property
+    def drawn(self) -> bool:
+        """Whether a draw decides what becomes of a single frame, or frames are counted."""
+        return self.loss > 0 or self.drawn_by_keys
+
+    @property
+    def drawn_by_keys(self) -> bool:
+        """Whether a draw other than that of `loss` decides, or frames are counted."""
+        shares = self.duplicate, self.corrupt, self.reorder
+        return any(shares) or self.loss_model is not None or self.limit is not None
+
+    @property
+    def lossy(self) -> bool:
+        """Whether packets are lost at random."""
+        return self.loss > 0 or self.loss_model is not None or self.corrupt > 0
+
+    @property
     def frame(self) -> float:
         """Bytes that the rate is charged for each byte of a TCP stream, duplicates included."""
         if not (self.overhead or self.duplicate):
