@@ -57,7 +57,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
-    "socket": {"runtimes", "transport/connection.py"},
+    "socket": {"runtimes", "shaping/box", "transport/connection.py"},
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
         *{"transport/farewell.py", "transport/watch.py"},
@@ -73,6 +73,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "runtimes",
             "sweep",
         },
+        "shaping/box",
         "transport",
     },
     "datetime": {"calibration", "runs"},

@@ -224,18 +224,24 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     """Return the qdiscs of one direction from the top, without the classes."""
     chain = []
     if side.rate and backend.rate == "tbf":
-        words = [f"tbf rate {_bits(side.rate)} burst {burst(side.rate)}"]
-        words += [f"limit {_queued(side, backend)}", *_overhead(side)]
-        if side.drawn or changing:
-            words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
-        chain.append(" ".join(words))
+        chain.append(bucket(side, changing=changing))
     late, losing = _late(side, backend), backend.loss == "netem" and side.loss > 0
     modelled = backend.delay == "netem" and _modelled(side)
     if late or losing or modelled:
         chain.append(_netem(side, late, losing, modelled))
     elif side.rate and backend.rate == "htb":
-        chain.append(f"bfifo limit {_queued(side, backend) + 2 * SUPERPACKET}")
+        chain.append(f"bfifo limit {_queued(side) + 2 * SUPERPACKET}")
     return chain
+
+
+def bucket(side: Side, *, changing: bool) -> str:
+    """Return the words of a tbf qdisc for the rate of `side`, which may be `changing`."""
+    assert side.rate is not None
+    words = [f"tbf rate {_bits(side.rate)} burst {burst(side.rate)}"]
+    words += [f"limit {_queued(side)}", *_overhead(side)]
+    if side.drawn or changing:
+        words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
+    return " ".join(words)
 
 
 def _late(side: Side, backend: Backend) -> bool:
@@ -330,13 +336,13 @@ def _places(side: Side) -> int:
     return math.ceil((under_way + queue(side.rate)) / ETHERNET)
 
 
-def _queued(side: Side, backend: Backend) -> int:
-    """Return the bytes that the bottleneck queues, where no netem keeps the packets.
+def _queued(side: Side) -> int:
+    """Return the bytes that the bottleneck queues. A `limit` counts the packets under way, too.
 
-    A `limit` counts the packets under way, too.
+    A netem below a tbf has a limit of its own, and this number counts for nothing.
     """
     assert side.rate is not None
-    if side.limit is None or _late(side, backend):
+    if side.limit is None:
         return queue(side.rate)
     under_way = math.ceil(side.rate / 8 * side.delay)
     return max(ETHERNET, side.limit * ETHERNET - under_way)

@@ -24,27 +24,28 @@ class Jitter(NamedTuple):
     """The jitter of one side, or of several whose sum is normal."""
 
     deviation: float
-    """The key `jitter` in seconds."""
+    """Jitter in seconds, as the key `jitter` has it."""
     distribution: Distribution = "normal"
     correlation: float = 0.0
 
 
-def jitters(sides: Iterable[Side]) -> tuple[Jitter, ...]:
+def jitters(*sides: Side) -> tuple[float, tuple[Jitter, ...]]:
     """Return the independent jitters of a packet that passes all `sides`.
 
-    The variances of uncorrelated normal jitters add up in one; jitters of other kinds stay apart.
+    The variances of uncorrelated normal jitters add up: the first value is their deviation. The
+    jitters of other kinds stay apart.
     """
     every = [Jitter(float(s.jitter), s.distribution, float(s.correlation)) for s in sides]
     plain = [jitter.deviation for jitter in every if jitter[1:] == ("normal", 0.0)]
-    others = [jitter for jitter in every if jitter[1:] != ("normal", 0.0)]
-    together = math.hypot(*plain)
-    return (*([Jitter(together)] if together else []), *others)
+    others = [jitter for jitter in every if jitter[1:] != ("normal", 0.0)]  # never without jitter
+    return math.hypot(*plain), tuple(others)
 
 
 class DelayDraws:
     """The deviations of one packet after another, from one random stream."""
 
     def __init__(self, rng: Random, every: Iterable[Jitter]) -> None:
+        """`every`: the jitters that add up."""
         self._draws = [(jitter.deviation, _draw(rng, jitter)) for jitter in every]
 
     def deviation(self) -> float:
@@ -86,7 +87,7 @@ def _uniform(share: float) -> float:
 
 def _pareto(share: float) -> float:
     """Return the quantile of a Pareto law with exponent 3, mean 1.5 taken off, times 4/3."""
-    return min(_LARGEST, 4 / 3 * (max(_SMALLEST, 1 - share) ** (-1 / 3) - 1.5))
+    return min(_LARGEST, 4 / 3 * (math.pow(max(_SMALLEST, 1 - share), -1 / 3) - 1.5))
 
 
 def _paretonormal(share: float) -> float:

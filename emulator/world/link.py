@@ -1,5 +1,6 @@
 """The access link between a node and the WAN, as plain numbers."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, TypeAlias
@@ -129,6 +130,24 @@ class Side:
             return FRAME
         # netem hands a duplicate to the root of its tree, so a duplicate passes the rate, too
         return (ETHERNET + self.overhead) / SEGMENT * (1 + self.duplicate)
+
+    @property
+    def net_rate(self) -> float:
+        """Rate left to plain frames, without overhead and duplicates; infinite without a rate."""
+        if self.rate is None:
+            return math.inf
+        plain = not (self.overhead or self.duplicate)
+        return float(self.rate) if plain else self.rate * FRAME / self.frame
+
+    @property
+    def loss_events(self) -> float:
+        """Bursts of loss per packet, to each of which TCP reacts once; `loss` has no bursts."""
+        if self.loss_model is None:
+            events = float(self.loss)
+        else:
+            chain = self.loss_model.chain
+            events = chain.mean / chain.burst if chain.burst else 0.0
+        return 1 - (1 - events) * (1 - self.corrupt) if self.corrupt else events
 
     @property
     def lost(self) -> float:

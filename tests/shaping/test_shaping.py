@@ -157,7 +157,8 @@ def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str)
     places = changes.get("limit", 184)
     drawn = key not in ("distribution", "uniform", "correlation", "overhead")
     apart = key in ("gemodel", "state", "corrupt")
-    tbf = f"{TBF} 250000{' overhead 8' if key == 'overhead' else ''}"
+    queue = 50 * 1514 - 20_000 if key == "limit" else 250_000
+    tbf = f"{TBF} {queue}{' overhead 8' if key == 'overhead' else ''}"
     if apart:
         tbf = tbf.replace("root handle 504e:", "parent 504e:1 handle 504f:")
     netem = "parent 504f:1 handle 5050:" if apart else "parent 504e:1 handle 504f:"

@@ -43,4 +43,4 @@ def reception(side: Side, packet: int) -> Reception | None:
     whole = packet <= burst(side.rate) and not side.drawn
     frames = FRAME / ETHERNET  # for each byte of a message
     work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
-    return Reception(work, 8 * FRAME / side.rate)
+    return Reception(work, 8 * FRAME / side.net_rate)
