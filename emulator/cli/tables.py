@@ -12,13 +12,20 @@ from rich.text import Text
 from ..machine.host import Host
 from ..scenario import Scenario
 from ..scenario.demand import PORTS, Demand
-from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe_side
+from ..scenario.overview import (
+    BottleneckRow,
+    DeviceRow,
+    FaultRow,
+    HazardRow,
+    Overview,
+    describe_side,
+)
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.reading.wording import counted
 from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Seconds, Share
-from ..world.link import Link
+from ..world.link import Link, Side
 from .compute_group_rows import GroupRow, spans
 
 MOST_ROWS = 40
@@ -84,6 +91,8 @@ def print_overview(
     out.print(f"server: {_link(plan.server)}\n")
     rows = list(_grouped(plan.devices))
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
+    if plan.bottlenecks:
+        out.print(_bottlenecks(plan.bottlenecks), _more(plan.bottlenecks))
     if plan.faults:
         out.print(_faults(plan.faults), _more(plan.faults))
     if plan.hazards:
@@ -161,6 +170,14 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
             describe_side(row.down),
             ", ".join(row.failures) or "-",
         )
+    return made
+
+
+def _bottlenecks(rows: Sequence[BottleneckRow]) -> Table:
+    made = table("bottleneck", "up", "down", "members", title=counted(len(rows), "bottleneck"))
+    for row in rows[:MOST_ROWS]:
+        sides = [describe_side(Side(side.rate, side.delay)) for side in (row.up, row.down)]
+        made.add_row(row.name, *sides, spans(row.members))
     return made
 
 

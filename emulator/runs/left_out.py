@@ -25,6 +25,8 @@ def _clauses(scenario: Scenario, on: str) -> Iterator[str]:
         yield "TCP's slow start on links with a rate and a delay: transfers take longer"
     if any(side.jitter or side.lossy for side in sides):
         yield "jitter and loss of links"
+    if scenario.bottlenecks:
+        yield "bottlenecks: no device waits for another in front of the server's link"
     if scenario.faults or any(group.failures for group in groups):
         yield "faults: every device is up all the time"
     if on == "docker":

@@ -21,6 +21,7 @@ from ..scenario.reshaped_links import reshaped_links
 from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
+from ..world.bottleneck import SharedLink
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
 from .certain_crashes import never_ends
@@ -102,6 +103,11 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
             "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
             "with --on virtual"
         )
+    if scenario.bottlenecks:
+        yield ScenarioError(
+            "bottlenecks: containers share no queue yet: leave them out, or play the scenario with "
+            "--on virtual"
+        )
     yield from _quotas(scenario)
     yield from _rates(scenario)
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
@@ -135,8 +141,10 @@ def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
                 )
 
 
-def _links(scenario: Scenario) -> Iterator[tuple[str, Link]]:
+def _links(scenario: Scenario) -> Iterator[tuple[str, Link | SharedLink]]:
     yield "server.link", scenario.server.link
+    for number, bottleneck in enumerate(scenario.bottlenecks):
+        yield f"bottlenecks[{number}]", bottleneck.shared
     for number, group in enumerate(scenario.devices):
         yield f"devices[{number}].link", group.link
     for name, links in reshaped_links(scenario).items():
@@ -183,7 +191,8 @@ def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
         return
     for number, group in enumerate(scenario.devices):
         sides = (group.link.up, group.link.down, server.up, server.down)
-        if not any(side.rate or side.delay or side.setup for side in sides):
+        shared = all(name in scenario.bottleneck_of for name in group.names)
+        if not (shared or any(side.rate or side.delay or side.setup for side in sides)):
             yield ScenarioError(
                 f"virtual.step: is always 0s, and devices[{number}] has no link that takes time: "
                 "the clock would stand still: give a step, a rate, a delay or stop.updates"

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ..errors import shortened
 from ..faults import FAULTS, Aimed, scheduled
 from ..units import Fraction
+from .bottleneck_section import Bottleneck, by_member
 from .devices import Device, Group, Section, expand
 from .fault_fields import NODES, TIMES
 from .fault_targets import FaultTargets
@@ -107,6 +108,9 @@ class Scenario(Section):
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
     """Devices that train: one entry for each device or group of equal devices."""
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    """Bottlenecks: queues that several devices share, between their own links and the server's
+    link."""
     faults: tuple[AnyAimed, ...] = ()
     """Faults aimed at named devices, in addition to the devices' own failure profiles: at given
     times, again and again, or drawn in each iteration."""
@@ -120,6 +124,11 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @cached_property
+    def bottleneck_of(self) -> dict[str, Bottleneck]:
+        """The bottlenecks of the devices that are behind one, by the device's name."""
+        return by_member(self.bottlenecks, self.devices)
 
     @cached_property
     def keepers(self) -> frozenset[str]:

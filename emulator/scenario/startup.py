@@ -26,7 +26,8 @@ def startup_time(scenario: Scenario, cores: float) -> float:
     hello on a host with `cores` cores.
     """
     containers = len(scenario.nodes) + NOT_DEVICES
-    return max(containers * (ENGINE + BOOT) / cores, _slowest(scenario))
+    gateways = len(scenario.bottlenecks) * ENGINE
+    return max((containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario))
 
 
 def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:

@@ -18,13 +18,20 @@ import math
 from array import array
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 from ....world.delay_draws import DelayDraws, Jitter
 from ..clock.heap import Heap
 from .connections import Connections
-from .server_link import ServerLink
 from .transmission import BITS, LinkConstants, QueuedMessage, Transmission
+
+
+class SharedRate(Protocol):
+    """A rate that the flows of several devices share, as of `ServerLink`."""
+
+    def join(self, flow: Transmission, bits: float, own_rate: float, /) -> None: ...
+    def leave(self, flow: Transmission, own_rate: float, /) -> float: ...
+    def left(self, flow: Transmission, own_rate: float, /) -> float: ...
 
 
 class LinkGroup:
@@ -36,13 +43,14 @@ class LinkGroup:
         constants: LinkConstants,
         devices: int,
         dice: Callable[[int], Random],
-        server_link: ServerLink | None = None,
+        server_link: SharedRate | None = None,
         *,
         changing: bool = False,
     ) -> None:
         """`dice(number)` draws a device's jitter.
 
-        `server_link` is the server's side; None means that it has no rate, so nothing is shared.
+        `server_link` is the server's side, with the bottlenecks before it; None means that none has
+        a rate, so nothing is shared.
         `changing`: whether `reshape` may be called.
         """
         self._clock, self._constants, self._dice = clock, constants, dice
