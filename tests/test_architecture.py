@@ -73,8 +73,8 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     },
     "datetime": {"calibration", "runs"},
     "random": {
-        *{"faults", "world/laws.py", "world/loss_models.py", "runtimes/virtual", "scenario"},
-        *{"shaping", "transport"},
+        *{"faults", "world/delay_draws.py", "world/laws.py", "world/loss_models.py"},
+        *{"runtimes/virtual", "scenario", "shaping", "transport"},
     },
     "secrets": {"runs/folder.py", "transport"},
     "pickle": set(),

@@ -86,8 +86,8 @@ def held(backend: Backend, first: Side, second: Side) -> Delay:
         # jitters of independent sides add up in their squares
         jitter = math.hypot(first.jitter, second.jitter)
     setup = first.setup + second.setup
-    slower = min((side.rate for side in (first, second) if side.rate), default=None)
-    pace = 8 * FRAME / slower if setup and slower else 0.0
+    slower = min(first.net_rate, second.net_rate)
+    pace = 8 * FRAME / slower if setup and slower < math.inf else 0.0
     return Delay(delay, jitter, setup, pace)
 
 

@@ -99,6 +99,10 @@ _LOSSLESS = Unkept(
     lambda scenario, value: not scenario.virtual.tcp,
 )
 
+_IN_ORDER = Unkept(
+    "virtual", "in virtual time no message of a connection overtakes another, as TCP delivers it"
+)
+
 KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
@@ -237,9 +241,11 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.loss_model": (_LOSSLESS,),
     "Side.duplicate": KEPT,
     "Side.corrupt": (_LOSSLESS,),
-    "Side.reorder": KEPT,
-    "Side.gap": KEPT,
-    "Side.limit": KEPT,
+    "Side.reorder": (_IN_ORDER,),
+    "Side.gap": (_IN_ORDER,),
+    "Side.limit": (
+        Unkept("virtual", "virtual time models no queue that overflows, so nothing is dropped"),
+    ),
     "Side.overhead": KEPT,
     "Side.setup": (
         Unkept(
