@@ -13,14 +13,19 @@ from ..world import reshaping
 from ..world.link import FRAME, Link, Side
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting
+from .box_end import BoxEnd
 from .config import Delay, Network, Reshaping
 
 
 class AccessLink:
-    """The commands for the link of a node, as faults leave it."""
+    """The commands for the link of a node, as faults leave it.
 
-    def __init__(self, network: Network) -> None:
-        self._network, self._cut = network, False
+    A link through the box changes there, before the method returns; its cuts are commands.
+    """
+
+    def __init__(self, network: Network, box: BoxEnd | None = None) -> None:
+        """`box` is the node's end of a link through the box."""
+        self._network, self._cut, self._box = network, False, box
         self._own = self._wanted = self._shaped = Link()
         self._backend, self._beyond = Backend(), list[Side]()
         if network.reshaping is not None:
@@ -55,6 +60,10 @@ class AccessLink:
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
+        if self._box is not None:
+            if old != self._wanted:
+                self._box.change(old, self._wanted)
+            return []
         return access.change(old, self._wanted, self._backend)
 
     def received_delay(self) -> Delay | None:

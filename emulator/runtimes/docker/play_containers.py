@@ -10,6 +10,7 @@ from typing import Any
 from docker import DockerClient
 
 from ...learners.export import exported
+from ...log.lateness import Shaped
 from ...log.lines import read
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
@@ -102,7 +103,14 @@ def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
         _gather(session)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
         busy = conducted.load.busy
-        session.conclude(read(folder.records), busy=busy, quotas=quotas, left=left)
+        shortest = conducted.made.shortest_delay if conducted.made else 0.0
+        session.conclude(
+            read(folder.records),
+            busy=busy,
+            quotas=quotas,
+            left=left,
+            shaped=Shaped(ready.backend.delay, shortest),
+        )
 
 
 def _gather(session: Session) -> None:
