@@ -14,6 +14,7 @@ from .compose import compose
 from .data import data
 from .doctor import doctor
 from .images import images
+from .link import link
 from .list import list_
 from .logs import logs
 from .node import node
@@ -63,7 +64,7 @@ for command in (
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, profiles, schema, compose, node),
+    *(algorithms, profiles, schema, compose, link, node),
 ):
     commands.add_command(command)
 

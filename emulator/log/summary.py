@@ -9,7 +9,7 @@ from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, TimelineRecord
-from .lateness import LatenessSums, Shaped
+from .packet_lateness import LatenessSums, Shaped
 from .records import (
     EvaluationRecord,
     ExitRecord,

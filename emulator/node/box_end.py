@@ -16,10 +16,13 @@ class BoxEnd:
 
     def attach(self) -> None:
         """Let all packets of this network pass the box. Raises DeploymentError."""
-        link = reshaping.read(self._boxed.link)
-        beyond = [reshaping.read_side(side) for side in self._boxed.beyond]
-        attachment.attach(str(BOX), self._node, link, self._backend, beyond=beyond)
+        own = self._boxed
+        self._box = attachment.connect(BOX)  # kept: the box takes changes from no other connection
+        link = reshaping.read(own.link)
+        beyond = [reshaping.read_side(side) for side in own.beyond]
+        given = self._box, self._node, link, self._backend
+        attachment.attach(*given, beyond=beyond, changing=own.changing)
 
     def change(self, old: Link, new: Link) -> None:
         """Turn the link `old` into `new`; queued packets stay. Raises DeploymentError."""
-        attachment.change(str(BOX), self._node, old, new, self._backend)
+        attachment.change(self._box, self._node, old, new, self._backend)

@@ -60,6 +60,8 @@ class Boxed(msgspec.Struct, frozen=True):
     """Mechanisms of the host, as `Backend.plain` writes them."""
     beyond: list[Plain] = []
     """Sides of far ends that outgoing packets pass."""
+    changing: bool = False
+    """Whether faults may change the link."""
 
 
 class Network(msgspec.Struct, frozen=True):

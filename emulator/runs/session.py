@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from ..core import wire
 from ..errors import DeploymentError, HostError
-from ..log.lateness import Shaped
+from ..log.packet_lateness import Shaped
 from ..log.records import Record
 from ..log.summary import summarise
 from ..machine.host import Host

@@ -120,7 +120,7 @@ class NodeConfigs:
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
             shape=[] if name in self.boxed else shaped,
-            boxed=self._boxed(link, beyond) if name in self.boxed else None,
+            boxed=self._boxed(link, beyond, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
@@ -150,9 +150,10 @@ class NodeConfigs:
         delays = [side.delay for link in links for side in (link.up, link.down) if side.delay]
         return min(delays, default=0.0)
 
-    def _boxed(self, link: Link, beyond: Iterable[Side]) -> Boxed:
+    def _boxed(self, link: Link, beyond: Iterable[Side], changing: bool) -> Boxed:
         """Return the facts with which a supervisor puts a node with `link` behind the box."""
-        return Boxed(plain(link), self.backend.plain(), [plain_side(side) for side in beyond])
+        sides = [plain_side(side) for side in beyond]
+        return Boxed(plain(link), self.backend.plain(), sides, changing)
 
     # -- times -----------------------------------------------------------------------------------
 

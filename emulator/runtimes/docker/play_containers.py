@@ -10,8 +10,8 @@ from typing import Any
 from docker import DockerClient
 
 from ...learners.export import exported
-from ...log.lateness import Shaped
 from ...log.lines import read
+from ...log.packet_lateness import Shaped
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit

@@ -107,6 +107,30 @@ def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, An
     }
 
 
+def foreign_end(
+    run: str, image: str, labels: dict[str, str], container: str, boxed: bool
+) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the sidecar of a foreign container.
+
+    It is in the network of the container with the id `container`; `boxed` as of a node.
+    """
+    return {
+        "image": image,
+        "name": name(run, "link"),
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.foreign_end"],
+        "network_mode": f"container:{container}",
+        "cap_drop": ["ALL"],
+        "cap_add": ["NET_ADMIN"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "tmpfs": {"/tmp": "size=1m", "/run": "size=1m"},
+        "mounts": [_box_mount(run)] if boxed else [],
+        "devices": [TUN] if boxed else [],
+        "pids_limit": PROCESSES,
+    }
+
+
 def _box_mount(run: str) -> dict[str, Any]:
     folder = str(config.BOX.parent)
     return {"Type": "volume", "Target": folder, "Source": name(run, BOX), "ReadOnly": False}

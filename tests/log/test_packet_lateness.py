@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from emulator.log.lateness import LatenessSums, Shaped
+from emulator.log.packet_lateness import LatenessSums, Shaped
 from emulator.log.records import LatenessRecord
 
 PACKETS = Shaped("packets", 0.025)
