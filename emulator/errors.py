@@ -7,10 +7,11 @@
     + DeploymentError    Docker, tc or nft refused a request
     + WireError          a peer sent bytes that are malformed or not allowed
 
-Any other exception that escapes is a bug of the emulator and keeps its traceback.
+A MisplacedKeysError becomes lines of a ScenarioError. Any other exception that escapes is a bug of
+the emulator and keeps its traceback.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 _LONGEST = 60
@@ -53,6 +54,15 @@ class DeploymentError(EmulatorError):
 
 class WireError(EmulatorError):
     """A peer sent bytes that are malformed or contradict the protocol."""
+
+
+class MisplacedKeysError(ValueError):
+    """Keys of an entry contradict each other; the error has a message for every wrong key."""
+
+    def __init__(self, conflicts: Collection[tuple[str, str]]) -> None:
+        super().__init__("; ".join(f"{key}: {message}".lstrip(": ") for key, message in conflicts))
+        self.conflicts = tuple(conflicts)
+        """Key and message; the key is empty for a mistake of the whole entry."""
 
 
 def shortened(value: object) -> str:

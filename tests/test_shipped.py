@@ -15,11 +15,13 @@ TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
 NOT_IMPORTED = {
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
+    "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learners.tensorflow": "started by the export of graphs",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
+    "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
     "analysis.predicted_rates": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
     "analysis.tunings": "imported by `emulator.cli.analysis_package`",

@@ -3,13 +3,13 @@
 import json
 import sys
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from .. import datasets
 from ..errors import EmulatorError
-from ..machine import installed
+from ..machine import congestion, installed
 from ..machine.host import Host, lacks_containers
 from .options import JSON_OPTION
 
@@ -81,7 +81,8 @@ def _engine() -> list[Finding]:
             left = sum(owner.abandoned for owner in owners.owners(engine))
     except EmulatorError as error:
         return [Finding("engine", False, str(error), optional=bool(lacks_containers()))]
-    return [Finding("engine", True, f"Docker {version}"), *_image(engine), _leftovers(left)]
+    sound = Finding("engine", True, f"Docker {version}")
+    return [sound, *_image(engine), _tcp(), _leftovers(left)]
 
 
 def _image(client: Any) -> list[Finding]:
@@ -118,6 +119,16 @@ def service(features: "Features") -> str:
 def _rate(features: "Features") -> str:
     """Return the kernel's means of rates."""
     return next((way for way in ("tbf", "htb") if getattr(features, way)), "missing")
+
+
+def _tcp() -> Finding:
+    """Return the congestion control of containers, and the others that a scenario can name."""
+    from ..scenario.tcp_section import Congestion
+
+    refusals = {control: congestion.refusal(control) for control in get_args(Congestion)}
+    choice = " or ".join(control for control, refusal in refusals.items() if not refusal)
+    found = f"{congestion.default()}; a scenario may choose {choice}"
+    return Finding("tcp", True, found, "; ".join(filter(None, refusals.values())), optional=True)
 
 
 def _leftovers(runs: int) -> Finding:

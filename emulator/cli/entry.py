@@ -27,6 +27,7 @@ from .show_algorithms import algorithms
 from .show_plan import plan
 from .show_profiles import profiles
 from .show_schedules import schedule
+from .show_trace import trace
 from .stop import stop
 from .study import study
 from .sweep import sweep
@@ -64,7 +65,7 @@ for command in (
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, profiles, schema, compose, link, node),
+    *(algorithms, profiles, trace, schema, compose, link, node),
 ):
     commands.add_command(command)
 

@@ -11,6 +11,7 @@ from dataclasses import MISSING, dataclass, field, fields, make_dataclass
 from random import Random
 from typing import Any, ClassVar, Literal
 
+from ..errors import MisplacedKeysError
 from ..units import Fraction, Seconds
 from ..world import laws
 from ..world.laws import Fixed, Law
@@ -26,15 +27,6 @@ DATES = ("at", "every", "per_iteration", "between", "lasts", "together", "spread
 _TIMES = ("at", "every", "per_iteration")
 _OF_DEVICES = ("nodes", "count", "share", "together", "spread", "per_iteration")
 """Keys that say something of devices only."""
-
-
-class MisplacedKeysError(ValueError):
-    """Keys of an entry contradict each other; the error has a message for every wrong key."""
-
-    def __init__(self, conflicts: Collection[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{key}: {message}".lstrip(": ") for key, message in conflicts))
-        self.conflicts = tuple(conflicts)
-        """Key and message; the key is empty for a mistake of the whole entry."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ..errors import DataError, EmulatorError, HostError, ScenarioError
 from ..learners.export import tensorflow_version
 from ..learners.numpy import refusal
+from ..machine import congestion
 from ..machine.host import Host, lacks_containers
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
@@ -103,6 +104,8 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
         )
     yield from _quotas(scenario)
     yield from _rates(scenario)
+    if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
+        yield HostError(f"tcp.congestion: {why}")
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
     yield from (HostError(str(shortfall)) for shortfall in short if shortfall.fatal)
     yield from _tensorflow()

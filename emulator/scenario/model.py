@@ -20,6 +20,7 @@ from .fault_targets import FaultTargets
 from .fields import Duration, Kinds, NotEmpty, read_types
 from .measure import MeasureSection
 from .server_section import ServerSection
+from .tcp_section import TcpSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
 
@@ -99,6 +100,9 @@ class Scenario(Section):
     bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
     """Parameter server: link, checkpoints, quarantine and encryption."""
+    tcp: TcpSection | None = None
+    """TCP of every node. Without `tcp` containers use the host's congestion control, which the
+    manifest names."""
     virtual: Virtual = Field(default_factory=Virtual)
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]

@@ -1,10 +1,12 @@
 """The overview of a resolved scenario in base units, which `emulate check` prints."""
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..world.link import Link, Side
+from ..world.link import Link, Side, named_keys
+from ..world.loss_models import LossModel
 from .devices import Device, Section
 from .model import Scenario
 from .timeline import Outage, outages
@@ -62,7 +64,17 @@ class Overview:
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
         training = _plain(self.training)
-        return {**asdict(self), "algorithm": self.training.described, "training": training}
+        devices = [asdict(row) | _sides(row) for row in self.devices]
+        own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
+        return {**own, "algorithm": self.training.described, "training": training}
+
+
+def _sides(sides: DeviceRow | Link) -> dict[str, Any]:
+    """Return both sides of a link as JSON types, without the optional keys that are not set."""
+    return {
+        way: {key: _json(value) for key, value in named_keys(getattr(sides, way)).items()}
+        for way in ("up", "down")
+    }
 
 
 def _plain(training: TrainingSection) -> dict[str, Any]:
@@ -79,6 +91,8 @@ def _json(value: Any) -> Any:
     """Return a plugin or a section as a mapping, any other value as it is."""
     if isinstance(value, Section):
         return value.model_dump(mode="json")
+    if isinstance(value, LossModel):
+        return value.plain()
     return asdict(value) if hasattr(value, "__dataclass_fields__") else value
 
 
@@ -103,8 +117,29 @@ def describe_side(side: Side) -> str:
         f"±{side.jitter}" if side.jitter else "",
         f"{side.loss} loss" if side.loss else "",
         f"{side.setup} set-up" if side.setup else "",
+        *_optional_words(side),
     ]
     return " ".join(filter(None, parts)) or "unshaped"
+
+
+def _optional_words(side: Side) -> Iterator[str]:
+    """Yield the optional keys of `side` that are set, in words."""
+    if side.distribution != "normal":
+        yield side.distribution
+    if side.correlation:
+        yield f"{side.correlation} correlation"
+    if side.loss_model is not None:
+        chain = side.loss_model.chain
+        yield f"{100 * chain.mean:.3g}% loss in bursts of {chain.burst:.3g}"
+    for key in ("duplicate", "corrupt", "reorder"):
+        if share := getattr(side, key):
+            yield f"{share} {key}"
+    if side.gap > 1:
+        yield f"gap {side.gap}"
+    if side.limit is not None:
+        yield f"limit {side.limit}"
+    if side.overhead:
+        yield f"overhead {side.overhead}"
 
 
 def _device(device: Device) -> DeviceRow:

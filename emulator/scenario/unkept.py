@@ -19,6 +19,7 @@ from .idle_faults import idle_keys
 from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
+from .tcp_section import MODELLED
 
 SHOWN = 3
 """Largest number of places of a key that one line names."""
@@ -77,9 +78,25 @@ _TRAFFIC = Unkept(
     _only_traffic,
 )
 
+
+def _another_control(scenario: Scenario, value: Any) -> bool:
+    return scenario.virtual.tcp and value != MODELLED
+
+
+_CUBIC = (
+    "virtual time models cubic: with bbr a new connection starts more slowly and hardly heeds "
+    "loss, and reno differs after a loss and in long transfers"
+)
+
 _OTHER_STATE = (
     "its optimizer's state is not used, as it is of another kind of optimizer or missing; the "
     "parameters are used"
+)
+
+_LOSSLESS = Unkept(
+    "virtual",
+    "with `virtual.tcp: false` nothing is lost, so the loss does not lower a link's rate",
+    lambda scenario, value: not scenario.virtual.tcp,
 )
 
 KEYS: dict[str, tuple[Unkept, ...]] = {
@@ -91,6 +108,15 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.stop": KEPT,
     "Scenario.targets": (_TRAFFIC,),
     "Scenario.server": KEPT,
+    "Scenario.tcp": KEPT,
+    "TcpSection.congestion": (
+        Unkept("virtual", _CUBIC, _another_control),
+        Unkept(
+            "virtual",
+            "with `virtual.tcp: false` links are ideal, and no congestion control is modelled",
+            lambda scenario, value: not scenario.virtual.tcp,
+        ),
+    ),
     "Scenario.virtual": KEPT,
     "Scenario.devices": KEPT,
     "Scenario.faults": KEPT,
@@ -192,13 +218,16 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.rate": KEPT,
     "Side.delay": KEPT,
     "Side.jitter": KEPT,
-    "Side.loss": (
-        Unkept(
-            "virtual",
-            "with `virtual.tcp: false` nothing is lost, so the loss does not lower a link's rate",
-            lambda scenario, value: not scenario.virtual.tcp,
-        ),
-    ),
+    "Side.loss": (_LOSSLESS,),
+    "Side.distribution": KEPT,
+    "Side.correlation": KEPT,
+    "Side.loss_model": (_LOSSLESS,),
+    "Side.duplicate": KEPT,
+    "Side.corrupt": (_LOSSLESS,),
+    "Side.reorder": KEPT,
+    "Side.gap": KEPT,
+    "Side.limit": KEPT,
+    "Side.overhead": KEPT,
     "Side.setup": (
         Unkept(
             "docker",

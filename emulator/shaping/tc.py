@@ -27,7 +27,7 @@ import math
 from collections.abc import Iterable
 
 from ..units import Rate, Seconds
-from ..world.link import Link, Side
+from ..world.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
 
@@ -38,8 +38,6 @@ WHOLE = f"{HANDLE:x}:1"
 LOST = f"{HANDLE:x}:2"
 """Class that discards packets; nft sends packets there by this priority."""
 
-ETHERNET = 1514
-"""Bytes of a full frame, as tc counts them."""
 SUPERPACKET = 65536
 SLACK = 2e-3
 """Seconds by which a busy host's timer may be late without loss of rate."""
@@ -194,10 +192,7 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     """Return the qdiscs of one direction from the top, without the classes."""
     chain = []
     if side.rate and backend.rate == "tbf":
-        words = f"tbf rate {_bits(side.rate)} burst {burst(side.rate)} limit {queue(side.rate)}"
-        chain.append(
-            f"{words} peakrate {UNFELT} mtu {ETHERNET}" if side.loss or changing else words
-        )
+        chain.append(bucket(side.rate, cutting=side.loss > 0 or changing))
     late = backend.delay == "netem" and side.delay > 0
     losing = backend.loss == "netem" and side.loss > 0
     if late or losing:
@@ -205,6 +200,12 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     elif side.rate and backend.rate == "htb":
         chain.append(f"bfifo limit {queue(side.rate) + 2 * SUPERPACKET}")
     return chain
+
+
+def bucket(rate: Rate, *, cutting: bool) -> str:
+    """Return the words of a tbf qdisc; `cutting`: it cuts all superpackets into single frames."""
+    words = f"tbf rate {_bits(rate)} burst {burst(rate)} limit {queue(rate)}"
+    return f"{words} peakrate {UNFELT} mtu {ETHERNET}" if cutting else words
 
 
 def _netem(side: Side, late: bool, losing: bool) -> str:

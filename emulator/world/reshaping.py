@@ -4,18 +4,34 @@ A setting makes the link worse, `{"rate": 0.25, "delay": 0.1, "loss": 0.05}` wit
 keys, or puts another link in its place, `{"link": {"up": …, "down": …}}` as `plain` writes it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from ..units import Fraction, Rate, Seconds
+from ..units import Fraction, Quantity, Rate, Seconds
 from .link import Link, Side
+from .loss_models import LossModel
 from .verbs import Setting
 
 VERB = "reshape"
 """The verb whose setting changes a link."""
 
-_TYPES = {"rate": Rate, "delay": Seconds, "jitter": Seconds, "loss": Fraction, "setup": Seconds}
+_TYPES: dict[str, Callable[[Any], Any]] = {
+    "rate": Rate,
+    "delay": Seconds,
+    "jitter": Seconds,
+    "distribution": str,
+    "correlation": Fraction,
+    "loss": Fraction,
+    "loss_model": LossModel.read,
+    "duplicate": Fraction,
+    "corrupt": Fraction,
+    "reorder": Fraction,
+    "gap": int,
+    "limit": int,
+    "overhead": int,
+    "setup": Seconds,
+}
 
 
 def reshaped(link: Link, setting: Setting | None) -> Link:
@@ -29,25 +45,36 @@ def reshaped(link: Link, setting: Setting | None) -> Link:
 
 
 def _worse(side: Side, setting: Setting) -> Side:
-    """Return `side` with its rate times a factor, more delay and more loss.
+    """Return `side` with its rate times a factor, more delay and more loss; other keys stay.
 
     A packet has to survive both losses, which are independent.
     """
     rate = None if side.rate is None else Rate(side.rate * setting.get("rate", 1.0))
-    loss = side.loss + (1 - side.loss) * setting.get("loss", 0.0)
-    delay = side.delay + setting.get("delay", 0.0)
-    return replace(side, rate=rate, delay=Seconds(delay), loss=Fraction(loss))
+    delay = Seconds(side.delay + setting.get("delay", 0.0))
+    added = Fraction(setting.get("loss", 0.0))
+    if side.loss_model is not None:
+        return replace(side, rate=rate, delay=delay, loss_model=side.loss_model.with_loss(added))
+    loss = Fraction(side.loss + (1 - side.loss) * added)
+    return replace(side, rate=rate, delay=delay, loss=loss)
 
 
-def plain(link: Link) -> dict[str, dict[str, float]]:
+def plain(link: Link) -> dict[str, dict[str, Any]]:
     """Return `link` for JSON, in base units, without default values. `read` is the inverse."""
     return {way: plain_side(getattr(link, way)) for way in ("up", "down")}
 
 
-def plain_side(side: Side) -> dict[str, float]:
+def plain_side(side: Side) -> dict[str, Any]:
     """Return `side` for JSON, as `plain` does."""
-    values = {field.name: getattr(side, field.name) for field in fields(side)}
-    return {name: float(value) for name, value in values.items() if value}
+    values = {each.name: getattr(side, each.name) for each in fields(side)}
+    defaults = {each.name: each.default for each in fields(side)}
+    return {key: _plain(value) for key, value in values.items() if value != defaults[key]}
+
+
+def _plain(value: Any) -> Any:
+    """Return the value of a side's key as a JSON type; a quantity in its base unit."""
+    if isinstance(value, LossModel):
+        return value.plain()
+    return float(value) if isinstance(value, Quantity) else value
 
 
 def read(plain: Mapping[str, Mapping[str, Any]]) -> Link:

@@ -10,8 +10,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.transmission import LinkConstants
-from emulator.shaping.tc import ETHERNET
-from emulator.world.link import Link
+from emulator.world.link import ETHERNET, Link
 from tests.netem.lab import Way
 
 Cut: TypeAlias = tuple[float, float]

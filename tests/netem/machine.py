@@ -16,7 +16,10 @@ MODULES = (
     *("veth", "ifb", "sch_netem", "sch_tbf", "sch_htb", "sch_ingress"),
     *("cls_u32", "act_mirred", "nf_tables", "nft_numgen", "nft_fwd_netdev"),
 )
-OURS = ("emulator/__init__.py", "emulator/errors.py", "emulator/units.py", "emulator/world/link.py")
+OURS = (
+    *("emulator/__init__.py", "emulator/errors.py", "emulator/units.py"),
+    *("emulator/world/link.py", "emulator/world/loss_models.py"),
+)
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
 
 INIT = """\

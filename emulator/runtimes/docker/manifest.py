@@ -1,18 +1,15 @@
 """The entries of the manifest that only runs in containers have: image, engine, kernel, shaping."""
 
-from pathlib import Path
 from typing import Any
 
 from docker import DockerClient
 
+from ...machine import congestion
 from ...machine.host import Host
 from ...scenario import Scenario
 from ...shaping.backend import Backend
 from .client import refusals
 from .images.node_image import NAME, NodeImage
-
-CONGESTION = Path("/proc/sys/net/ipv4/tcp_congestion_control")
-"""The host's TCP congestion control, which containers inherit; its effect shows on slow links."""
 
 PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 
@@ -28,6 +25,6 @@ def facts(
         "kernel": host.kernel,
         "engine": engine["Version"],
         "shaping": backend.plain(),
-        "tcp": CONGESTION.read_text().strip(),
+        "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
         "encrypted": scenario.server.encrypt,
     }

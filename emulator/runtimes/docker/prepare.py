@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ...datasets import shard
+from ...machine import congestion
 from ...machine.memory_files import room_in_memory
 from ...node import config
 from ...runs.data_split import DataSplit
@@ -105,9 +106,16 @@ class Prepared:
             mounts=mounts,
             cpu=device.cpu if device else None,
             memory=device.memory if device else self._limits[name],
+            congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,
         )
+
+    @cached_property
+    def _congestion(self) -> str | None:
+        """The congestion control to set; None for the host's, which need not be allowed."""
+        tcp = self.scenario.tcp
+        return None if tcp is None or tcp.congestion == congestion.default() else tcp.congestion
 
     @property
     def _kept(self) -> int:

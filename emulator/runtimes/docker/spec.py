@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ...machine import congestion
 from ...node import config
 from ...world.cpu_quota import PERIOD
 from ...world.roles import EVALUATOR, SERVER
@@ -53,6 +54,8 @@ class Container:
     """Cores; None: no quota."""
     memory: int | None = None
     """Bytes; None: no limit."""
+    congestion: str | None = None
+    """TCP congestion control; None: the host's."""
     kept: int = 0
     """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
     boxed: bool = False
@@ -165,7 +168,7 @@ def container(wanted: Container) -> dict[str, Any]:
         "tmpfs": {"/tmp": f"size={16 + _mebibytes(wanted.kept)}m,mode=1777", "/run": "size=1m"},
         "mounts": [_mount(target, source) for target, source in sorted(wanted.mounts.items())],
         "pids_limit": PROCESSES,
-        "sysctls": SYSCTLS,
+        "sysctls": _sysctls(wanted.congestion),
         "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {
             "Type": "none",
@@ -186,6 +189,10 @@ def container(wanted: Container) -> dict[str, Any]:
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs
+
+
+def _sysctls(control: str | None) -> dict[str, str]:
+    return SYSCTLS if control is None else {**SYSCTLS, congestion.SETTING: control}
 
 
 def _mebibytes(size: int) -> int:

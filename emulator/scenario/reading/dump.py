@@ -6,7 +6,9 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from ...units import Quantity
+from ...units import Fraction, Quantity
+from ...world.link import Side, named_keys
+from ...world.loss_models import LossModel
 from .yaml_subset import CORE
 
 
@@ -39,6 +41,10 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, BaseModel):
         return _mapping(value, type(value).model_fields)
+    if isinstance(value, Side):
+        return _mapping(value, named_keys(value))
+    if isinstance(value, LossModel):
+        return _shares(value)
     if is_dataclass(value):
         return _mapping(value, [field.name for field in fields(value)])
     if isinstance(value, tuple):
@@ -51,3 +57,11 @@ def _mapping(value: Any, names: Any) -> dict[str, Any]:
     ordered = sorted(names, key=lambda name: name != "kind")
     values = {name: getattr(value, name) for name in ordered}
     return {name: plain(inner) for name, inner in values.items() if inner is not None}
+
+
+def _shares(model: LossModel) -> dict[str, Any]:
+    """Return `model` with its probabilities as text, by the keys of the scenario file."""
+    return {
+        kind: {key: str(Fraction(value)) for key, value in values.items()}
+        for kind, values in model.plain().items()
+    }

@@ -12,6 +12,7 @@ from pydantic.json_schema import GenerateJsonSchema
 
 from ...faults import FAULTS, Aimed, Recurring, Scheduled
 from ...faults.schedule import DATES, is_episodic
+from ...world.loss_models import file_key
 from ..algorithms import ALGORITHMS
 from ..model import Scenario
 
@@ -33,7 +34,8 @@ class _Described(GenerateJsonSchema):
     def _described(self, part: dict[str, Any], cls: type) -> dict[str, Any]:
         for base in reversed(cls.__mro__):
             if not base.__module__.startswith("pydantic"):
-                for name, text in _field_docstrings(base).items():
+                for field, text in _field_docstrings(base).items():
+                    name = file_key(cls, field)
                     if name in part["properties"]:  # a class variable is no key
                         part["properties"][name]["description"] = text
         return part

@@ -10,6 +10,7 @@ from ...errors import ScenarioError
 from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .checks import check
+from .degraded_links import check_degraded
 from .document import Address, Document
 from .fault_checks import check_batteries
 from .fault_numbers import check_numbers
@@ -60,6 +61,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     if scenario is not None and not document.mistakes:
         check_batteries(document, scenario)
         check_numbers(document, scenario)
+        check_degraded(document, scenario)
     if document.mistakes or scenario is None:
         raise _refusal(document)
     return scenario

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ...errors import shortened, suggestion
-from ...faults.schedule import MisplacedKeysError
+from ...errors import MisplacedKeysError, shortened, suggestion
 from .document import Address, Document
 
 

@@ -13,9 +13,8 @@ import pytest
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
-from emulator.shaping.tc import ETHERNET
 from emulator.units import Rate
-from emulator.world.link import Link, Side
+from emulator.world.link import ETHERNET, Link, Side
 from tests.fakes.replayed_transfers import Transfer, header, modelled
 from tests.netem.lab import Lab, Stream, Way, lab
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ....shaping.backend import Backend
-from ....shaping.tc import ETHERNET, SUPERPACKET, burst, segments
-from ....world.link import FRAME, Side
+from ....shaping.tc import SUPERPACKET, burst, segments
+from ....world.link import ETHERNET, FRAME, Side
 
 WAKE = 33e-6
 """Seconds of a core for each packet that comes in, plus `EACH` for each frame in the packet.

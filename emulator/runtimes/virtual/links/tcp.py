@@ -29,8 +29,8 @@ Not modelled:
 import math
 from dataclasses import dataclass
 
-from ....shaping.tc import ETHERNET, burst
-from ....world.link import FRAME, Side
+from ....shaping.tc import burst
+from ....world.link import ETHERNET, FRAME, Side
 
 SEGMENT = 1448.0
 """Bytes of a message in a full frame."""

@@ -1,0 +1,70 @@
+"""A picture of a link trace: its rate over time, and its delay and loss if known."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from matplotlib import rc_context
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from .theme import INK, QUIET, SERIES, STYLE
+
+TraceRow: TypeAlias = tuple[float, float | None, float | None, float | None]
+"""Time in seconds, rate in bit/s, one-way delay in seconds, share of lost packets, or None."""
+
+_WIDTH, _TALL, _LOW, _DPI = 9.0, 2.6, 1.1, 160
+_UNITS = ((2 * 3600, 3600, "h"), (300, 60, "min"), (0, 1, "s"))
+_RATES = ((1e9, "gbit"), (1e6, "mbit"), (1e3, "kbit"))
+_OUTAGE = "#F3D9CC"
+
+
+def png(
+    rows: Sequence[TraceRow], end: float, path: Path, *, title: str = "", rounds: int = 1
+) -> Path:
+    """Draw `rows`, of which the last one holds until `end`, `rounds` times into `path`.
+
+    Times at a rate of zero are shaded. Return `path`; its folder is made.
+    """
+    panels = [(1, "rate", 1.0)]
+    panels += [(2, "delay (ms)", 1e3)] if any(row[2] is not None for row in rows) else []
+    panels += [(3, "loss (%)", 100.0)] if any(row[3] is not None for row in rows) else []
+    seconds, unit = next((size, name) for least, size, name in _UNITS if end * rounds >= least)
+    times = [(number * end + row[0]) / seconds for number in range(rounds) for row in rows]
+    times.append(rounds * end / seconds)
+    with rc_context(STYLE):
+        heights = [_TALL] + [_LOW] * (len(panels) - 1)
+        figure = Figure(figsize=(_WIDTH, sum(heights) + 0.7), layout="constrained")
+        FigureCanvasAgg(figure)
+        axes = figure.subplots(len(panels), 1, sharex=True, height_ratios=heights, squeeze=False)
+        for ax, (column, name, factor) in zip(axes[:, 0], panels, strict=True):
+            values = [row[column] for row in rows] * rounds
+            if column == 1:
+                factor, name = _rate_unit([value for value in values if value is not None])
+                _shade(ax, times, values)
+            drawn = [float("nan") if value is None else value * factor for value in values]
+            ax.step(times, [*drawn, drawn[-1]], where="post", color=SERIES[column - 1])
+            ax.set_ylim(bottom=0)
+            ax.set_ylabel(name)
+            for number in range(1, rounds):
+                ax.axvline(number * end / seconds, color=QUIET, linewidth=0.8, linestyle=":")
+        axes[-1, 0].set_xlim(0, times[-1])
+        axes[-1, 0].set_xlabel(f"time ({unit})")
+        figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=_DPI)
+    return path
+
+
+def _rate_unit(rates: Sequence[float]) -> tuple[float, str]:
+    most = max(rates, default=0.0)
+    scale, name = next((pair for pair in _RATES if most >= pair[0]), (1.0, "bit"))
+    return 1 / scale, f"rate ({name}/s)"
+
+
+def _shade(ax: Axes, times: Sequence[float], rates: Sequence[float | None]) -> None:
+    """Shade the times at which the rate is zero."""
+    for number, rate in enumerate(rates):
+        if rate == 0:
+            ax.axvspan(times[number], times[number + 1], color=_OUTAGE, linewidth=0)

@@ -1,0 +1,142 @@
+"""`emulate trace`: the statistics of a link trace, its picture, and the trace in another format."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import ScenarioError
+from ..world.traces import AUTO, FORMATS
+from .analysis_package import analysis
+from .options import JSON_OPTION
+from .show_plan import check_figure
+
+if TYPE_CHECKING:
+    from ..world.traces import LinkTrace, Way
+    from ..world.traces.trace_statistics import Distribution, TraceStatistics
+
+_FORMAT_NAMES = list(FORMATS)
+
+
+@click.command(short_help="Show the statistics of a link trace, and draw it.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice([AUTO, *_FORMAT_NAMES]),
+    default=AUTO,
+    show_default=True,
+    help="Format of FILE; auto tells it from the first line.",
+)
+@click.option(
+    "--direction",
+    "way",
+    type=click.Choice(["down", "up"]),
+    default="down",
+    show_default=True,
+    help="Direction to read from a file that has both, as a 5g log.",
+)
+@click.option("--loop", is_flag=True, help="Draw two rounds, as a link plays a looped trace.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(min=0, min_open=True),
+    default=1.0,
+    metavar="FACTOR",
+    help="Multiply the rates by FACTOR.",
+)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(_FORMAT_NAMES),
+    help="Print the trace in this format instead of its statistics.",
+)
+@JSON_OPTION
+@click.option(
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.png",
+    help="Draw rate, delay and loss over time into this file.",
+)
+def trace(
+    file: Path,
+    kind: str,
+    way: "Way",
+    loop: bool,
+    scale: float,
+    target: str | None,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """Show the statistics of the link trace in FILE, as a scenario's `trace` plays it.
+
+    Statistics are weighted by time: half of the time the rate is at or below the median. An outage
+    is a time at a rate of zero. A mahimahi file is shown with the mean rate of each second; samples
+    within 100 ms are averaged. A malformed trace is refused with its line, and the exit code is 2.
+
+    In JSON rates are in bits per second, times in seconds and shares from 0 to 1; null stands for a
+    value that the trace does not have.
+
+    \b
+    emulate trace scenarios/profiles/traces/lte-drive.mahimahi
+    emulate trace drive.csv --format 5g --direction up --figure drive.png
+    emulate trace scenarios/profiles/traces/lte-drive.mahimahi --to csv > lte-drive.csv
+    """
+    check_figure(figure)
+    read = _read(file, kind, way, scale)
+    from ..world.traces.trace_statistics import statistics
+
+    found = statistics(read)
+    if target is not None:
+        try:
+            click.echo(FORMATS[target].write(read, way), nl=False)
+        except ValueError as error:
+            raise click.BadParameter(str(error), param_hint="--to") from error
+    elif as_json:
+        click.echo(json.dumps({"file": str(file), **found.plain()}, indent=2))
+    else:
+        _show(file, found)
+    if figure is not None:
+        rows = [tuple(sample) for sample in read.samples]
+        analysis("link_trace").png(rows, read.end, figure, title=file.name, rounds=1 + loop)
+        click.echo(f"figure: {figure}", err=as_json or target is not None)
+
+
+def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":
+    """Return the trace in `file` with scaled rates. Raises ScenarioError with the line."""
+    from ..scenario.reading.document import Mark, Mistake
+    from ..world.traces import TraceLineError
+    from ..world.traces.trace_file import read_trace
+
+    try:
+        return read_trace(file, kind, way).scaled(scale)
+    except TraceLineError as error:
+        mistake = Mistake(Mark(str(file), error.line, ()), str(error))
+    except OSError as error:
+        mistake = Mistake(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")
+    raise ScenarioError(str(mistake), [mistake.plain()])
+
+
+def _show(file: Path, found: "TraceStatistics") -> None:
+    from rich.text import Text
+
+    from ..units import Seconds
+    from .tables import console, table
+
+    out = console()
+    lasts = Seconds(round(found.duration, 3))
+    out.print(Text(f"{file.name}: {found.samples:,} samples, {lasts}", "bold"), soft_wrap=True)
+    made = table("", "mean", "median", "p5", "p95", "least", "most")
+    if found.rate is not None:
+        made.add_row("rate", *_cells(found.rate, 1e-6, " mbit"))
+    if found.delay is not None:
+        made.add_row("one-way delay", *_cells(found.delay, 1e3, " ms"))
+    if found.loss is not None:
+        made.add_row("loss", *_cells(found.loss, 100, " %"))
+    out.print(made)
+    out.print(f"outage: {found.outage:.1%} of the time at a rate of zero")
+
+
+def _cells(values: "Distribution", scale: float, unit: str) -> list[str]:
+    ordered = values.mean, values.median, values.p5, values.p95, values.least, values.most
+    return [f"{value * scale:.4g}{unit}" for value in ordered]

@@ -1,0 +1,70 @@
+"""Files of link traces, read with bounds on their size and on the length of their lines."""
+
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...errors import shortened
+from . import AUTO, FORMATS, LinkTrace, TraceFormat, TraceLineError, Way
+
+LARGEST = 8 << 20
+"""Largest trace file in bytes."""
+_LONGEST = 4096
+"""Largest number of characters in a line."""
+
+
+def read_trace(file: Path, kind: str, way: Way) -> LinkTrace:
+    """Return the trace in `file`, of the format `kind` (or `auto`), for the direction `way`.
+
+    Raises TraceLineError for a mistake in the file, and OSError for a file that cannot be read.
+    """
+    text = _text(file)
+    lines = _lines(text)
+    first = next(_lines(text), None)
+    if first is None:
+        raise TraceLineError(None, "the trace is empty: expected at least one line of numbers")
+    chosen = _detected(*first) if kind == AUTO else FORMATS[kind]
+    return chosen.read(lines, way)
+
+
+def _text(file: Path) -> str:
+    """Return the text of `file`. Raises TraceLineError if it is too large, or no text."""
+    state = file.stat()
+    if not stat.S_ISREG(state.st_mode):  # a device or a pipe might never end
+        raise TraceLineError(None, "is no regular file")
+    if state.st_size > LARGEST:
+        raise TraceLineError(
+            None,
+            f"{state.st_size >> 20:,} MiB: expected a trace of up to {LARGEST >> 20} MiB",
+        )
+    with file.open("rb") as source:
+        content = source.read(LARGEST)
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise TraceLineError(line, "is no text: expected a trace in lines of numbers") from None
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Yield number and content of each line of `text` that is neither empty nor a comment."""
+    begin, number = 0, 0
+    while begin < len(text):
+        number += 1
+        end = text.find("\n", begin)
+        end = len(text) if end < 0 else end
+        if end - begin > _LONGEST:
+            raise TraceLineError(number, f"{end - begin:,} characters: expected up to {_LONGEST:,}")
+        content = text[begin:end].partition("#")[0].strip()
+        if content:
+            yield number, content
+        begin = end + 1
+
+
+def _detected(line: int, first: str) -> TraceFormat:
+    """Return the format of a file whose first `line` is `first`. Raises TraceLineError."""
+    chosen = next((each for each in FORMATS.values() if each.fits(first)), None)
+    if chosen is None:
+        known = "; ".join(f"{name}: {each.about}" for name, each in FORMATS.items())
+        raise TraceLineError(line, f"{shortened(first)} begins no known trace: expected {known}")
+    return chosen

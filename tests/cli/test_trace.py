@@ -1,0 +1,62 @@
+"""`emulate trace`: statistics, a picture, and a trace in another format."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.typed_commands import Emulate
+
+CSV = "seconds,rate_mbit,delay_ms\n0,8,20\n3,0,40\n4,end\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    file = tmp_path / "mine.csv"
+    file.write_text(CSV)
+    return file
+
+
+def test_statistics_of_a_trace(emulate: Emulate, file: Path) -> None:
+    result = emulate("trace", file)
+    assert (result.code, result.err) == (0, "")
+    lines = [" ".join(line.split()) for line in result.out.splitlines()]
+    assert lines[0] == "mine.csv: 2 samples, 4s"
+    assert "rate 6 mbit 8 mbit 0 mbit 8 mbit 0 mbit 8 mbit" in lines
+    assert "one-way delay 25 ms 20 ms 20 ms 40 ms 20 ms 40 ms" in lines
+    assert "outage: 25.0% of the time at a rate of zero" in lines
+
+
+def test_statistics_for_scripts(emulate: Emulate, file: Path) -> None:
+    found = emulate("trace", file, "--json", "--scale", "0.5").json
+    assert found["duration"] == 4
+    assert found["rate"]["mean"] == 3e6
+    assert found["loss"] is None
+
+
+def test_a_trace_in_another_format(emulate: Emulate, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("DL_bitrate,UL_bitrate\n1000,10\n2000,20\n")
+    assert emulate("trace", log, "--to", "cooked").out == "0\t1\n1\t2\n"
+    assert emulate("trace", log, "--direction", "up", "--to", "cooked").out == "0\t0.01\n1\t0.02\n"
+
+
+def test_a_format_that_cannot_hold_the_trace(emulate: Emulate, file: Path) -> None:
+    result = emulate("trace", file, "--to", "mahimahi")
+    assert result.code == 2
+    assert "rates only, no delays" in result.err
+
+
+def test_a_trace_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "new" / "trace.png"
+    result = emulate("trace", file, "--loop", "--figure", figure)
+    assert result.out.splitlines()[-1] == f"figure: {figure}"
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_malformed_trace_is_refused_with_its_line(emulate: Emulate, file: Path) -> None:
+    file.write_text(CSV + "5,1,1\n")
+    result = emulate("trace", file)
+    assert result.code == 2
+    assert result.err == f"{file}:5: '5,1,1' follows the end\n"
+    missing = emulate("trace", file.with_name("missing"))
+    assert (missing.code, "No such file" in missing.err) == (2, True)

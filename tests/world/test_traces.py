@@ -1,0 +1,275 @@
+"""The formats of link traces: read, written back and compared; malformed files name their lines."""
+
+import os
+import time
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.world.traces import AUTO, FORMATS, LinkTrace, Sample, TraceLineError, Way
+from emulator.world.traces.link_trace import LEAST_STEP, MOST_SAMPLES
+from emulator.world.traces.trace_file import LARGEST, read_trace
+from emulator.world.traces.trace_statistics import statistics
+from tests.shipped_traces import TRACES
+
+SHIPPED = Path(__file__).parents[2] / "scenarios" / "profiles" / "traces"
+
+RATES = st.floats(0, 9e10, allow_subnormal=False)
+DELAYS = st.none() | st.integers(0, 60_000_000).map(lambda us: us / 1e6)
+LOSSES = st.none() | st.floats(0, 1, allow_subnormal=False)
+STEPS = st.integers(100_001, 10**9).map(lambda us: us / 1e6)
+
+
+@st.composite
+def traces(draw: st.DrawFn) -> LinkTrace:
+    """A trace as CSV can hold it, with times of whole microseconds."""
+    samples, at = [], 0.0
+    for step in draw(st.lists(STEPS, min_size=1, max_size=20)):
+        samples.append(Sample(at, draw(st.none() | RATES), draw(DELAYS), draw(LOSSES)))
+        at = round(at + step, 6)
+    return LinkTrace.of(samples, at)
+
+
+def read(tmp_path: Path, text: str | bytes, kind: str = AUTO, way: Way = "down") -> LinkTrace:
+    file = tmp_path / "trace"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_trace(file, kind, way)
+
+
+def again(trace: LinkTrace, kind: str, way: Way = "down") -> LinkTrace:
+    text = FORMATS[kind].write(trace, way)
+    lines = list(enumerate(text.splitlines(), 1))
+    assert next(name for name, each in FORMATS.items() if each.fits(lines[0][1])) == kind
+    return FORMATS[kind].read(lines, way)
+
+
+# -- read and written back -------------------------------------------------------------------------
+
+
+@given(traces())
+def test_a_trace_is_equal_to_its_text(trace: LinkTrace) -> None:
+    assert LinkTrace.parse(trace.text) == trace
+
+
+@given(traces())
+def test_csv_is_read_as_it_was_written(trace: LinkTrace) -> None:
+    if all(sample.rate is None for sample in trace.samples):
+        trace = trace.__class__(
+            (trace.samples[0]._replace(rate=0.0), *trace.samples[1:]), trace.end
+        )
+    assert again(trace, "csv") == trace
+
+
+@given(st.lists(RATES, min_size=2, max_size=30), STEPS)
+def test_cooked_is_read_as_it_was_written(rates: list[float], step: float) -> None:
+    samples = [Sample(round(step * number, 6), rate) for number, rate in enumerate(rates)]
+    last = samples[-1].at
+    trace = LinkTrace.of(samples, last + (last - samples[-2].at))
+    assert again(trace, "cooked") == trace
+
+
+@given(
+    st.lists(st.integers(0, 10**7), min_size=1, max_size=30),
+    st.none() | st.lists(st.integers(0, 4000), min_size=30, max_size=30),
+    st.sampled_from(["up", "down"]),
+)
+def test_a_drive_log_is_read_as_it_was_written(
+    rates: list[int], pings: list[int] | None, way: Way
+) -> None:
+    samples = [
+        Sample(float(second), rate * 1000.0, pings[second] / 2000 if pings else None)
+        for second, rate in enumerate(rates)
+    ]
+    trace = LinkTrace.of(samples, float(len(samples)))
+    assert again(trace, "5g", way) == trace
+
+
+@given(st.lists(st.integers(0, 300), max_size=20), st.integers(1, 300))
+def test_mahimahi_is_read_as_it_was_written(counts: list[int], last: int) -> None:
+    """A file ends with an opportunity, so its last second has one."""
+    samples = [
+        Sample(float(second), count * 12_000.0) for second, count in enumerate([*counts, last])
+    ]
+    trace = LinkTrace.of(samples, len(samples) * 1.0)
+    assert again(trace, "mahimahi") == trace
+
+
+def test_a_mahimahi_file_of_one_line(tmp_path: Path) -> None:
+    assert read(tmp_path, "1\n") == LinkTrace((Sample(0.0, 12e6),), 0.001)
+
+
+def test_a_mahimahi_file_has_the_rate_of_each_second(tmp_path: Path) -> None:
+    """Two packets in the first second, none in the second, one in the half second at the end."""
+    trace = read(tmp_path, "1000\n1000\n2500\n")
+    assert trace == LinkTrace((Sample(0, 24e3), Sample(1, 0.0), Sample(2, 24e3)), 2.5)
+
+
+def test_a_drive_log_has_a_row_a_second(tmp_path: Path) -> None:
+    log = "Timestamp,DL_bitrate,UL_bitrate,PINGAVG\na,100,7,-\na,0,8,30\na,300,9,-\n"
+    down = [(0.0, 1e5, 0.015, None), (1.0, 0.0, 0.015, None), (2.0, 3e5, 0.015, None)]
+    assert [tuple(sample) for sample in read(tmp_path, log).samples] == down
+    assert [sample.rate for sample in read(tmp_path, log, way="up").samples] == [7e3, 8e3, 9e3]
+
+
+def test_csv_with_units_in_the_header_or_in_the_cells(tmp_path: Path) -> None:
+    one = read(tmp_path, "seconds,rate_mbit,delay_ms,loss_percent\n0,8,40,1\n2,0,,\n3,end\n")
+    two = read(tmp_path, "# mine\nseconds, rate, delay, loss\n0, 8mbit, 40ms, 1%\n2,0bit,,\n3,end")
+    assert one == two == LinkTrace((Sample(0, 8e6, 0.04, 0.01), Sample(2, 0.0)), 3.0)
+
+
+def test_times_count_from_the_first(tmp_path: Path) -> None:
+    trace = read(tmp_path, "100.5 2\n101.5 1e-1\n104 0\n")
+    assert trace == LinkTrace((Sample(0, 2e6), Sample(1, 1e5), Sample(3.5, 0.0)), 6.0)
+
+
+def test_close_samples_are_averaged(tmp_path: Path) -> None:
+    """0 to 50 ms at 4 Mbit/s and 50 to 150 ms at 2 Mbit/s: 3 Mbit/s in the first 100 ms."""
+    trace = read(tmp_path, "seconds,rate_mbit\n0,4\n0.05,2\n0.15,0\n0.2,end\n")
+    assert [sample.at for sample in trace.samples] == [0.0, 0.1]
+    assert [sample.rate for sample in trace.samples] == pytest.approx([3e6, 1e6])
+    assert trace.end == 0.2
+
+
+@given(st.lists(st.tuples(st.integers(1, 400), RATES), min_size=1, max_size=60))
+def test_an_average_keeps_the_bits(rows: list[tuple[int, float]]) -> None:
+    at, samples = 0, []
+    for milliseconds, rate in rows:
+        samples.append(Sample(at / 1000, rate))
+        at += milliseconds
+    trace = LinkTrace.of(samples, at / 1000)
+    bits = sum(lasts * rate / 1000 for lasts, rate in rows)
+    carried = sum((sample.rate or 0) * lasts for sample, lasts in trace.spans())
+    assert carried == pytest.approx(bits, rel=1e-6, abs=1e-3)
+    steps = [after.at - before.at for before, after in pairwise(trace.samples)]
+    assert all(step >= LEAST_STEP * 0.999 for step in steps)
+
+
+# -- malformed -------------------------------------------------------------------------------------
+
+MALFORMED = [
+    ("", None, "empty"),
+    ("# nothing\n\n", None, "empty"),
+    ("5\n3\n", 2, "3 ms does not follow 5 ms"),
+    ("5\n-7\n", 2, "'-7': expected whole milliseconds"),
+    ("5\n1_0\n", 2, "'1_0': expected whole milliseconds"),
+    ("0\n0\n", 2, "the last time is 0 ms"),
+    ("0 1\n1 -2\n", 2, "-2 Mbit/s is negative: expected seconds and Mbit/s"),
+    ("0 1\n1 nan\n", 2, "'nan' is no finite number: expected seconds and Mbit/s"),
+    ("0 1\n1 inf\n", 2, "'inf' is no finite number"),
+    ("0 1\n1 1e400\n", 2, "'1e400' is no finite number"),
+    ("0 1\n2 1\n1 1\n", 3, "1 s does not follow 2 s: times increase"),
+    ("0 1\n0 1\n", 2, "0 s does not follow 0 s"),
+    ("-1 1\n0 1\n", 1, "-1 is no time"),
+    ("0 1\n1 2 3\n", 2, "'1 2 3': expected seconds and Mbit/s"),
+    ("0 1\n1 200000\n", 2, "no rate from zero to under 100 gbit/s"),
+    ("seconds\n0\n", 1, "expected a header as"),
+    ("seconds,rate,rate\n0,1mbit,1mbit\n", 1, "expected a header as"),
+    ("seconds,speed\n0,1\n", 1, "'seconds,speed': expected a header as"),
+    ("seconds,rate_mb\n0,1\n", 1, "its unit is not bit or kbit or mbit or gbit"),
+    ("seconds,rate\n0,8\n", 2, "rate: '8' is not in bit or kbit or mbit or gbit"),
+    ("seconds,rate\n0,-8mbit\n", 2, "rate: '-8mbit' is negative"),
+    ("seconds,rate_mbit\n0,x\n", 2, "'x' is no number: expected rate in mbit"),
+    ("seconds,rate,loss\n0,8mbit,101%\n", 2, "more than 100%"),
+    ("seconds,rate,delay\n0,8mbit,70s\n", 2, "70 s is no delay"),
+    ("seconds,rate\n0,8mbit,1%\n", 2, "3 columns: expected the header's 2"),
+    ("seconds,rate\n0,8mbit\n9,end\n10,1mbit\n", 4, "follows the end"),
+    ("seconds,rate\n5,8mbit\n5,end\n", 3, "not after 5 s"),
+    ("seconds,rate\n", None, "empty"),
+    ("a,DL_bitrate\n1,-5\n", 2, "DL_bitrate -5 is negative: expected kbit/s"),
+    ("a,DL_bitrate\n1,none\n", 2, "'none' is no number: expected DL_bitrate in kbit/s"),
+    ("DL_bitrate,PINGAVG\n1,-3\n", 2, "PINGAVG -3 is negative"),
+    ("DL_bitrate,PINGAVG\n1\n", 2, "1 columns: expected the header's 2"),
+    ("what is this\n", 1, "'what is this' begins no known trace: expected mahimahi:"),
+    (b"0 1\n\xff\xfe\x00", 2, "is no text"),
+    ("0 1\n" + "7" * 5000, 2, "5,000 characters: expected up to 4,096"),
+    ("0 1\n1e-3 1\n1e12 1\n", 3, "more than 36,000 samples"),
+    ("99999999999\n", None, "expected up to 10 h"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "message"), MALFORMED)
+def test_a_malformed_trace_names_its_line(
+    tmp_path: Path, text: str | bytes, line: int | None, message: str
+) -> None:
+    with pytest.raises(TraceLineError) as refused:
+        read(tmp_path, text)
+    assert refused.value.line == line
+    assert message in str(refused.value)
+
+
+def test_a_log_without_the_direction(tmp_path: Path) -> None:
+    with pytest.raises(TraceLineError, match="has no UL_bitrate"):
+        read(tmp_path, "a,DL_bitrate\n1,5\n", way="up")
+
+
+def test_a_file_in_another_format_than_said(tmp_path: Path) -> None:
+    with pytest.raises(TraceLineError, match="expected seconds and Mbit/s"):
+        read(tmp_path, "1\n", "cooked")
+
+
+def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
+    """100 MB by the size alone; the largest files that are read, line by line."""
+    sparse = tmp_path / "sparse"
+    with sparse.open("wb") as sink:
+        sink.truncate(100 << 20)
+    noise, digits = os.urandom(LARGEST), b"7" * LARGEST
+    rows, packets = b"0 1\n" + b"1 2 3\n" * (LARGEST // 7), b"1\n" * (1 << 19)
+    began = time.process_time()
+    with pytest.raises(TraceLineError, match="100 MiB: expected a trace of up to 8 MiB"):
+        read_trace(sparse, AUTO, "down")
+    for text in (noise, digits, rows, packets):
+        with pytest.raises(TraceLineError):
+            read(tmp_path, text)
+    with pytest.raises(TraceLineError, match="no regular file"):
+        read_trace(Path("/dev/zero"), AUTO, "down")
+    assert time.process_time() - began < 5
+
+
+@given(st.binary(max_size=400) | st.text("0123456789 ,.-\nen+", max_size=400).map(str.encode))
+def test_any_bytes_are_a_trace_or_refused(tmp_path_factory: pytest.TempPathFactory, text: bytes):
+    folder = tmp_path_factory.getbasetemp()
+    for kind in (AUTO, *FORMATS):
+        try:
+            trace = read(folder, text, kind)
+        except TraceLineError:
+            continue
+        assert trace.samples[0].at == 0
+        assert len(trace.samples) <= MOST_SAMPLES
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0 1", "0 1, end 0", "0 1, 0 2, end 3", "0 x, end 1", "end 1"]
+)
+def test_a_text_that_is_no_trace(text: str) -> None:
+    with pytest.raises(ValueError, match="of the trace"):
+        LinkTrace.parse(text)
+
+
+# -- statistics and the shipped traces -------------------------------------------------------------
+
+
+def test_statistics_are_weighted_by_time() -> None:
+    samples = [Sample(0, 0.0, 0.02), Sample(1, 2e6, 0.04), Sample(4, 8e6, None, 0.5)]
+    found = statistics(LinkTrace.of(samples, 10.0))
+    assert found.duration == 10
+    assert found.outage == 0.1
+    assert found.rate is not None and found.delay is not None and found.loss is not None
+    assert found.rate.mean == pytest.approx((0 + 3 * 2e6 + 6 * 8e6) / 10)
+    assert (found.rate.p5, found.rate.median, found.rate.p95) == (0, 8e6, 8e6)
+    assert found.delay.mean == pytest.approx((0.02 + 3 * 0.04) / 4)
+    assert (found.loss.least, found.loss.most) == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("name", TRACES)
+def test_a_shipped_trace_is_made_again_byte_for_byte(name: str) -> None:
+    text = TRACES[name]()
+    assert (SHIPPED / name).read_text() == text
+    assert len(text) <= 40_000
+    assert read_trace(SHIPPED / name, AUTO, "down").end >= 60
+
+
+def test_all_shipped_traces_are_made() -> None:
+    assert {file.name for file in SHIPPED.iterdir()} == set(TRACES)
