@@ -13,8 +13,8 @@ from .compare import compare
 from .compose import compose
 from .data import data
 from .doctor import doctor
+from .foreign_link import link
 from .images import images
-from .link import link
 from .list import list_
 from .logs import logs
 from .node import node
