@@ -207,7 +207,7 @@ class LatenessRecord(LogRecord, tag="lateness"):
     max: Time
     """Longest of these times."""
     cpu: Time
-    """Processor time that the box used since the record before."""
+    """Processor time that the box used since the record before, in real seconds."""
 
 
 class CheckpointRecord(LogRecord, tag="checkpoint"):

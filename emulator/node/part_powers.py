@@ -1,7 +1,6 @@
 """The verbs of the table, done to a container: to the part, the access link and the memory."""
 
 import signal
-import time
 from collections.abc import Callable
 
 from ..shaping.apply import apply
@@ -27,7 +26,7 @@ class PartPowers:
     """
 
     def __init__(self, node: NodeConfig) -> None:
-        self._node = node
+        self._node, self.clock = node, node.clock
         boxed = node.network.boxed
         self._box = None if boxed is None else BoxEnd(node.name, boxed)
         self._link = AccessLink(node.network, self._box)
@@ -128,7 +127,7 @@ class PartPowers:
         self.part.keeps = False
         if self.part.down:
             return
-        self.parting = time.monotonic() + PARTING
+        self.parting = self.clock.now() + PARTING
         if self.faults.holds("pause"):
             self.end_part()
         else:

@@ -233,6 +233,8 @@ class Session:
             parameters=layout.kinds,
             shaped=shaped,
         )
+        if self.runtime == "docker" and scenario.time is not None:
+            self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["left"] = list(left)
         if self.resumable:
             self.summary["resumable"] = True
