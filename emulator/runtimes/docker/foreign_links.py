@@ -6,7 +6,6 @@ own. Both outlive the command that made them, and have the link's own id as thei
 """
 
 import json
-import time
 from typing import Any
 
 from docker import DockerClient
@@ -16,6 +15,7 @@ from ...errors import DeploymentError, HostError
 from ...runs.folder import new_id
 from ...shaping.backend import Backend, Delay, boxed, choose
 from ...world import reshaping
+from ...world.emulated_clock import UNDILATED
 from ...world.link import Link
 from . import spec
 from .client import finished, refusals
@@ -130,10 +130,10 @@ def _start(client: DockerClient, options: dict[str, Any], word: str) -> None:
     """Start a container, and wait for the `word` on its output. Raises DeploymentError."""
     container = finished(client.containers.create, **options)
     container.start()
-    until = time.monotonic() + READY
+    until = UNDILATED.now() + READY
     while word not in container.logs(stderr=False).decode(errors="replace"):
         container.reload()
-        if container.status in ("exited", "dead") or time.monotonic() > until:
+        if container.status in ("exited", "dead") or UNDILATED.now() > until:
             said = container.logs().decode(errors="replace").strip()
             raise DeploymentError(f"the {options['labels'][ROLE]} did not start: {said}")
-        time.sleep(_LOOK)
+        UNDILATED.sleep(_LOOK)

@@ -1,7 +1,6 @@
 """The box of a run, as the conductor sees it: ready, late, dead."""
 
 import json
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +9,7 @@ from docker import DockerClient
 from docker.errors import NotFound
 
 from ...errors import DeploymentError
+from ...world.emulated_clock import UNDILATED
 from . import spec
 from .client import refusals
 from .exits import Exits
@@ -26,7 +26,7 @@ class PacketBox:
 
     def __init__(self, client: DockerClient, run: str, exits: Exits, logs: NodeLogs) -> None:
         self._client, self._run, self._exits, self._logs = client, run, exits, logs
-        self._until = time.monotonic() + READY
+        self._until = UNDILATED.now() + READY
         self.ready = False
         """Whether the box serves."""
 
@@ -45,7 +45,7 @@ class PacketBox:
 
     def check_start(self) -> None:
         """Raise DeploymentError if the box should serve by now, and does not."""
-        if not self.ready and time.monotonic() > self._until:
+        if not self.ready and UNDILATED.now() > self._until:
             raise DeploymentError(f"the box that delays packets was not ready in {READY:.0f} s")
 
     @contextmanager
