@@ -64,17 +64,12 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweep"},
     "time": {
-        *{
-            "calibration",
-            "cli",
-            "learners/device.py",
-            "learners/segments.py",
-            "node",
-            "runtimes",
-            "sweep",
-        },
+        *{"calibration", "cli", "learners/device.py", "learners/segments.py", "sweep"},
+        *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
+        *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
+        *{f"runtimes/docker/{name}.py" for name in ("cleanup", "exits")},
+        "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
-        "transport",
     },
     "datetime": {"calibration", "runs"},
     "random": {

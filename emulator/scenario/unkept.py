@@ -112,6 +112,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.stop": KEPT,
     "Scenario.targets": (_TRAFFIC,),
     "Scenario.server": KEPT,
+    "Scenario.time": KEPT,
     "Scenario.tcp": KEPT,
     "TcpSection.congestion": (
         Unkept("virtual", _CUBIC, _another_control),
@@ -179,6 +180,13 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Checkpoint.every": KEPT,
     "ServerSection.durability": KEPT,
     "SavedEvery.every": KEPT,
+    "TimeSection.dilation": (
+        Unkept(
+            "virtual",
+            "virtual time waits for no core of the host, so nothing has to be slower",
+            lambda scenario, value: value != 1.0,
+        ),
+    ),
     "Virtual.learner": (_REAL,),
     "Virtual.step": (_REAL,),
     "Virtual.dealt": (_REAL,),
