@@ -189,9 +189,7 @@ def test_a_correlation_is_kept_by_packets_alone() -> None:
     side = Side(delay=Seconds(0.02), jitter=Seconds(0.01), correlation=Fraction(0.5))
     links = [Link(down=side)]
     assert choose(FULL, links) == Backend(delay="packets")
-    with pytest.raises(
-        HostError, match="`correlation` of a link needs packets"
-    ):
+    with pytest.raises(HostError, match="`correlation` of a link needs packets"):
         choose(FULL, links, shaping="netem")
     with pytest.raises(HostError, match="`correlation` of a link needs /dev/net/tun"):
         choose(replace(FULL, tun=False), links)
