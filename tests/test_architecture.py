@@ -57,7 +57,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
-    "socket": {"runtimes", "transport/connection.py"},
+    "socket": {"node/fidelity", "runtimes", "transport/connection.py"},
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
         *{"transport/farewell.py", "transport/watch.py"},
@@ -69,6 +69,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
             "cli",
             "learners/device.py",
             "learners/segments.py",
+            "machine/host.py",
             "node",
             "runtimes",
             "sweep",

@@ -49,6 +49,17 @@ class Reshaping(msgspec.Struct, frozen=True):
     """The server's side that the node's incoming messages pass."""
 
 
+class MeasuredLink(msgspec.Struct, frozen=True):
+    """The link that a supervisor measures, as the scenario asks for it."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    server: Plain | None = None
+    """The server's link, which lies behind; None on the server itself."""
+    delayed: bool = True
+    """Whether packets are delayed; otherwise receivers hold messages back."""
+
+
 class Network(msgspec.Struct, frozen=True):
     """The commands with which the supervisor changes the node's network."""
 
@@ -60,6 +71,8 @@ class Network(msgspec.Struct, frozen=True):
     """Let packets pass again."""
     reshaping: Reshaping | None = None
     """None: no fault changes the link."""
+    measured: MeasuredLink | None = None
+    """None: the link is unshaped, so nothing is measured."""
 
 
 class Delay(msgspec.Struct, frozen=True):

@@ -6,6 +6,7 @@ import time
 from ..shaping.apply import apply
 from ..shaping.command import Command
 from ..world.fault_counts import FaultCounts
+from ..world.link import Link
 from ..world.verbs import Setting
 from . import memory
 from .access_link import AccessLink
@@ -43,6 +44,11 @@ class PartPowers:
     def on_device(self) -> bool:
         """Whether the part is a worker."""
         return isinstance(self._node.part, WorkerRole)
+
+    @property
+    def link_in_force(self) -> Link | None:
+        """The link that the node should have now; None if no fault changes it."""
+        return self._link.in_force
 
     # -- the part's life -----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from ...node.config import (
     PORT,
     Delay,
     EvaluatorRole,
+    MeasuredLink,
     Network,
     NodeConfig,
     ServerAddress,
@@ -25,7 +26,7 @@ from ...shaping import access
 from ...shaping.backend import Backend
 from ...transport.secrets import AllowList, Secret
 from ...world.link import Link, Side
-from ...world.reshaping import reshaped
+from ...world.reshaping import plain, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
 
@@ -124,8 +125,19 @@ class NodeConfigs:
             reshaping=(
                 reshaping_of(link, self.backend, self.scenario.server.link) if changing else None
             ),
+            measured=self._measured(name, link),
         )
         return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))
+
+    def _measured(self, name: str, link: Link) -> MeasuredLink | None:
+        """Return the link that the supervisor of `name` measures; None if it measures none."""
+        server, delayed = self.scenario.server.link, self.backend.delay != "receiver"
+        if name == SERVER:
+            shaped = server.shaped or any(device.link.shaped for device in self.scenario.nodes)
+            return MeasuredLink(plain(link), delayed=delayed) if shaped or self._reshaped else None
+        shaped = link.shaped or server.shaped or name in self._reshaped
+        measured = shaped and name != EVALUATOR
+        return MeasuredLink(plain(link), plain(server), delayed) if measured else None
 
     # -- times -----------------------------------------------------------------------------------
 

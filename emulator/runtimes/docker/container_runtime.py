@@ -28,6 +28,7 @@ from .cleanup import clean_up
 from .client import finished
 from .engine_faults import EngineFaults
 from .exits import Exits
+from .host_log import HostLog
 from .launching import Launcher
 from .nodelogs import NodeLogs
 from .prepare import Prepared
@@ -59,6 +60,8 @@ class DockerRuntime:
         self._client, self._folder, self._world, self._view = client, folder, world, view
         self._stdio = stdio or Stdio()
         self._log = ServerLog(world.output / "run.jsonl", load)
+        quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
+        self._host = HostLog(load, quotas)
         self._node_logs = NodeLogs(folder, world.nodes)
         self._exits = Exits(client, folder.run)
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
@@ -77,7 +80,8 @@ class DockerRuntime:
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
         lives = self._world.lives
-        self._reports = Reports(self._exits, self._node_logs, self._view, survivors, lives)
+        world = self._node_logs, self._view, survivors
+        self._reports = Reports(self._exits, *world, lives, self._host)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
         self.unanswered = launcher.unanswered
         self._view.progress("network")
@@ -130,6 +134,7 @@ class DockerRuntime:
         self._end_starts()
         self._engine.close()
         self._stdio.close()
+        self._record_load(last=True)
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
         self.unanswered -= {*clean_up(self._client, self._folder.run).found}
@@ -185,8 +190,17 @@ class DockerRuntime:
         if not self._log.stop:
             for done in self._engine.tick(time.monotonic()):
                 self._reports.did(*done)
+        self._record_load()
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _record_load(self, *, last: bool = False) -> None:
+        """Write the load of the host, each time that a record is full and at the `last` call."""
+        if self._log.zero is None:
+            return
+        record = self._host.tick(self._log.now, last=last)
+        if record is not None:
+            self._reports.load(record)
 
     def _tell_the_server(self, news: Said) -> None:
         """Tell the server's supervisor of a changed link: the server may hold messages for it."""

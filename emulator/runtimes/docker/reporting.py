@@ -5,12 +5,14 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
+from ...log.fidelity_records import HostRecord, LinkRecord
 from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
 from .exits import Exit, Exits
+from .host_log import HostLog
 from .nodelogs import NodeLogs
 from .stdio import Said
 
@@ -25,9 +27,11 @@ class Reports:
         view: RunView,
         survivors: Survivors,
         lives: EarlierLives | None = None,
+        host: HostLog | None = None,
     ) -> None:
-        """`lives`: the earlier lives of a run that is resumed."""
-        self._lives = lives
+        """`lives`: the earlier lives of a run that is resumed. `host` hears of the containers'
+        processor time."""
+        self._lives, self._host = lives, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
         self._early: list[tuple[float, str, dict[str, Any]]] = []
@@ -54,11 +58,21 @@ class Reports:
         elif fact["what"] == "lost":
             self._survivors.lost(said.node)
         elif fact["what"] != "ready":
-            self._report(said.node, fact.pop("now"), fact)
+            now, use = fact.pop("now"), fact.pop("cpu", None)
+            if use and self._host is not None:
+                self._host.heard(said.node, now, use)
+            self._report(said.node, now, fact)
 
     def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """Record `fact`, which the engine did to `node` at the monotonic time `now`."""
         self._report(node, now, fact)
+
+    def load(self, record: HostRecord) -> None:
+        """Write a `record` of the host's load."""
+        if self._lives is not None:
+            self._lives.adopt(record)
+        self._logs.report(record)
+        self._view.record(record)
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
@@ -105,7 +119,7 @@ class Reports:
             return
         self._logs.report(record)
         self._view.record(record)
-        if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
+        if not isinstance(record, TrafficRecord | LinkRecord | PlanRecord | IterationRecord):
             self._logs.write(node, f"{record.at:.3f} {what} {facts}")
 
     def _obituary(self, node: str) -> str:
