@@ -28,6 +28,7 @@ MOST = 400
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
 IDLE = "the link was never busy for long enough"
 UNHEARD = "too few echoes came over the idle link"
+BURSTS = "losses in bursts have no binomial distribution"
 HELD = "the receiver held messages back, and packets were not delayed"
 
 
@@ -59,6 +60,7 @@ class Direction:
     expected: float = 0.0
     """Packets that should have been lost."""
     requested_loss: float = 0.0
+    bursts: bool = False
 
     def take(self, record: LinkRecord) -> None:
         """Add a record of this direction."""
@@ -74,7 +76,7 @@ class Direction:
             self.squares += count * (record.jitter**2 + shift**2)
             self.requested_squares += count * record.requested_jitter**2
         if record.requested_loss:
-            self.requested_loss = record.requested_loss
+            self.requested_loss, self.bursts = record.requested_loss, record.bursts
             self.packets += record.packets
             self.lost += record.lost
             self.expected += record.packets * record.requested_loss
@@ -149,7 +151,8 @@ class Direction:
         chance = DEVIATIONS * math.sqrt(self.expected * (1 - share))
         close = abs(self.lost - self.expected) <= chance + 0.5  # half: numbers of packets are whole
         facts = {"requested": round(share, 6), "achieved": round(self.lost / self.packets, 6)}
-        return {**facts, "packets": self.packets, "verdict": _word(close)}
+        verdict = {"verdict": OPEN, "why": BURSTS} if self.bursts else {"verdict": _word(close)}
+        return {**facts, "packets": self.packets, **verdict}
 
     def _deviation(self) -> float:
         shift = (self.delay - self.requested_delay) / self.echoes
@@ -180,7 +183,7 @@ class LinkFidelity:
 
 
 def missed(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return in words which links missed what; empty if none did."""
+    """Return the directions that missed a request, in words; empty without any."""
     lines = [
         f"{row['node']} {row['way']} ({row['reason']})" for row in rows if row["verdict"] == MISSED
     ]
@@ -191,7 +194,7 @@ def missed(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:
-    """Return the median of (value, weight) pairs, of which there must be one."""
+    """Return the median of at least one pair (value, weight)."""
     ranked = sorted(values)
     half, total = sum(weight for _, weight in ranked) / 2, 0.0
     for value, weight in ranked:

@@ -182,7 +182,8 @@ class _Sums:
                 for way, size in (("up", record.up), ("down", record.down)):
                     self.activations[way] = self.activations.get(way, 0) + size
             case LinkRecord():
-                self.links.take(record)
+                if record.at > 0:  # before, the devices boot, and the host has other work
+                    self.links.take(record)
             case HostRecord():
                 self.pressed += record.pressure or []
             case TrafficRecord():

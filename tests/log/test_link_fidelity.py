@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 
 from emulator.log.fidelity_records import LinkRecord
-from emulator.log.link_fidelity import HELD, IDLE, UNHEARD, LinkFidelity, missed, weighted_median
+from emulator.log.link_fidelity import (
+    BURSTS,
+    HELD,
+    IDLE,
+    UNHEARD,
+    LinkFidelity,
+    missed,
+    weighted_median,
+)
 from tests.log.test_summary import summary
 
 
@@ -111,6 +119,11 @@ def test_a_loss_is_kept_within_its_binomial_interval(lost: int, verdict: str) ->
     }
 
 
+def test_bursts_are_not_judged() -> None:
+    row = _row({"requested_loss": 0.01, "packets": 10_000, "lost": 500, "bursts": True})
+    assert (row["loss"]["achieved"], row["verdict"], row["reason"]) == (0.05, "not judged", BURSTS)
+
+
 def test_messages_that_are_held_have_no_packets_to_judge() -> None:
     row = _row({"held": 0.05, **_rated(8e6)})
     assert row["delay"] == {
@@ -147,6 +160,10 @@ def test_a_saturated_host_is_named_in_the_summary() -> None:
     assert fidelity["links"][0]["reason"] == "rate: the host was saturated for 100% of the time"
     assert not fidelity["kept_up"]
     assert any("far up" in reason for reason in fidelity["reasons"])
+
+
+def test_the_time_before_the_run_does_not_count() -> None:
+    assert "links" not in summary([{**SLOW, "at": -0.5}], busy=[])["fidelity"]
 
 
 def test_the_pressure_is_a_reason_only_where_the_cores_were_in_use() -> None:

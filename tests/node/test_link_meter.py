@@ -22,6 +22,7 @@ from emulator.node.fidelity.reflector import Reflector
 from emulator.node.fidelity.requested import Request, Requested
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Link, Side
+from emulator.world.loss_models import Gemodel, LossModel
 from emulator.world.reshaping import plain
 
 # -- rate ------------------------------------------------------------------------------------------
@@ -232,6 +233,8 @@ def test_a_path_has_both_sides() -> None:
 
 
 def test_the_moments_of_netem_s_keys() -> None:
+    bursts = Side(loss_model=LossModel(Gemodel(Fraction(0.01), Fraction(0.25))))
+    assert Request(MeasuredLink(plain(Link(bursts)))).way("up").bursts
     uniform = Side(delay=Seconds(0.1), jitter=Seconds(0.03), distribution="uniform")
     hasty = Side(delay=Seconds(0.1), reorder=Fraction(0.25))
     request = Request(MeasuredLink(plain(Link(uniform, hasty))))

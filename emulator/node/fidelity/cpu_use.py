@@ -9,7 +9,7 @@ VERSION_1 = Path("cpu/cpu.stat"), Path("cpuacct/cpuacct.usage")
 
 
 def cpu_use(root: Path = ROOT) -> list[float] | None:
-    """Return the seconds that the container has used, and those for which its quota made it wait.
+    """Return the processor time of the container and its waiting time at its quota, in seconds.
 
     None without control groups. Version 1 and version 2 of them are read.
     """

@@ -64,7 +64,7 @@ class Lost:
 
 @dataclass
 class _Session:
-    """Questions under one name."""
+    """A series of questions with a common name."""
 
     name: bytes
     sent: int = 0

@@ -2,8 +2,8 @@
 
 All containers of a host share its clock, so the stamps of both ends can be compared. The kernel
 stamps a datagram when it arrives, however long the supervisor waits for a core. Question and answer
-have the same size, so nobody can make the server send more than he sends himself. The server copies
-a question and adds two stamps; it believes nothing in it.
+have the same size, so a stranger cannot make the server send more than he sends himself. The server
+copies a question, adds stamps, and interprets nothing.
 """
 
 import socket
@@ -84,7 +84,7 @@ def open_socket(port: int = 0) -> socket.socket:
 
 
 def receive(source: socket.socket) -> tuple[bytes, int, tuple[str, int]] | None:
-    """Return the next datagram, its arrival in nanoseconds, and its sender; None without one."""
+    """Return the next datagram, its arrival in nanoseconds, and its sender; None if none waits."""
     try:
         # a byte more than an echo has: a longer datagram is cut, and refused for its length
         data, extra, _, sender = source.recvmsg(SIZE + 1, 64)

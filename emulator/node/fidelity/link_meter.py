@@ -55,7 +55,10 @@ class LinkMeter:
     def __init__(self, measured: MeasuredLink, server: str | None) -> None:
         """`server`: address of the server; None on the server itself, which only answers."""
         self.request = Request(measured)
-        self._server = server
+        self._server: str | None = None
+        if server is not None:
+            with suppress(OSError):  # without a name service, nothing is asked
+                self._server = socket.gethostbyname(server)
         self._queues: list[Queue] = []
         self._reader: QueueReader | None = None
         with suppress(OSError):  # not on this kernel: rates are not measured
@@ -80,7 +83,7 @@ class LinkMeter:
             shared = any(self.request.way(way).rate for way in WAYS)
             self._reflector = Reflector(self._waits if shared else lambda: 0)
             self.socket = self._reflector.socket
-        elif any(self.request.way(way).asks for way in WAYS):
+        elif self._server and any(self.request.way(way).asks for way in WAYS):
             self.socket = open_socket()
 
     def listen(self, selector: selectors.BaseSelector) -> None:
@@ -223,7 +226,7 @@ class LinkMeter:
         if busy.seconds:
             yield "busy", round(busy.seconds, 3)
             yield "rate", round(busy.bits / busy.seconds, 1)
-        if self._server is None:
+        if self._reflector is not None:
             return
         if asked.held:
             yield "held", round(asked.held, 6)
@@ -240,6 +243,8 @@ class LinkMeter:
             yield "requested_jitter", round(asked.jitter, 6)
         if asked.loss:
             yield "requested_loss", round(asked.loss, 9)
+        if asked.bursts:
+            yield "bursts", True
         if lost.packets:
             yield "packets", lost.packets
             yield "lost", lost.lost

@@ -1,6 +1,6 @@
 """Counters of the queues of a network namespace, read from the kernel by netlink, without `tc`.
 
-A dump of all queues takes some 0.1 ms and no privilege; a process of `tc` takes 3 ms.
+A dump of all queues needs no privilege, and takes 0.3 ms where a process of `tc` takes 6 ms.
 """
 
 import socket

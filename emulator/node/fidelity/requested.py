@@ -21,6 +21,8 @@ class Requested:
     jitter: float
     loss: float
     """Share of packets lost on the whole path."""
+    bursts: bool = False
+    """Whether packets are lost in bursts, by a model."""
     held: float = 0.0
     """Delay for which the receiver holds messages back, where packets are not delayed."""
 
@@ -31,7 +33,7 @@ class Requested:
 
 
 class Request:
-    """The link that is asked for, as faults change it."""
+    """The link that the scenario asks for, as faults change it."""
 
     def __init__(self, measured: MeasuredLink) -> None:
         self.link = read(measured.link)
@@ -52,12 +54,13 @@ class Request:
 
     def _path(self, own: Side, server: Side) -> Requested:
         loss = 1 - (1 - own.lost) * (1 - server.lost)
+        bursts = (own.loss_model, server.loss_model) != (None, None)
         rate = None if own.rate is None else float(own.rate)
         delays, variances = zip(_moments(own), _moments(server), strict=True)
         if not self._delayed:
-            return Requested(rate, 0.0, 0.0, loss, held=own.delay + server.delay)
+            return Requested(rate, 0.0, 0.0, loss, bursts, own.delay + server.delay)
         # independent jitters add up in their squares
-        return Requested(rate, sum(delays), math.sqrt(sum(variances)), loss)
+        return Requested(rate, sum(delays), math.sqrt(sum(variances)), loss, bursts)
 
 
 def _moments(side: Side) -> tuple[float, float]:
