@@ -55,7 +55,8 @@ class LinkRecord(LogRecord, tag="link"):
     requested_loss: Share = 0.0
     """Share of packets to be lost on the path."""
     bursts: bool = False
-    """Whether a model loses packets in bursts, so that their number has no binomial distribution."""
+    """Whether a model loses packets in bursts, so that the number lost has no binomial
+    distribution."""
 
 
 class HostRecord(LogRecord, tag="host"):
