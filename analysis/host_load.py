@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -25,21 +26,26 @@ def short_times(run: Run) -> list[tuple[float, float]]:
     """Return begin and end, in emulated seconds, of the times in which the host was short."""
     spans: list[tuple[float, float]] = []
     records = run.records("host")
-    for at, busy, pressure in records[["at", "busy", "pressure"]].itertuples(index=False):
-        for begin, end in _seconds(float(at), _numbers(busy), _numbers(pressure)):
-            if spans and begin <= spans[-1][1] + 0.5:
+    steps = records["step"] if "step" in records else pd.Series(1.0, records.index)
+    columns = records[["at", "busy", "pressure"]].assign(step=pd.to_numeric(steps).fillna(1.0))
+    for at, busy, pressure, step in columns.itertuples(index=False):
+        for begin, end in _seconds(float(at), step, _numbers(busy), _numbers(pressure)):
+            if spans and begin <= spans[-1][1] + step / 2:
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((begin, end))
     return spans
 
 
-def _seconds(at: float, busy: list[float], pressure: list[float]) -> list[tuple[float, float]]:
-    """Return the seconds of a record at `at` in which the host was short."""
+def _seconds(
+    at: float, step: float, busy: list[float], pressure: list[float]
+) -> list[tuple[float, float]]:
+    """Return the times in which the host was short, of a record at `at` with values for each
+    `step`."""
     waits = pressure if len(pressure) == len(busy) else [0.0] * len(busy)
-    first = at - len(busy)
+    first = at - step * len(busy)
     return [
-        (max(0.0, first + place), first + place + 1)
+        (max(0.0, first + step * place), first + step * (place + 1))
         for place, (share, wait) in enumerate(zip(busy, waits, strict=True))
         if share >= FULL or (share >= CROWDED and wait >= PRESSED)
     ]

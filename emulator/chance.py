@@ -7,12 +7,16 @@ given. This module holds the name of every stream. A name is the seed of a `nump
 """
 
 import hashlib
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
-def stream(name: str) -> np.random.Generator:
+def stream(name: str) -> "np.random.Generator":
     """Return the NumPy generator that is seeded with the SHA-256 digest of `name`."""
+    import numpy as np  # absent where packets are delayed, and a third of that process's memory
+
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
 
 
@@ -108,6 +112,16 @@ def server_received_delay(seed: int, sender: str) -> str:
 def jitter(seed: int, device: str, direction: str) -> str:
     """Name the stream of the jitter of a modelled link; `direction` is `up` or `down`."""
     return f"{seed}/{device}/jitter/{direction}"
+
+
+def packets(seed: int, node: str, attachment: int) -> str:
+    """Name the streams of the packets of `node` in the box; a boot makes a new attachment."""
+    return f"{seed}/{node}/packets/{attachment}"
+
+
+def packet_draws(packets: str, direction: str, use: str) -> str:
+    """Name the stream of `packets` for a use in a direction, as `loss` or `jitter`."""
+    return f"{packets}/{direction}/{use}"
 
 
 # -- work in virtual time --------------------------------------------------------------------------

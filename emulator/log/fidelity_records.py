@@ -72,3 +72,5 @@ class HostRecord(LogRecord, tag="host"):
     throttled: Shares | None = None
     """Mean share of the second for which the devices' quotas made them wait; absent without
     quotas."""
+    step: Time = 1.0
+    """Time from one value to the next: a real second."""

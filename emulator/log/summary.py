@@ -11,9 +11,11 @@ from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, TimelineRecord
 from .fidelity_records import HostRecord, LinkRecord
 from .link_fidelity import MOST, LinkFidelity, missed
+from .packet_lateness import LatenessSums, Shaped
 from .records import (
     EvaluationRecord,
     ExitRecord,
+    LatenessRecord,
     PullRecord,
     Record,
     RecoveredRecord,
@@ -61,13 +63,15 @@ def summarise(
     quotas: bool,
     parameters: Mapping[str, int] | None = None,
     trained: bool = False,
+    shaped: Shaped | None = None,
 ) -> dict[str, Any]:
     """Return the summary of `records`, which are read once and may be larger than memory.
 
     `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
     timeline; `targets`: accuracies whose costs are reported; `busy`: share of the host's cores in
     use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
-    parameters in each kind of layer; `trained`: whether the run began with the model of another.
+    parameters in each kind of layer; `trained`: whether the run began with the model of another;
+    `shaped`: the means by which links were delayed, None in virtual time.
     """
     sums = _Sums()
     for record in records:
@@ -110,7 +114,7 @@ def summarise(
         "refused": sums.refused,
         "unsent": sums.unsent,
         "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
-        "fidelity": _fidelity(sums, busy, quotas),
+        "fidelity": _fidelity(sums, busy, quotas, shaped),
     }
 
 
@@ -148,6 +152,7 @@ class _Sums:
     refused: int = 0
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
+    lateness: LatenessSums = field(default_factory=LatenessSums)
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     @property
@@ -200,6 +205,8 @@ class _Sums:
                 self.refused += record.count
             case UnsentRecord():
                 self.unsent += record.segments
+            case LatenessRecord():
+                self.lateness.take(record)
             case ExitRecord():
                 self.exits.append(record)
             case RecoveredRecord():
@@ -237,7 +244,9 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     return {"paper_push_bytes": by_kind} if by_kind else {}
 
 
-def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
+def _fidelity(
+    sums: _Sums, busy: Sequence[float], quotas: bool, shaped: Shaped | None
+) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
     full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
     reasons = []
@@ -247,7 +256,9 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
-    links = sums.links.rows(_cause(full, busy, sums.pressed))
+    if late := sums.lateness.reason(shaped) if shaped else "":
+        reasons.append(late)
+    links = sums.links.rows(_cause(full, busy, sums.pressed) or late)
     if lines := missed(links):
         reasons.append(lines)
     return {
@@ -257,6 +268,7 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         "host_busy_mean": round(statistics.fmean(busy), 3) if busy else None,
         "host_busy_max": round(max(busy), 3) if busy else None,
         "host_saturated": round(full, 3),
+        **({"shaping": sums.lateness.plain(shaped)} if shaped else {}),
         **({"host_pressure_mean": _mean(sums.pressed)} if sums.pressed else {}),
         **({"links": links[:MOST]} if links else {}),
         **({"links_unlisted": len(links) - MOST} if len(links) > MOST else {}),

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ..world.bottleneck import SharedSide
 from ..world.link import Link, Side, named_keys
 from ..world.loss_models import LossModel
+from .bottleneck_section import Bottleneck
 from .devices import Device, Section
 from .model import Scenario
 from .timeline import Outage, outages
@@ -27,6 +29,17 @@ class DeviceRow:
     down: Side
     failures: tuple[str, ...]
     """Names of the failure profiles."""
+
+
+@dataclass(frozen=True)
+class BottleneckRow:
+    """A bottleneck in the overview, its quantities in base units."""
+
+    name: str
+    up: SharedSide
+    down: SharedSide
+    members: tuple[str, ...]
+    """Names of the devices behind it."""
 
 
 @dataclass(frozen=True)
@@ -60,12 +73,15 @@ class Overview:
     server: Link
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
+    bottlenecks: tuple[BottleneckRow, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
         training = _plain(self.training)
         devices = [asdict(row) | _sides(row) for row in self.devices]
         own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
+        if not self.bottlenecks:
+            del own["bottlenecks"]
         return {**own, "algorithm": self.training.described, "training": training}
 
 
@@ -106,6 +122,7 @@ def overview(scenario: Scenario) -> Overview:
         server=scenario.server.link,
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
+        bottlenecks=tuple(_bottleneck(scenario, each) for each in scenario.bottlenecks),
     )
 
 
@@ -152,6 +169,11 @@ def _device(device: Device) -> DeviceRow:
         down=device.link.down,
         failures=tuple(profile.name for profile in device.failures),
     )
+
+
+def _bottleneck(scenario: Scenario, bottleneck: Bottleneck) -> BottleneckRow:
+    members = [name for name, own in scenario.bottleneck_of.items() if own is bottleneck]
+    return BottleneckRow(bottleneck.name, bottleneck.up, bottleneck.down, tuple(members))
 
 
 def _fault(outage: Outage) -> FaultRow:

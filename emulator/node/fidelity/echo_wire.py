@@ -75,6 +75,12 @@ def read_answer(data: bytes) -> Answer | None:
     return Answer(*told) if mark == _MARK else None
 
 
+def stamp() -> int:
+    """Return the time of the host's clock, which all containers share, in nanoseconds since
+    1970."""
+    return time.time_ns()
+
+
 def open_socket(port: int = 0) -> socket.socket:
     """Return a UDP socket on `port` that never blocks and tells when each datagram arrived."""
     made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_NONBLOCK)
@@ -94,4 +100,4 @@ def receive(source: socket.socket) -> tuple[bytes, int, tuple[str, int]] | None:
         if (level, kind) == (socket.SOL_SOCKET, _TIMESTAMPNS) and len(content) >= _TIME.size:
             seconds, nanoseconds = _TIME.unpack_from(content)
             return data, seconds * 10**9 + nanoseconds, sender
-    return data, time.time_ns(), sender
+    return data, stamp(), sender

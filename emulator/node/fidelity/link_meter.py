@@ -8,15 +8,25 @@ loss come from echoes, which the supervisor sends while nothing waits; of echoes
 import os
 import selectors
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.link import Link
 from ..config import MeasuredLink, NodeConfig, ServerRole
 from .echo_meter import Delays, EchoMeter, Lost
-from .echo_wire import DOWN_WAITS, FRAME, PORT, SESSION, UP_WAITS, open_socket, question, receive
+from .echo_wire import (
+    DOWN_WAITS,
+    FRAME,
+    PORT,
+    SESSION,
+    UP_WAITS,
+    open_socket,
+    question,
+    receive,
+    stamp,
+)
 from .echo_wire import read_answer as read
 from .queue_counters import Queue, QueueReader, losses, rated
 from .rate_meter import RateMeter
@@ -44,17 +54,23 @@ def link_meter(node: NodeConfig) -> "LinkMeter | None":
     if node.network.measured is None:
         return None
     if isinstance(node.part, ServerRole):
-        return LinkMeter(node.network.measured, None)
+        return LinkMeter(node.network.measured, None, node.clock)
     # for example tcp://172.18.0.2:5555
-    return LinkMeter(node.network.measured, node.part.connection.address.split(":")[1].strip("/"))
+    server = node.part.connection.address.split(":")[1].strip("/")
+    return LinkMeter(node.network.measured, server, node.clock)
 
 
 class LinkMeter:
     """The measurements of a node's link."""
 
-    def __init__(self, measured: MeasuredLink, server: str | None) -> None:
-        """`server`: address of the server; None on the server itself, which only answers."""
-        self.request = Request(measured)
+    def __init__(
+        self, measured: MeasuredLink, server: str | None, clock: EmulatedClock = UNDILATED
+    ) -> None:
+        """`server`: address of the server; None on the server itself, which only answers.
+
+        All times are those of `clock`, in emulated seconds.
+        """
+        self.request, self._clock = Request(measured), clock
         self._server: str | None = None
         if server is not None:
             with suppress(OSError):  # without a name service, nothing is asked
@@ -73,7 +89,7 @@ class LinkMeter:
         slowest = self.request.slowest()
         self._every = max(EVERY, 8 * FRAME / (SHARE * slowest) if slowest else 0.0)
         self._cut = False
-        self._begun = self._next = time.monotonic()
+        self._begun = self._next = clock.now()
         self.socket: socket.socket | None = None
         self._reflector: Reflector | None = None
         self._selector: selectors.BaseSelector | None = None
@@ -93,7 +109,7 @@ class LinkMeter:
             selector.register(self.socket, selectors.EVENT_READ, self.hear)
 
     def due(self) -> float:
-        """Return the monotonic time of the next `tick`."""
+        """Return the time of the next `tick`."""
         times = [self._begun + WINDOW, *([self._deaf] if self._deaf else [])]
         if self._reader is not None:
             times += [self._rates[way].due for way in WAYS if self.request.way(way).rate]
@@ -102,7 +118,7 @@ class LinkMeter:
         return min(times)
 
     def tick(self, now: float, link: Link | None, *, cut: bool) -> None:
-        """Do what is due at the monotonic time `now`.
+        """Do what is due at the time `now`.
 
         `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
         """
@@ -132,7 +148,7 @@ class LinkMeter:
 
     def _ask(self) -> None:
         down = self._rated("down")
-        at = time.time_ns()
+        at = stamp()
         number = self._echoes.ask(at, 0 if down is None else down.sent)
         with suppress(OSError):  # the network is unreachable: the echo counts as lost
             assert self.socket is not None
@@ -144,7 +160,7 @@ class LinkMeter:
         if self._reflector is not None:
             if self._reflector.reflect() and self._selector and self.socket:
                 self._selector.unregister(self.socket)
-                self._deaf = time.monotonic() + DEAF
+                self._deaf = self._clock.now() + DEAF
             return
         assert self.socket is not None
         got = receive(self.socket)
@@ -159,7 +175,8 @@ class LinkMeter:
             self._add("down", got[1] - answer.left)
 
     def _add(self, way: str, nanoseconds: int) -> None:
-        seconds, asked = nanoseconds / 1e9, self.request.way(way, self._link)
+        seconds = self._clock.emulated(nanoseconds / 1e9)
+        asked = self.request.way(way, self._link)
         if 0 <= seconds < LONGEST:
             self._delays[way].add(seconds, asked.delay, asked.jitter)
 

@@ -1,10 +1,9 @@
 """The server's end of echoes: it answers each question with the time of its arrival."""
 
-import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from .echo_wire import PORT, Answer, answer, open_socket, read_question, receive
+from .echo_wire import PORT, Answer, answer, open_socket, read_question, receive, stamp
 
 MOST_SENDERS = 4096
 """Addresses whose questions are counted; further ones are answered without a count."""
@@ -38,7 +37,7 @@ class Reflector:
             session, number, self._hear(sender[0], session, number), arrived, 0, self._waits()
         )
         with suppress(OSError):  # the sender is out of reach
-            self.socket.sendto(answer(told._replace(left=time.time_ns())), sender)
+            self.socket.sendto(answer(told._replace(left=stamp())), sender)
         return False
 
     def _is_flood(self, second: int) -> bool:

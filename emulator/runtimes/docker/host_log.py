@@ -4,7 +4,8 @@ from collections.abc import Collection, Sequence
 from statistics import fmean
 
 from ...log.fidelity_records import HostRecord
-from ...machine.host import Load
+from ...machine.host import SAMPLING, Load
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import SERVER
 
 SECONDS = 10
@@ -14,11 +15,13 @@ SECONDS = 10
 class HostLog:
     """The load of the host, of the server's container, and of the devices that have a CPU quota."""
 
-    def __init__(self, load: Load, quotas: Collection[str]) -> None:
-        """`quotas`: names of the devices that have a quota."""
-        self._load, self._quotas = load, quotas
+    def __init__(
+        self, load: Load, quotas: Collection[str], clock: EmulatedClock = UNDILATED
+    ) -> None:
+        """`quotas`: names of the devices that have a quota; `clock` is the run's."""
+        self._load, self._quotas, self._clock = load, quotas, clock
         self._last: dict[str, tuple[float, Sequence[float]]] = {}
-        """Latest report of each container: clock time, and seconds as `cpu_use` returns them."""
+        """Latest report of each container: the host's time, and seconds as `cpu_use` returns."""
         self._server: float | None = None
         self._throttled: dict[str, float] = {}
         self._shown = self._taken = 0
@@ -27,7 +30,7 @@ class HostLog:
         self._waits: list[float | None] = []
 
     def heard(self, node: str, now: float, use: Sequence[float]) -> None:
-        """Take what the container of `node` had used at the clock time `now`."""
+        """Take what the container of `node` had used at the host's monotonic time `now`."""
         before = self._last.get(node)
         self._last[node] = now, use
         if before is None or now <= before[0]:
@@ -65,6 +68,7 @@ class HostLog:
             _known(self._load.pressure[part]),
             _known(self._servers),
             _known(self._waits),
+            self._clock.emulated(SAMPLING),
         )
 
 

@@ -1,6 +1,5 @@
 """The links of a scenario in virtual time: the devices' links behind the server's link."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -9,12 +8,13 @@ from typing import Literal, NamedTuple, TypeAlias
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
-from ....world.link import FRAME, Link, Side
+from ....world.delay_draws import jitters
+from ....world.link import FRAME, Link
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock.heap import Heap
 from .link_group import LinkGroup
-from .server_link import ServerLink
+from .shared_rates import SharedRates
 from .tcp import ACK, Tcp
 from .transmission import LinkConstants
 
@@ -39,14 +39,15 @@ class GroupLinks:
         up: LinkGroup,
         down: LinkGroup,
         acknowledged: float,
-        constants: Callable[[Setting, Direction], LinkConstants] | None = None,
+        constants: Callable[[int, Setting | None, Direction], LinkConstants | None] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
-        `constants` returns those of a link that a fault changes; None if no fault does.
+        `constants` returns those of a device's link under a setting, or None for those of the
+        group. Without it no link changes.
         """
         self.up, self.down = up, down
-        self._acknowledged, self._changed = acknowledged, constants
+        self._acknowledged, self._constants = acknowledged, constants
 
     def cut(self, number: int) -> None:
         """Stop both directions until `mend`."""
@@ -60,10 +61,10 @@ class GroupLinks:
 
     def reshape(self, number: int, setting: Setting | None) -> None:
         """Change the link as the verb `reshape` with `setting` does; None restores it."""
-        if self._changed is None:
+        if self._constants is None:
             return
         for group, direction in ((self.up, UP), (self.down, DOWN)):
-            group.reshape(number, None if setting is None else self._changed(setting, direction))
+            group.reshape(number, self._constants(number, setting, direction))
 
     def drop(self, number: int) -> None:
         """Forget the connection and every message not sent yet."""
@@ -93,29 +94,38 @@ class GroupLinks:
 
 def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     """Return the links of the groups of devices, in the scenario's order."""
-    server = scenario.server.link
-    shared: dict[Direction, ServerLink | None] = {
-        "up": _server_link(clock, server.down),
-        "down": _server_link(clock, server.up),
+    server, acknowledged = scenario.server.link, acknowledgements(scenario)
+    shared: dict[Direction, SharedRates] = {
+        UP: SharedRates(clock, scenario, UP, server.down),
+        DOWN: SharedRates(clock, scenario, DOWN, server.up),
     }
-
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
         constants = link_constants(group.link, server, direction, tcp)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
-        number = len(group.names)
-        return LinkGroup(clock, constants, number, dice, shared[direction], changing=changes)
+        rates = shared[direction].of(group)
+        return LinkGroup(clock, constants, len(group.names), dice, rates, changing=changes)
 
-    def changed(group: Group, setting: Setting, direction: Direction) -> LinkConstants:
-        return link_constants(reshaped(group.link, setting), server, direction, tcp)
+    def constants(
+        group: Group, number: int, setting: Setting | None, direction: Direction
+    ) -> LinkConstants | None:
+        own = scenario.bottleneck_of.get(group.names[number])
+        if own is None and setting is None:
+            return None
+        link = reshaped(group.link, setting)
+        return link_constants(own.shared.alone(link) if own else link, server, direction, tcp)
 
-    acknowledged = acknowledgements(scenario)
-    return [
-        GroupLinks(one_way(group, UP), one_way(group, DOWN), acknowledged, partial(changed, group))
-        for group in scenario.devices
-    ]
+    links = []
+    for group in scenario.devices:
+        own = partial(constants, group)
+        made = GroupLinks(one_way(group, UP), one_way(group, DOWN), acknowledged, own)
+        for number, name in enumerate(group.names) if scenario.bottlenecks else ():
+            if name in scenario.bottleneck_of:
+                made.reshape(number, None)
+        links.append(made)
+    return links
 
 
 def acknowledgements(scenario: Scenario) -> float:
@@ -131,20 +141,16 @@ def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) ->
     there, back = (link.up, link.down) if direction == "up" else (link.down, link.up)
     beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
     model = Tcp.of(there, back, beyond, returning) if tcp else None
-    rate = math.inf if there.rate is None else float(there.rate)
+    rate = there.net_rate
+    normal, others = jitters(there, beyond)
     return LinkConstants(
         rate=model.limit(rate) if model else rate,
         delay=there.delay + beyond.delay,
-        # both sides draw from normal laws: the variances add up
-        jitter=math.hypot(there.jitter, beyond.jitter),
+        jitter=normal,
+        jitters=others,
         setup=there.setup + beyond.setup,
         tcp=model,
     )
-
-
-def _server_link(clock: Heap, side: Side) -> ServerLink | None:
-    """Return the server's link in a direction; None without a rate: then no rate is shared."""
-    return None if side.rate is None else ServerLink(clock, float(side.rate))
 
 
 def _dice(seed: int, names: tuple[str, ...], direction: Direction) -> Callable[[int], Random]:
