@@ -10,6 +10,7 @@ from emulator.machine.host import Load
 from emulator.runtimes.docker.host_log import HostLog
 from emulator.runtimes.docker.reporting import Reports
 from emulator.runtimes.docker.stdio import Said
+from emulator.world.emulated_clock import EmulatedClock
 from tests.fakes.plain_records import full, plain
 from tests.fakes.virtual_world import Onlooker
 
@@ -106,15 +107,16 @@ def test_processor_time_goes_to_the_host_s_log(logs: Logs) -> None:
         "pressure": [0.2, 0.2, 0.4],
         "server": [0.25, 0.25, 0.25],
         "throttled": [0.75, 0.75, 0.75],
+        "step": 1.0,
     }
     assert host.tick(5.0, last=True) is None
 
 
 def test_ten_seconds_of_load_are_a_record() -> None:
     load = Load()
-    host = HostLog(load, ())
+    host = HostLog(load, (), EmulatedClock(4.0))
     load.busy, load.pressure = [0.1] * 10, [None] * 10
     record = host.tick(10.0)
     assert record is not None
-    assert plain(record) == {"what": "host", "at": 10.0, "busy": [0.1] * 10}
+    assert plain(record) == {"what": "host", "at": 10.0, "busy": [0.1] * 10, "step": 0.25}
     assert host.tick(10.1) is None
