@@ -33,7 +33,7 @@ HELD = "the receiver held messages back, and packets were not delayed"
 
 
 @dataclass
-class Direction:
+class DirectionSums:
     """Sums over the records of a node's direction."""
 
     ratios: list[tuple[float, float]] = field(default_factory=list)
@@ -163,11 +163,11 @@ class Direction:
 class LinkFidelity:
     """The directions of all nodes, by node and way."""
 
-    directions: dict[tuple[str, str], Direction] = field(default_factory=dict)
+    directions: dict[tuple[str, str], DirectionSums] = field(default_factory=dict)
 
     def take(self, record: LinkRecord) -> None:
         """Add a record."""
-        self.directions.setdefault((record.node, record.way), Direction()).take(record)
+        self.directions.setdefault((record.node, record.way), DirectionSums()).take(record)
 
     def rows(self, cause: str) -> list[dict[str, Any]]:
         """Return a row for each direction: what was requested and achieved, verdict and reason.

@@ -27,7 +27,6 @@ from .echo_wire import (
     receive,
     stamp,
 )
-from .echo_wire import read_answer as read
 from .queue_counters import Queue, QueueReader, losses, rated
 from .rate_meter import RateMeter
 from .reflector import Reflector
@@ -164,7 +163,7 @@ class LinkMeter:
             return
         assert self.socket is not None
         got = receive(self.socket)
-        if got is None or (answer := read(got[0])) is None:
+        if got is None or (answer := read_answer(got[0])) is None:
             return
         asked = self._echoes.take(answer)
         if asked is None:
