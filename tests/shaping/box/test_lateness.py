@@ -1,7 +1,7 @@
 """The lateness of the box: percentiles of a second's frames."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.shaping.box.lateness import BIN, Lateness
@@ -11,6 +11,7 @@ def test_without_frames_all_is_zero() -> None:
     assert Lateness().summary() == {"packets": 0, "p50": 0.0, "p99": 0.0, "max": 0.0}
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 0.15), min_size=1, max_size=300))
 def test_percentiles_are_those_of_the_sorted_values(values: list[float]) -> None:
     lateness = Lateness()
