@@ -1,6 +1,6 @@
 """The packet box beside netem, on one kernel inside the machine that has netem.
 
-Each case is measured with netem's commands and with the box; a line of JSON on the console.
+Each case is measured with netem's commands and with the box: a line of JSON on the console.
 """
 
 import json
@@ -40,18 +40,19 @@ TRANSFERS = {
 def main() -> None:
     try:
         with packet_box() as box:
-            print(MARK + json.dumps({"netem": _all(None), "box": _all(box)}), flush=True)
+            for key in ("echo", *TRANSFERS, *SPRAYS):
+                for means, carrier in (("netem", None), ("box", box)):
+                    seen = _seen(carrier, key)
+                    print(MARK + json.dumps([means, key, seen]), flush=True)
     except Exception:
         traceback.print_exc()
 
 
-def _all(box: PacketBox | None) -> dict[str, Any]:
-    """Return what is seen of all cases; `box` None stands for netem."""
-    return {
-        "echo": _echo(box),
-        **{key: _spray(box, key) for key in SPRAYS},
-        **{key: _transfer(box, key) for key in TRANSFERS},
-    }
+def _seen(box: PacketBox | None, key: str) -> Any:
+    """Return what is measured in the case `key`; `box` None stands for netem."""
+    if key == "echo":
+        return _echo(box)
+    return _spray(box, key) if key in SPRAYS else _transfer(box, key)
 
 
 def _shape(here: Lab, link: Link, box: PacketBox | None) -> None:
