@@ -21,7 +21,7 @@ _SMALLEST = 1 / 65536
 
 
 class Jitter(NamedTuple):
-    """The jitter of one side, or of several whose sum is normal."""
+    """The jitter of a side, or the sum of normal jitters of several sides."""
 
     deviation: float
     """Jitter in seconds, as the key `jitter` has it."""
@@ -42,10 +42,10 @@ def jitters(*sides: Side) -> tuple[float, tuple[Jitter, ...]]:
 
 
 class DelayDraws:
-    """The deviations of one packet after another, from one random stream."""
+    """Draws of deviations, packet after packet, from a random stream."""
 
     def __init__(self, rng: Random, every: Iterable[Jitter]) -> None:
-        """`every`: the jitters that add up."""
+        """Draw the sum of the jitters in `every`."""
         self._draws = [(jitter.deviation, _draw(rng, jitter)) for jitter in every]
 
     def deviation(self) -> float:
