@@ -33,18 +33,17 @@ def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> 
     assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
     disturbed = fidelity["host_saturated"] > 0.1 or fidelity["shaping"].get("late")
     for (node, way), row in links.items():
-        if (node, way) != ("near", "down"):  # too fast to be busy for long
-            assert row["rate"]["verdict"] == "kept" and row["rate"]["busy_s"] > 0.5, (node, way)
+        if row["verdict"] == "missed":
+            assert disturbed, row
+            assert "host" in row["reason"] or "box" in row["reason"]
+        if (node, way) != ("near", "down"):  # a model takes it a tenth of a second
+            assert row["rate"]["busy_s"] > 0.5
+            assert disturbed or row["rate"]["verdict"] == "kept"
         if manifest["shaping"]["delay"] == "receiver":
             assert row["delay"]["verdict"] == "not judged"
-        elif row["delay"]["verdict"] != "kept":
-            assert disturbed, row
-            assert (
-                row["verdict"] == "not judged" or "host" in row["reason"] or "box" in row["reason"]
-            )
-        else:
-            assert row["delay"]["echoes"] >= 10
-            assert abs(row["delay"]["achieved"] - row["delay"]["requested"]) < 0.004
+        elif row["delay"]["verdict"] == "kept":
+            asked = row["delay"]["requested"]
+            assert abs(row["delay"]["achieved"] - asked) <= 1e-3 + 0.02 * asked
     assert fidelity["kept_up"] == (not fidelity["reasons"])
     lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
     load = [line for line in lines if line["what"] == "host"]
