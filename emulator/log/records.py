@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 from ..layout import Kind
 from .cut_records import ActivationsRecord
 from .fault_records import BatteryRecord, FaultRecord, OverlapRecord, verb_records
+from .fidelity_records import HostRecord, LinkRecord
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -280,6 +281,8 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | BatteryRecord
+    | LinkRecord
+    | HostRecord
     | LatenessRecord
     | CheckpointRecord
     | RecoveredRecord
