@@ -110,6 +110,11 @@ def jitter(seed: int, device: str, direction: str) -> str:
     return f"{seed}/{device}/jitter/{direction}"
 
 
+def trace_start(seed: int, device: str) -> str:
+    """Name the draw of the time at which `device` begins its links' traces."""
+    return f"{seed}/{device}/trace"
+
+
 # -- work in virtual time --------------------------------------------------------------------------
 
 

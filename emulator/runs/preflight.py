@@ -22,7 +22,8 @@ from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.laws import Fixed, Law, Uniform
-from ..world.link import Link
+from ..world.link import Link, Side
+from ..world.link_course import link_at
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .layer_calibration import layers_known
@@ -138,7 +139,10 @@ def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
 def _links(scenario: Scenario) -> Iterator[tuple[str, Link]]:
     yield "server.link", scenario.server.link
     for number, group in enumerate(scenario.devices):
-        yield f"devices[{number}].link", group.link
+        yield f"devices[{number}].link", link_at(group.link)
+        for way in ("up", "down"):
+            for place, step in enumerate(getattr(group.link, way).steps):
+                yield f"devices[{number}].link, steps[{place}]", Link(**{way: Side(rate=step.rate)})
     for name, links in reshaped_links(scenario).items():
         for link in links:
             yield f"{name}: link under a fault", link

@@ -228,6 +228,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.gap": KEPT,
     "Side.limit": KEPT,
     "Side.overhead": KEPT,
+    "Side.steps": KEPT,
+    "Side.trace": KEPT,
     "Side.setup": (
         Unkept(
             "docker",

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,6 +10,7 @@ from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
 from ....world.link import FRAME, Link, Side
+from ....world.link_course import link_at
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock.heap import Heap
@@ -39,14 +40,18 @@ class GroupLinks:
         up: LinkGroup,
         down: LinkGroup,
         acknowledged: float,
-        constants: Callable[[Setting, Direction], LinkConstants] | None = None,
+        link: Link | None = None,
+        constants: Callable[[Link, Direction], LinkConstants] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
-        `constants` returns those of a link that a fault changes; None if no fault does.
+        `link` is the devices' own link as `up` and `down` have it; `constants` returns those of
+        another link. None: the links never change.
         """
         self.up, self.down = up, down
-        self._acknowledged, self._changed = acknowledged, constants
+        self._acknowledged, self._link, self._constants = acknowledged, link or Link(), constants
+        self._own: dict[int, Link] = {}  # of devices with a link that changes by itself
+        self._settings: dict[int, Setting] = {}  # of devices that a fault reshapes
 
     def cut(self, number: int) -> None:
         """Stop both directions until `mend`."""
@@ -60,10 +65,24 @@ class GroupLinks:
 
     def reshape(self, number: int, setting: Setting | None) -> None:
         """Change the link as the verb `reshape` with `setting` does; None restores it."""
-        if self._changed is None:
+        if setting is None:
+            self._settings.pop(number, None)
+        else:
+            self._settings[number] = setting
+        self._reshape(number)
+
+    def change(self, number: int, link: Link) -> None:
+        """Give the device `link` as its own link; a fault in force changes the new one."""
+        self._own[number] = link
+        self._reshape(number)
+
+    def _reshape(self, number: int) -> None:
+        if self._constants is None:
             return
+        link = reshaped(self._own.get(number, self._link), self._settings.get(number))
         for group, direction in ((self.up, UP), (self.down, DOWN)):
-            group.reshape(number, None if setting is None else self._changed(setting, direction))
+            other = None if link == self._link else self._constants(link, direction)
+            group.reshape(number, other)
 
     def drop(self, number: int) -> None:
         """Forget the connection and every message not sent yet."""
@@ -102,18 +121,21 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
-        constants = link_constants(group.link, server, direction, tcp)
+        constants = link_constants(link_at(group.link), server, direction, tcp)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
         number = len(group.names)
         return LinkGroup(clock, constants, number, dice, shared[direction], changing=changes)
 
-    def changed(group: Group, setting: Setting, direction: Direction) -> LinkConstants:
-        return link_constants(reshaped(group.link, setting), server, direction, tcp)
+    @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
+    def constants(link: Link, direction: Direction) -> LinkConstants:
+        return link_constants(link, server, direction, tcp)
 
     acknowledged = acknowledgements(scenario)
     return [
-        GroupLinks(one_way(group, UP), one_way(group, DOWN), acknowledged, partial(changed, group))
+        GroupLinks(
+            one_way(group, UP), one_way(group, DOWN), acknowledged, link_at(group.link), constants
+        )
         for group in scenario.devices
     ]
 
