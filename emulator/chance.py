@@ -7,12 +7,16 @@ given. This module holds the name of every stream. A name is the seed of a `nump
 """
 
 import hashlib
+from typing import TYPE_CHECKING
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 
-def stream(name: str) -> np.random.Generator:
+def stream(name: str) -> "np.random.Generator":
     """Return the NumPy generator that is seeded with the SHA-256 digest of `name`."""
+    import numpy as np  # absent where packets are delayed, and a third of that process's memory
+
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
 
 
@@ -113,6 +117,16 @@ def jitter(seed: int, device: str, direction: str) -> str:
 def trace_start(seed: int, device: str) -> str:
     """Name the draw of the time at which `device` begins its links' traces."""
     return f"{seed}/{device}/trace"
+
+
+def packets(seed: int, node: str, attachment: int) -> str:
+    """Name the streams of the packets of `node` in the box; a boot makes a new attachment."""
+    return f"{seed}/{node}/packets/{attachment}"
+
+
+def packet_draws(packets: str, direction: str, use: str) -> str:
+    """Name the stream of `packets` for a use in a direction, as `loss` or `jitter`."""
+    return f"{packets}/{direction}/{use}"
 
 
 # -- work in virtual time --------------------------------------------------------------------------

@@ -15,6 +15,7 @@ TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
 NOT_IMPORTED = {
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
+    "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
     "emulator.learners.tensorflow": "started by the export of graphs",

@@ -52,6 +52,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..core.server import GATHERING
     from ..machine.host import Host
     from ..runs.cut_traffic import cut_traffic
+    from ..runs.host_dilation import core_demand, too_fast, with_dilation
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.aggregation_quarantine import unguarded_quarantine
@@ -66,12 +67,16 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     scenario, host = load(file, overrides), Host.here()
     plan, wanted = overview(scenario), demand(scenario)
     groups = group_rows(scenario)
-    short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
+    played = with_dilation(scenario, host.cores)
+    capacity = Capacity(host.cores, host.available, played.dilation)
+    short = {"docker": shortfalls(wanted, capacity), "virtual": []}
+    short["docker"] += too_fast(played, host.cores)
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING)
-    least = startup_time(scenario, host.cores)
+    least = startup_time(played, host.cores)
+    pace = {"needed": core_demand(scenario).needed(host.cores), "taken": played.dilation}
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
     traffic = cut_traffic(scenario)
@@ -83,6 +88,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             **({"cut": traffic.plain()} if traffic else {}),
             "demand": wanted.plain(),
             "startup": least,
+            "dilation": pace,
             "host": {**host.plain(), "available": host.available},
             "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
             "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
@@ -103,7 +109,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             for runtime, words in ON.items()
         }
         (other,) = ON.keys() - {on}
-        demanded = [demand_table(wanted, host, least)] if on == "docker" else []
+        demanded = [demand_table(wanted, host, least, pace)] if on == "docker" else []
         grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])

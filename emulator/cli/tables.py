@@ -1,6 +1,6 @@
 """Tables on the console, wide enough for their texts with or without a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
@@ -12,13 +12,20 @@ from rich.text import Text
 from ..machine.host import Host
 from ..scenario import Scenario
 from ..scenario.demand import PORTS, Demand
-from ..scenario.overview import DeviceRow, FaultRow, HazardRow, Overview, describe_side
+from ..scenario.overview import (
+    BottleneckRow,
+    DeviceRow,
+    FaultRow,
+    HazardRow,
+    Overview,
+    describe_side,
+)
 from ..scenario.reading.algorithm_names import flow
 from ..scenario.reading.dump import plain
 from ..scenario.reading.wording import counted
 from ..scenario.startup import BOOT, ENGINE
 from ..units import Bytes, Fraction, Seconds, Share
-from ..world.link import Link
+from ..world.link import Link, Side
 from .compute_group_rows import GroupRow, spans
 
 MOST_ROWS = 40
@@ -84,6 +91,8 @@ def print_overview(
     out.print(f"server: {_link(plan.server)}\n")
     rows = list(_grouped(plan.devices))
     out.print(_devices(counted(len(plan.devices), "device"), rows), _more(rows))
+    if plan.bottlenecks:
+        out.print(_bottlenecks(plan.bottlenecks), _more(plan.bottlenecks))
     if plan.faults:
         out.print(_faults(plan.faults), _more(plan.faults))
     if plan.hazards:
@@ -164,6 +173,14 @@ def _devices(title: str, rows: Sequence[DeviceRow]) -> Table:
     return made
 
 
+def _bottlenecks(rows: Sequence[BottleneckRow]) -> Table:
+    made = table("bottleneck", "up", "down", "members", title=counted(len(rows), "bottleneck"))
+    for row in rows[:MOST_ROWS]:
+        sides = [describe_side(Side(side.rate, side.delay)) for side in (row.up, row.down)]
+        made.add_row(row.name, *sides, spans(row.members))
+    return made
+
+
 def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Table:
     """Return a table of the members of each compute group, and of their mini-batches.
 
@@ -203,10 +220,13 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
-def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
+def demand_table(
+    wanted: Demand, host: Host, startup: float, dilation: Mapping[str, float]
+) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
     `startup` is a lower bound, in seconds, on the time until all devices have said hello.
+    `dilation` has the `needed` and the `taken` one.
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
@@ -222,6 +242,8 @@ def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
+    if dilation["taken"] > 1:
+        made.add_row("dilation", f"{dilation['needed']:g}", f"plays with {dilation['taken']:g}")
     made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")
     return made
 

@@ -9,6 +9,7 @@ import math
 from ..shaping import access
 from ..shaping.backend import Backend
 from ..shaping.command import Command
+from ..shaping.dilated_link import dilated, dilated_side
 from ..world import reshaping
 from ..world.link import FRAME, Link, Side
 from ..world.reshaping import reshaped
@@ -22,11 +23,13 @@ class AccessLink:
     def __init__(self, network: Network) -> None:
         self._network, self._cut = network, False
         self._own = self._wanted = self._shaped = Link()
-        self._backend, self._beyond = Backend(), list[Side]()
+        self._backend, self._beyond, self._dilation = Backend(), list[Side](), 1.0
         if network.reshaping is not None:
             self._own = self._wanted = self._shaped = reshaping.read(network.reshaping.link)
             self._backend = Backend.read(network.reshaping.backend)
-            self._beyond = [reshaping.read_side(side) for side in network.reshaping.beyond]
+            self._dilation = network.reshaping.dilation
+            beyond = map(reshaping.read_side, network.reshaping.beyond)
+            self._beyond = [dilated_side(side, self._dilation) for side in beyond]
 
     def sever(self) -> list[Command]:
         """Return the commands for a cut of the link."""
@@ -38,7 +41,8 @@ class AccessLink:
         self._cut = False
         if self._wanted == self._own == self._shaped:
             return self._network.mend
-        mend = access.mend(self._wanted, self._backend, beyond=self._beyond, changing=True)
+        wanted = dilated(self._wanted, self._dilation)
+        mend = access.mend(wanted, self._backend, beyond=self._beyond, changing=True)
         if self._backend.cut in ("nftables", "drop"):
             return [*self._change(), *mend]
         # a cut by netem has taken the place of the shape, and its end shapes the link anew
@@ -55,7 +59,8 @@ class AccessLink:
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
-        return access.change(old, self._wanted, self._backend)
+        new = dilated(self._wanted, self._dilation)
+        return access.change(dilated(old, self._dilation), new, self._backend)
 
     def received_delay(self) -> Delay | None:
         """Return the time for which the node holds received messages back.
@@ -81,13 +86,13 @@ def held(backend: Backend, first: Side, second: Side) -> Delay:
         # jitters of independent sides add up in their squares
         jitter = math.hypot(first.jitter, second.jitter)
     setup = first.setup + second.setup
-    slower = min((side.rate for side in (first, second) if side.rate), default=None)
-    pace = 8 * FRAME / slower if setup and slower else 0.0
+    slower = min(first.net_rate, second.net_rate)
+    pace = 8 * FRAME / slower if setup and slower < math.inf else 0.0
     return Delay(delay, jitter, setup, pace)
 
 
-def reshaping_of(link: Link, backend: Backend, server: Link) -> Reshaping:
+def reshaping_of(link: Link, backend: Backend, server: Link, dilation: float = 1.0) -> Reshaping:
     """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind."""
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
-    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up)
+    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, dilation)

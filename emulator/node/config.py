@@ -14,6 +14,7 @@ from ..core.plan import Plain, Plan, WorkerPlan
 from ..core.prior_costs import PriorCosts
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
+from ..world.emulated_clock import EmulatedClock
 
 PATH = Path("/etc/emulate/node.json")
 """The configuration, in the container."""
@@ -47,6 +48,8 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Sides of far ends that outgoing packets pass."""
     server_up: Plain
     """The server's side that the node's incoming messages pass."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second; the links are in emulated seconds."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -151,6 +154,13 @@ class NodeConfig(msgspec.Struct, frozen=True):
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second. The times of `part` are in emulated seconds."""
+
+    @property
+    def clock(self) -> EmulatedClock:
+        """The clock of the node's processes."""
+        return EmulatedClock(self.dilation)
 
 
 def read(path: Path = PATH) -> NodeConfig:

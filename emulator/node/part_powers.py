@@ -1,7 +1,6 @@
 """The verbs of the table, done to a container: to the part, the access link and the memory."""
 
 import signal
-import time
 
 from ..shaping.apply import apply
 from ..shaping.command import Command
@@ -26,6 +25,7 @@ class PartPowers:
 
     def __init__(self, node: NodeConfig) -> None:
         self._node, self._link = node, AccessLink(node.network)
+        self.clock = node.clock
         self.part = PartProcess(node.user, node.incarnation)
         self.faults = FaultCounts()
         self.settings = PartSettings()
@@ -117,7 +117,7 @@ class PartPowers:
         self.part.keeps = False
         if self.part.down:
             return
-        self.parting = time.monotonic() + PARTING
+        self.parting = self.clock.now() + PARTING
         if self.faults.holds("pause"):
             self.end_part()
         else:

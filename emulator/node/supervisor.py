@@ -11,7 +11,6 @@ import os
 import selectors
 import signal
 import sys
-import time
 from typing import Any
 
 from ..errors import DeploymentError
@@ -52,7 +51,7 @@ class Supervisor:
 
     def __init__(self, node: NodeConfig) -> None:
         self.node, self.powers = node, PartPowers(node)
-        self.part = self.powers.part
+        self.part, self.clock = self.powers.part, node.clock
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
         self.later: list[tuple[float, dict[str, Any]]] = []
@@ -81,11 +80,11 @@ class Supervisor:
 
     def _watch(self) -> None:
         """Handle orders, drawn faults, due ends and samples until the part has come to its end."""
-        due = time.monotonic()
+        due = self.clock.now()
         while not self._finished():
             for key, _ in self.selector.select(self._until(due)):
                 key.data()
-            now = time.monotonic()
+            now = self.clock.now()
             if now >= due:
                 self._sample()
                 due = now + SAMPLING
@@ -111,11 +110,12 @@ class Supervisor:
                 self.obey(order)
 
     def _until(self, sample: float) -> float:
-        """Return the seconds until something is due; `sample` is when the next sample is."""
+        """Return the real seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
         battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
         due = min([sample, *parting, *battery, *(at for at, _ in self.later)])
-        return min(0.2, max(0.0, due - time.monotonic()))  # no event tells of the child's end
+        wait = self.clock.real(max(0.0, due - self.clock.now()))
+        return min(0.2, wait)  # no event tells of the child's end
 
     def _finished(self) -> bool:
         """Return whether the supervisor's work is over; report a part that ended unasked.
@@ -133,7 +133,7 @@ class Supervisor:
             powers.starved = powers.faults.holds("press") and bool(cause)
             returns = powers.starved and any(order["verb"] == "release" for _, order in self.later)
             say("exit", code=code, cause=cause, returns=returns)
-            if self.revivals.allows(self.node.part, time.monotonic()):
+            if self.revivals.allows(self.node.part, self.clock.now()):
                 powers.boot()
                 return False
         return code == 0 or powers.closing or not powers.on_device
@@ -205,7 +205,7 @@ class Supervisor:
             self.obey({**order, "setting": drawn.get("setting")})
             if lasts is not None:
                 # counted from the moment at which the verb was done, as the log has it
-                until = time.monotonic() + lasts
+                until = self.clock.now() + lasts
                 self.later.append((until, {**order, "verb": drawn["end"]}))
             elif verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says

@@ -21,11 +21,13 @@ from ..scenario.reshaped_links import reshaped_links
 from ..schedules import Sequential
 from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
+from ..world.bottleneck import SharedLink
 from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link, Side
 from ..world.link_course import link_at
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
+from .host_dilation import with_dilation
 from .layer_calibration import layers_known
 from .pressure_fit import unavailable
 from .step_calibration import times_known
@@ -77,8 +79,12 @@ def preflight(
             initial_model(scenario.training)
         except ScenarioError as error:
             refusals.append(error)
-    checks = _in_containers(scenario, host or Host.here())
-    return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), split)
+    if on == "docker":
+        here = host or Host.here()
+        refusals += _in_containers(with_dilation(scenario, here.cores), here)
+    else:
+        refusals += _in_virtual(scenario)
+    return Preflight(tuple(refusals), split)
 
 
 def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
@@ -103,6 +109,11 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
             "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
             "with --on virtual"
         )
+    if scenario.bottlenecks:
+        yield ScenarioError(
+            "bottlenecks: containers share no queue yet: leave them out, or play the scenario with "
+            "--on virtual"
+        )
     yield from _quotas(scenario)
     yield from _rates(scenario)
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
@@ -125,19 +136,23 @@ def _quotas(scenario: Scenario) -> Iterator[HostError]:
 
 
 def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
+    dilation = scenario.dilation
     for name, link in _links(scenario):
         for way in ("up", "down"):
             rate = getattr(link, way).rate
-            if rate is not None and not SLOWEST <= rate < FASTEST:
+            if rate is not None and not SLOWEST <= rate / dilation < FASTEST:
+                slower = f" divided by the dilation {dilation:g}" if dilation != 1 else ""
                 yield ScenarioError(
-                    f"{name}.{way}.rate: {rate} is not from {Rate(SLOWEST)} to below "
+                    f"{name}.{way}.rate: {rate}{slower} is not from {Rate(SLOWEST)} to below "
                     f"{Rate(FASTEST)}, which the kernel can shape; without a rate a link is "
                     "unlimited"
                 )
 
 
-def _links(scenario: Scenario) -> Iterator[tuple[str, Link]]:
+def _links(scenario: Scenario) -> Iterator[tuple[str, Link | SharedLink]]:
     yield "server.link", scenario.server.link
+    for number, bottleneck in enumerate(scenario.bottlenecks):
+        yield f"bottlenecks[{number}]", bottleneck.shared
     for number, group in enumerate(scenario.devices):
         yield f"devices[{number}].link", link_at(group.link)
         for way in ("up", "down"):
@@ -187,7 +202,8 @@ def _timeless(scenario: Scenario) -> Iterator[ScenarioError]:
         return
     for number, group in enumerate(scenario.devices):
         sides = (group.link.up, group.link.down, server.up, server.down)
-        if not any(side.rate or side.delay or side.setup for side in sides):
+        shared = all(name in scenario.bottleneck_of for name in group.names)
+        if not (shared or any(side.rate or side.delay or side.setup for side in sides)):
             yield ScenarioError(
                 f"virtual.step: is always 0s, and devices[{number}] has no link that takes time: "
                 "the clock would stand still: give a step, a rate, a delay or stop.updates"

@@ -230,6 +230,8 @@ class Session:
             trained=scenario.training.initial is not None,
             parameters=layout.kinds,
         )
+        if self.runtime == "docker" and scenario.time is not None:
+            self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["left"] = list(left)
         if self.resumable:
             self.summary["resumable"] = True

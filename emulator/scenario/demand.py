@@ -19,6 +19,9 @@ the evaluator (`core/evaluations.py`). The modulation's memory comes on top."""
 EVALUATOR = 400 << 20
 """Bytes for the evaluator: a worker's, the test set, and the activations of a large batch."""
 
+GATEWAY = 16 << 20
+"""Bytes for the container of a bottleneck, without the packets in its queues."""
+
 SHARED = 800 << 20
 """Bytes of page cache that TensorFlow's two libraries fill, once for the whole host."""
 
@@ -49,6 +52,8 @@ class HostCapacity:
     cores: float
     memory: int
     """Bytes available at the moment, not bytes installed."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second: a core does as much more in an emulated second."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +123,11 @@ def demand(scenario: Scenario) -> Demand:
     return Demand(
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
-        memory=sum(min(limit, WORKER) for limit in limits) + server + EVALUATOR + SHARED,
+        memory=sum(min(limit, WORKER) for limit in limits)
+        + server
+        + EVALUATOR
+        + SHARED
+        + GATEWAY * len(scenario.bottlenecks),
         server=server,
         # the kernel charges the pages of TensorFlow's libraries to the first container that reads
         # them, which may be the evaluator, or a server with layers of its own
@@ -126,7 +135,8 @@ def demand(scenario: Scenario) -> Demand:
         evaluator_limit=_whole(EVALUATOR + SHARED + model * COPIES),
         limits=sum(limits),
         largest=max(limits),
-        ports=len(devices) + 2,  # the server and the evaluator
+        # the server, the evaluator and the bottlenecks' gateways
+        ports=len(devices) + 2 + len(scenario.bottlenecks),
         server_cores=1 if crossing else 0,
     )
 
@@ -159,11 +169,12 @@ def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
 def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     texts = []
     cores = demand.cores + demand.server_cores
-    if demand.cores and cores > host.cores:
+    if demand.cores and cores > host.cores * host.dilation:
         passes = ", with one for the server's layers" if demand.server_cores else ""
         texts.append(
             f"cpu: the devices' quotas add up to {cores:g} cores{passes}, "
-            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host, so "
+            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host"
+            f"{'' if host.dilation == 1 else f' at a dilation of {host.dilation:g}'}, so "
             "devices will be slower than their profiles say: lower the shares or use fewer devices"
         )
     if demand.limits > host.memory >= demand.memory:

@@ -40,7 +40,8 @@ class Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-def _device_name(name: str) -> str:
+def device_name(name: str) -> str:
+    """Return `name` if a node may bear it; raise ValueError if not."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"{shortened(name)}: a name is of a-z, 0-9 and inner hyphens, as farm-3")
     if name in RESERVED:
@@ -100,7 +101,7 @@ def _distinct(failures: tuple[FailureProfile, ...]) -> tuple[FailureProfile, ...
 class Group(Section):
     """Group of devices: one device, or `count` equal devices."""
 
-    name: Annotated[str, AfterValidator(_device_name)]
+    name: Annotated[str, AfterValidator(device_name)]
     """Name of the group, and of its device if the group has no `count`. With `count` the devices
     are named `NAME-0`, `NAME-1`, …"""
     count: Annotated[int, Field(ge=1, le=MOST_DEVICES)] | None = None

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from ..errors import shortened
 from ..faults import FAULTS, Aimed, scheduled
 from ..units import Fraction
+from .bottleneck_section import Bottleneck, by_member
 from .devices import Device, Group, Section, expand
 from .fault_fields import NODES, TIMES
 from .fault_targets import FaultTargets
@@ -21,6 +22,7 @@ from .fields import Duration, Kinds, NotEmpty, read_types
 from .measure import MeasureSection
 from .server_section import ServerSection
 from .tcp_section import TcpSection
+from .time_section import AUTO, TimeSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
 
@@ -100,6 +102,9 @@ class Scenario(Section):
     bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
     """Parameter server: link, checkpoints, quarantine and encryption."""
+    time: TimeSection | None = None
+    """Time of the run in containers: the time dilation. Without `time` containers play in real
+    time."""
     tcp: TcpSection | None = None
     """TCP of every node. Without `tcp` containers use the host's congestion control, which the
     manifest names."""
@@ -107,6 +112,9 @@ class Scenario(Section):
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]
     """Devices that train: one entry for each device or group of equal devices."""
+    bottlenecks: tuple[Bottleneck, ...] = ()
+    """Bottlenecks: queues that several devices share, between their own links and the server's
+    link."""
     faults: tuple[AnyAimed, ...] = ()
     """Faults aimed at named devices, in addition to the devices' own failure profiles: at given
     times, again and again, or drawn in each iteration."""
@@ -120,6 +128,19 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @property
+    def dilation(self) -> float:
+        """Time dilation of a run in containers. Raises TypeError while `auto` is unresolved."""
+        dilation = self.time.dilation if self.time else 1.0
+        if dilation == AUTO:
+            raise TypeError("time.dilation must be known")
+        return float(dilation)
+
+    @cached_property
+    def bottleneck_of(self) -> dict[str, Bottleneck]:
+        """The bottlenecks of the devices that are behind one, by the device's name."""
+        return by_member(self.bottlenecks, self.devices)
 
     @cached_property
     def keepers(self) -> frozenset[str]:

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from ..world.bottleneck import SharedSide
 from ..world.link import Link, Side, named_keys
 from ..world.loss_models import LossModel
+from .bottleneck_section import Bottleneck
 from .devices import Device, Section
 from .link_changes import change_facts, change_words
 from .model import Scenario
@@ -28,6 +30,17 @@ class DeviceRow:
     down: Side
     failures: tuple[str, ...]
     """Names of the failure profiles."""
+
+
+@dataclass(frozen=True)
+class BottleneckRow:
+    """A bottleneck in the overview, its quantities in base units."""
+
+    name: str
+    up: SharedSide
+    down: SharedSide
+    members: tuple[str, ...]
+    """Names of the devices behind it."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +74,15 @@ class Overview:
     server: Link
     faults: tuple[FaultRow, ...]
     hazards: tuple[HazardRow, ...]
+    bottlenecks: tuple[BottleneckRow, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """Return the fields as JSON types in bytes, seconds, bit/s, cores and shares of 1."""
         training = _plain(self.training)
         devices = [asdict(row) | _sides(row) for row in self.devices]
         own = asdict(self) | {"devices": devices, "server": _sides(self.server)}
+        if not self.bottlenecks:
+            del own["bottlenecks"]
         return {**own, "algorithm": self.training.described, "training": training}
 
 
@@ -112,6 +128,7 @@ def overview(scenario: Scenario) -> Overview:
         server=scenario.server.link,
         faults=tuple(map(_fault, outages(scenario))),
         hazards=tuple(row for device in scenario.nodes for row in _hazards(device)),
+        bottlenecks=tuple(_bottleneck(scenario, each) for each in scenario.bottlenecks),
     )
 
 
@@ -160,6 +177,11 @@ def _device(device: Device) -> DeviceRow:
         down=device.link.down,
         failures=tuple(profile.name for profile in device.failures),
     )
+
+
+def _bottleneck(scenario: Scenario, bottleneck: Bottleneck) -> BottleneckRow:
+    members = [name for name, own in scenario.bottleneck_of.items() if own is bottleneck]
+    return BottleneckRow(bottleneck.name, bottleneck.up, bottleneck.down, tuple(members))
 
 
 def _fault(outage: Outage) -> FaultRow:

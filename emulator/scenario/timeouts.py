@@ -1,12 +1,13 @@
 """Time-outs of exchanges between server and devices, from the rates of a scenario's links."""
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain
 
 from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..models import MODELS
 from ..schedules import Sequential
-from ..world.link import Link
+from ..world.link import Link, Side
 from ..world.link_course import slowest
 from .model import Scenario
 from .reshaped_links import reshaped_links
@@ -44,7 +45,7 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 
 def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     """Return the seconds for a dense update up `link`, a pull, and a model down, while all devices
-    share the server's link.
+    share the server's link, and those of the slowest bottleneck share that, too.
 
     Model and update have `model` bytes each. With a schedule that cuts them, each layer counts as a
     message of its own. With a cut model `model` is the devices' part, and the exchange at the cut
@@ -57,7 +58,19 @@ def exchange_time(scenario: Scenario, link: Link, model: int) -> float:
     shared = server.up.transfer(everyone) + server.down.transfer(everyone)
     # `transfer` has counted the set-up of one message in each direction: the pull goes up, too
     up, down = link.up.setup + server.down.setup, link.down.setup + server.up.setup
+    shared += _at_the_bottleneck(scenario, model)
     return own + shared + pieces * up + (pieces - 1) * down + _at_the_cut(scenario, link)
+
+
+def _at_the_bottleneck(scenario: Scenario, size: int) -> float:
+    """Return the seconds for `size` bytes each way of all members of the slowest bottleneck."""
+    members = Counter(each.name for each in scenario.bottleneck_of.values())
+    times = (
+        Side(way.rate, way.delay).transfer(size * members[each.name])
+        for each in scenario.bottlenecks
+        for way in (each.up, each.down)
+    )
+    return 2 * max(times, default=0.0)
 
 
 def _at_the_cut(scenario: Scenario, link: Link) -> float:
@@ -68,6 +81,7 @@ def _at_the_cut(scenario: Scenario, link: Link) -> float:
     server, devices = scenario.server.link, len(scenario.nodes)
     own = link.up.transfer(sizes.up) + link.down.transfer(sizes.down)
     shared = server.up.transfer(devices * sizes.down) + server.down.transfer(devices * sizes.up)
+    shared += _at_the_bottleneck(scenario, max(sizes.up, sizes.down))
     setups = sum(side.setup for side in (link.up, link.down, server.up, server.down))
     return own + shared + (sizes.messages - 1) * setups
 

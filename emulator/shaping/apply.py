@@ -32,6 +32,14 @@ def apply(commands: Iterable[Command], inside: Sequence[str] = ()) -> list[str]:
     return [line for line in warnings if line]
 
 
+def output(command: Command) -> str:
+    """Run `command`; return its standard output. Raises DeploymentError."""
+    process = _process(command.words, command.text, (), command)
+    if process.returncode:
+        raise DeploymentError(f"{command.words[0]} refused: {command}: {process.stderr.strip()}")
+    return process.stdout
+
+
 def _together(command: Command) -> tuple[str, bool]:
     """Return the properties that the commands of one process have in common."""
     return command.words[0], command.lenient

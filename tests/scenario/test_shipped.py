@@ -30,7 +30,8 @@ def test_it_says_what_it_is_called(file: Path) -> None:
 @BY_FILE
 def test_its_world_can_be_told(file: Path) -> None:
     scenario = load(file)
-    assert len(overview(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - 2
+    others = 2 + len(scenario.bottlenecks)
+    assert len(overview(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - others
 
 
 @BY_FILE

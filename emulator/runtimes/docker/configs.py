@@ -23,7 +23,9 @@ from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
 from ...shaping.backend import Backend
+from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
+from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
 from ...world.reshaping import reshaped
 from ...world.roles import EVALUATOR, SERVER
@@ -51,6 +53,11 @@ class NodeConfigs:
     """Emulated seconds from which the clock of a resumed run goes on."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
+
+    @cached_property
+    def clock(self) -> EmulatedClock:
+        """The clock of the run."""
+        return EmulatedClock(self.scenario.dilation)
 
     @property
     def model_bytes(self) -> int:
@@ -113,8 +120,14 @@ class NodeConfigs:
         link: Link,
         beyond: Iterable[Side] = (),
     ) -> NodeConfig:
-        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends."""
+        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends.
+
+        The kernel counts in real time, the part and its supervisor in emulated seconds.
+        """
         cuts, changing = self.backend.cut != "none", name in self._reshaped
+        dilation, own = self.clock.dilation, link
+        link = dilated(own, dilation)
+        beyond = [dilated_side(side, dilation) for side in beyond]
         network = Network(
             shape=access.shape(link, self.backend, beyond=beyond, changing=changing),
             sever=access.sever(link, self.backend) if cuts else [],
@@ -122,10 +135,13 @@ class NodeConfigs:
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
             reshaping=(
-                reshaping_of(link, self.backend, self.scenario.server.link) if changing else None
+                reshaping_of(own, self.backend, self.scenario.server.link, dilation)
+                if changing
+                else None
             ),
         )
-        return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))
+        booted = self.incarnations.get(name, 0)
+        return NodeConfig(name, self.user, part, network, booted, dilation)
 
     # -- times -----------------------------------------------------------------------------------
 

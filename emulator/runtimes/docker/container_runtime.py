@@ -4,7 +4,6 @@ This process starts the containers, gives the timeline's actions to their superv
 the server's log.
 """
 
-import time
 from collections.abc import Iterable
 
 from docker import DockerClient
@@ -37,10 +36,10 @@ from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 LAST_WRITES = 10.0
-"""Seconds that the server has to write the model when it is told to stop."""
+"""Emulated seconds that the server has to write the model when it is told to stop."""
 
 LOOK = 0.1
-"""Seconds between looks at the server's log."""
+"""Real seconds between looks at the server's log."""
 
 
 class DockerRuntime:
@@ -58,11 +57,12 @@ class DockerRuntime:
         """`load` samples the host from the run's zero to its end."""
         self._client, self._folder, self._world, self._view = client, folder, world, view
         self._stdio = stdio or Stdio()
-        self._log = ServerLog(world.output / "run.jsonl", load)
+        self._clock = world.configs.clock
+        self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
         self._node_logs = NodeLogs(folder, world.nodes)
         self._exits = Exits(client, folder.run)
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
-        self._engine = EngineFaults(client, folder.run, cpus)
+        self._engine = EngineFaults(client, folder.run, cpus, self._clock)
         self._waves: Waves | None = None
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
@@ -77,7 +77,8 @@ class DockerRuntime:
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
         lives = self._world.lives
-        self._reports = Reports(self._exits, self._node_logs, self._view, survivors, lives)
+        made = self._exits, self._node_logs, self._view, survivors, lives
+        self._reports = Reports(*made, self._clock)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
         self.unanswered = launcher.unanswered
         self._view.progress("network")
@@ -94,7 +95,7 @@ class DockerRuntime:
             self._listen(self._waves.start_next())
             self._view.progress(gathering.words())
             self._look(LOOK)
-            if why := gathering.late(time.monotonic()) or self._log.stopped_early:
+            if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
 
     def wait(self, until: float) -> bool:
@@ -107,7 +108,7 @@ class DockerRuntime:
                 return False
             if self._waves and not self._waves.idle:
                 self._listen(self._waves.start_next())
-            self._look(min(LOOK, left))
+            self._look(min(LOOK, self._clock.real(left)))
             self._view.beat(self._log.now)
         self._await_server()
         return False
@@ -146,8 +147,8 @@ class DockerRuntime:
 
     def _give_up(self) -> None:
         """End the run, as no device is left; messages on their way may still arrive."""
-        until = time.monotonic() + SETTLE
-        while not self._log.stop and time.monotonic() < until:
+        until = self._clock.now() + SETTLE
+        while not self._log.stop and self._clock.now() < until:
             self._look(LOOK)
         if self._log.stop:
             self._await_server()
@@ -165,12 +166,12 @@ class DockerRuntime:
 
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended."""
-        until = time.monotonic() + LAST_WRITES
-        while SERVER not in self._ended and time.monotonic() < until:
+        until = self._clock.now() + LAST_WRITES
+        while SERVER not in self._ended and self._clock.now() < until:
             self._look(LOOK)
 
     def _look(self, timeout: float) -> None:
-        """Take the containers' output, for up to `timeout` seconds, and the server's log."""
+        """Take the containers' output, for up to `timeout` real seconds, and the server's log."""
         for news in self._stdio.read(timeout):
             if isinstance(news, OutputEnded):
                 self._ended.add(news.node)
@@ -183,7 +184,7 @@ class DockerRuntime:
                 self._tell_the_server(news)
                 self._reports.hear(news)
         if not self._log.stop:
-            for done in self._engine.tick(time.monotonic()):
+            for done in self._engine.tick(self._clock.now()):
                 self._reports.did(*done)
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()

@@ -1,6 +1,5 @@
 """Creates the network of a run, and starts the containers on it."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -26,6 +25,7 @@ class Launcher:
         self, client: DockerClient, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
     ) -> None:
         self._client, self._folder, self._world = client, folder, world
+        self._clock = world.configs.clock
         self._stdio, self._exits = stdio, exits
         self._network = spec.name(folder.run, "wan")
         self._devices = {device.name: device for device in world.scenario.nodes}
@@ -40,7 +40,7 @@ class Launcher:
                 finished(self._client.networks.create, **options)
 
     def start(self, node: str) -> float:
-        """Create and start the container of `node`; return the monotonic time when it runs.
+        """Create and start the container of `node`; return the time when it runs, on the clock.
 
         Called from several threads at once, each with nodes of its own.
         """
@@ -54,7 +54,7 @@ class Launcher:
             container.start()
         if node == SERVER:
             self._server = container
-        return time.monotonic()
+        return self._clock.now()
 
     def server_address(self) -> str:
         """Return the address of the server, which must have started, on the run's network."""
@@ -70,7 +70,9 @@ class Launcher:
         """
         with refusals("asking for the engine's cores"):
             cores = self._client.info()["NCPU"]
-        shares = {name: device.cpu or 1.0 for name, device in self._devices.items()}
+        shares = {
+            name: self._clock.emulated(device.cpu or 1.0) for name, device in self._devices.items()
+        }
         return Gathering({**shares, EVALUATOR: 0.0}, cores)
 
     @contextmanager

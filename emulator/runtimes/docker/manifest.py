@@ -27,4 +27,5 @@ def facts(
         "shaping": backend.plain(),
         "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
         "encrypted": scenario.server.encrypt,
+        **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }

@@ -100,6 +100,7 @@ class Prepared:
             labels=labels,
             mounts=mounts,
             cpu=device.cpu if device else None,
+            dilation=self.configs.clock.dilation if device else 1.0,
             memory=device.memory if device else self._limits[name],
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,

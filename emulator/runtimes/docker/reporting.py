@@ -1,6 +1,5 @@
 """Turns the output of containers, and their ends, into records of the run."""
 
-import time
 from typing import Any
 
 from ...core.survivors import Survivors
@@ -8,6 +7,7 @@ from ...errors import DeploymentError
 from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import TrafficRecord, made
 from ...runs.conductor import RunView
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
 from .exits import Exit, Exits
@@ -25,16 +25,17 @@ class Reports:
         view: RunView,
         survivors: Survivors,
         lives: EarlierLives | None = None,
+        clock: EmulatedClock = UNDILATED,
     ) -> None:
-        """`lives`: the earlier lives of a run that is resumed."""
-        self._lives = lives
+        """`lives`: the earlier lives of a run that is resumed; `clock` is the server's."""
+        self._lives, self._clock = lives, clock
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
         self._early: list[tuple[float, str, dict[str, Any]]] = []
-        """Reports from before the run's zero: monotonic time, node, facts."""
+        """Reports from before the run's zero: time of the clock, node, facts."""
 
     def begin(self, zero: float) -> None:
-        """Take the run's `zero`, a monotonic time, and record the reports from before `zero`."""
+        """Take the run's `zero`, a time of the clock, and record the reports from before `zero`."""
         self._zero = zero
         for now, node, fact in self._early:
             self._record(now, node, fact)
@@ -54,10 +55,11 @@ class Reports:
         elif fact["what"] == "lost":
             self._survivors.lost(said.node)
         elif fact["what"] != "ready":
-            self._report(said.node, fact.pop("now"), fact)
+            # supervisors read the host's clock
+            self._report(said.node, self._clock.emulated(fact.pop("now")), fact)
 
     def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Record `fact`, which the engine did to `node` at the monotonic time `now`."""
+        """Record `fact`, which the engine did to `node` at the time `now`."""
         self._report(node, now, fact)
 
     def ended(self, node: str) -> None:
@@ -67,7 +69,7 @@ class Reports:
         """
         vital = node in (SERVER, EVALUATOR)
         if not vital or node not in self._exits.last:  # else its supervisor has said why
-            self._exited(node, time.monotonic(), self._exits.container(node))
+            self._exited(node, self._clock.now(), self._exits.container(node))
         if vital:
             raise DeploymentError(self._obituary(node))
         self._survivors.lost(node)
@@ -93,7 +95,7 @@ class Reports:
             self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
+        """Write `fact`, reported at the time `now`, as a record of the run."""
         # a device's record of its own has the time of the event
         at = round(fact.get("at", now - (self._zero or 0.0)), 6)
         what = fact["what"]

@@ -25,8 +25,13 @@ SHARES = {SERVER: 65536, EVALUATOR: 2}
 the engine. Server and evaluator are on no device: devices should not notice the server's work, nor
 wait for the evaluator, which occupies a core while it scores the test set."""
 
-CPU_PERIOD = round(PERIOD * 1e6)
-"""Microseconds in which a container may use its CPU quota once."""
+USUAL_PERIOD = round(PERIOD * 1e6)
+"""Microseconds in which a container may use its CPU quota once, without a dilation."""
+LONGEST_PERIOD = 1_000_000
+"""Microseconds. The kernel refuses a longer period of a CPU quota."""
+
+LEAST_TIME = 1_000
+"""Microseconds. The engine refuses a shorter time in a period."""
 
 ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 """Options that give the bridge no address. An internal network leads nowhere beyond the host, but
@@ -44,7 +49,9 @@ class Container:
     mounts: dict[str, Path]
     """Paths in the container, with their sources on the host; only `config.OUTPUT` is writable."""
     cpu: float | None = None
-    """Cores; None: no quota."""
+    """Cores, undilated; None: no quota."""
+    dilation: float = 1.0
+    """Number by which the cores are divided."""
     memory: int | None = None
     """Bytes; None: no limit."""
     congestion: str | None = None
@@ -98,13 +105,25 @@ def container(wanted: Container) -> dict[str, Any]:
     }
     if wanted.node in SHARES:
         kwargs["cpu_shares"] = SHARES[wanted.node]
-    if wanted.cpu is not None:
+    if (quota := cpu_quota(wanted.cpu, wanted.dilation)) is not None:
         # not as `nano_cpus`, which the engine could not take off again
-        kwargs["cpu_period"] = CPU_PERIOD
-        kwargs["cpu_quota"] = round(wanted.cpu * CPU_PERIOD)
+        kwargs["cpu_period"], kwargs["cpu_quota"] = quota
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs
+
+
+def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | None:
+    """Return the period, and the time in it that a container may use, in microseconds.
+
+    `cpu`: cores, undilated; None: no quota. A world that is played slower has slower cores, so a
+    container without a quota gets one. The period is `PERIOD` emulated seconds where the kernel
+    takes one as long, so that the container rests as long as it would without the dilation.
+    """
+    if cpu is None and dilation == 1:
+        return None
+    period = min(LONGEST_PERIOD, round(USUAL_PERIOD * dilation))
+    return period, max(LEAST_TIME, round((1.0 if cpu is None else cpu) / dilation * period))
 
 
 def _sysctls(control: str | None) -> dict[str, str]:

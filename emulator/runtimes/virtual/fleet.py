@@ -18,6 +18,7 @@ from ...scenario.timeline import verbs_of_faults
 from ...scenario.timeouts import answer_timeout
 from ...world.cpu_quota import Quota
 from ...world.laws import Law
+from ...world.link import Side
 from ...world.roles import EVALUATOR
 from .cut_fleet import CutFleet
 from .device.receive_cost import packet, reception
@@ -70,7 +71,9 @@ class Fleet:
         dealt, size = dealt_batches(scenario), scenario.training.batch_size
         times = {each: scenario.virtual.time_of(each, size) for each in set(dealt.values())}
         changed = reshaped_links(scenario)
-        sent = packet(scenario.server.link.up, [group.link.down for group in scenario.devices])
+        queues = [Side(rate=bottleneck.down.rate) for bottleneck in scenario.bottlenecks]
+        receivers = [*(group.link.down for group in scenario.devices), *queues]
+        sent = packet(scenario.server.link.up, receivers)
         for group, group_links in zip(scenario.devices, links, strict=True):
             received = reception(group.link.down, sent)
             timeout = answer_timeout(scenario, group.link, 4 * self._size)

@@ -20,6 +20,7 @@ from ..devices import MOST_DEVICES, device_names
 from ..fields import Kinds
 from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
+from .bottleneck_checks import check_bottlenecks
 from .cut_fit import check_cut
 from .document import Document
 from .fault_checks import check_faults
@@ -53,6 +54,7 @@ def check(document: Document) -> None:
     _one_name_each(document, groups)
     _steps_have_gradients(document, groups)
     _compute_groups_fit(document, groups)
+    check_bottlenecks(document, groups)
     check_faults(document, groups)
 
 

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from ...errors import ScenarioError
 from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
+from .bottleneck_checks import check_keys
 from .checks import check
 from .degraded_links import check_degraded
 from .document import Address, Document
@@ -58,6 +59,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     find_initial(document, library.folder)
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)
+    check_keys(document)
     scenario = _validated(document)
     check(document)
     if scenario is not None and not document.mistakes:

@@ -18,12 +18,20 @@ import math
 from array import array
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
+from ....world.delay_draws import DelayDraws, Jitter
 from ..clock.heap import Heap
 from .connections import Connections
-from .server_link import ServerLink
 from .transmission import BITS, LinkConstants, QueuedMessage, Transmission
+
+
+class SharedRate(Protocol):
+    """A rate that the flows of several devices share, as of `ServerLink`."""
+
+    def join(self, flow: Transmission, bits: float, own_rate: float, /) -> None: ...
+    def leave(self, flow: Transmission, own_rate: float, /) -> float: ...
+    def left(self, flow: Transmission, own_rate: float, /) -> float: ...
 
 
 class LinkGroup:
@@ -35,24 +43,26 @@ class LinkGroup:
         constants: LinkConstants,
         devices: int,
         dice: Callable[[int], Random],
-        server_link: ServerLink | None = None,
+        server_link: SharedRate | None = None,
         *,
         changing: bool = False,
     ) -> None:
         """`dice(number)` draws a device's jitter.
 
-        `server_link` is the server's side; None means that it has no rate, so nothing is shared.
+        `server_link` is the server's side, with the bottlenecks before it; None means that none has
+        a rate, so nothing is shared.
         `changing`: whether `reshape` may be called.
         """
         self._clock, self._constants, self._dice = clock, constants, dice
         self._server_link = server_link
         self._busy: list[Transmission | None] = [None] * devices
+        self._draws: dict[int, tuple[tuple[Jitter, ...], DelayDraws]] = {}
         self._cut: dict[int, float] = {}  # number of a device that is cut off: since when
         self._carried = array("q", bytes(8 * devices))  # bytes, without those of busy links
         self._own: dict[int, LinkConstants] = {}  # of the links that a fault has changed
         # arrival of each device's last message, which none may overtake; only jitter could do that,
         # and a delay that has become shorter
-        in_order = changing or constants.jitter
+        in_order = changing or constants.jitter or constants.jitters
         self._arrived = array("d", bytes(8 * devices)) if in_order else None
         tcp = constants.tcp
         self._connections = Connections(tcp, constants.rate, devices) if tcp else None
@@ -236,9 +246,18 @@ class LinkGroup:
         if constants.jitter:
             # a normal law cut off at four deviations, as netem draws it
             drawn += constants.jitter * min(4.0, max(-4.0, self._dice(number).gauss()))
+        if constants.jitters:
+            drawn += self._deviation(number, constants.jitters)
         due = max(drawn, now, self._arrived[number])
         self._arrived[number] = due
         return due
+
+    def _deviation(self, number: int, jitters: tuple[Jitter, ...]) -> float:
+        """Draw the deviation of a message of the device by `jitters`, the next of its kind."""
+        known = self._draws.get(number)
+        if known is None or known[0] != jitters:  # a fault has changed the link
+            known = self._draws[number] = jitters, DelayDraws(self._dice(number), jitters)
+        return known[1].deviation()
 
     # -- cuts, changes and counters --------------------------------------------------------------
 

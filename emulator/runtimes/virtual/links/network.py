@@ -1,21 +1,21 @@
 """The links of a scenario in virtual time: the devices' links behind the server's link."""
 
-import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
-from ....world.link import FRAME, Link, Side
+from ....world.delay_draws import jitters
+from ....world.link import FRAME, Link
 from ....world.link_course import link_at
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock.heap import Heap
 from .link_group import LinkGroup
-from .server_link import ServerLink
+from .shared_rates import SharedRates
 from .tcp import ACK, Tcp
 from .transmission import LinkConstants
 
@@ -41,12 +41,12 @@ class GroupLinks:
         down: LinkGroup,
         acknowledged: float,
         link: Link | None = None,
-        constants: Callable[[Link, Direction], LinkConstants] | None = None,
+        constants: Callable[[int, Link, Direction], LinkConstants | None] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
-        `link` is the devices' own link as `up` and `down` have it; `constants` returns those of
-        another link. None: the links never change.
+        `link` is the devices' own link as `up` and `down` have it; `constants` returns those of a
+        device with another link, or None for those of the group. None: no link changes.
         """
         self.up, self.down = up, down
         self._acknowledged, self._link, self._constants = acknowledged, link or Link(), constants
@@ -81,8 +81,7 @@ class GroupLinks:
             return
         link = reshaped(self._own.get(number, self._link), self._settings.get(number))
         for group, direction in ((self.up, UP), (self.down, DOWN)):
-            other = None if link == self._link else self._constants(link, direction)
-            group.reshape(number, other)
+            group.reshape(number, self._constants(number, link, direction))
 
     def drop(self, number: int) -> None:
         """Forget the connection and every message not sent yet."""
@@ -112,32 +111,42 @@ class GroupLinks:
 
 def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     """Return the links of the groups of devices, in the scenario's order."""
-    server = scenario.server.link
-    shared: dict[Direction, ServerLink | None] = {
-        "up": _server_link(clock, server.down),
-        "down": _server_link(clock, server.up),
+    server, acknowledged = scenario.server.link, acknowledgements(scenario)
+    shared: dict[Direction, SharedRates] = {
+        UP: SharedRates(clock, scenario, UP, server.down),
+        DOWN: SharedRates(clock, scenario, DOWN, server.up),
     }
-
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
         constants = link_constants(link_at(group.link), server, direction, tcp)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
-        number = len(group.names)
-        return LinkGroup(clock, constants, number, dice, shared[direction], changing=changes)
+        rates = shared[direction].of(group)
+        return LinkGroup(clock, constants, len(group.names), dice, rates, changing=changes)
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
-    def constants(link: Link, direction: Direction) -> LinkConstants:
+    def constants_of(link: Link, direction: Direction) -> LinkConstants:
         return link_constants(link, server, direction, tcp)
 
-    acknowledged = acknowledgements(scenario)
-    return [
-        GroupLinks(
-            one_way(group, UP), one_way(group, DOWN), acknowledged, link_at(group.link), constants
-        )
-        for group in scenario.devices
-    ]
+    def constants(
+        group: Group, base: Link, number: int, link: Link, direction: Direction
+    ) -> LinkConstants | None:
+        own = scenario.bottleneck_of.get(group.names[number])
+        if own is not None:
+            return constants_of(own.shared.alone(link), direction)
+        return None if link == base else constants_of(link, direction)
+
+    links = []
+    for group in scenario.devices:
+        base = link_at(group.link)
+        sides = one_way(group, UP), one_way(group, DOWN)
+        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base))
+        for number, name in enumerate(group.names) if scenario.bottlenecks else ():
+            if name in scenario.bottleneck_of:
+                made.reshape(number, None)
+        links.append(made)
+    return links
 
 
 def acknowledgements(scenario: Scenario) -> float:
@@ -153,20 +162,16 @@ def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) ->
     there, back = (link.up, link.down) if direction == "up" else (link.down, link.up)
     beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
     model = Tcp.of(there, back, beyond, returning) if tcp else None
-    rate = math.inf if there.rate is None else float(there.rate)
+    rate = there.net_rate
+    normal, others = jitters(there, beyond)
     return LinkConstants(
         rate=model.limit(rate) if model else rate,
         delay=there.delay + beyond.delay,
-        # both sides draw from normal laws: the variances add up
-        jitter=math.hypot(there.jitter, beyond.jitter),
+        jitter=normal,
+        jitters=others,
         setup=there.setup + beyond.setup,
         tcp=model,
     )
-
-
-def _server_link(clock: Heap, side: Side) -> ServerLink | None:
-    """Return the server's link in a direction; None without a rate: then no rate is shared."""
-    return None if side.rate is None else ServerLink(clock, float(side.rate))
 
 
 def _dice(seed: int, names: tuple[str, ...], direction: Direction) -> Callable[[int], Random]:

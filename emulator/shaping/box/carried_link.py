@@ -1,0 +1,67 @@
+"""A link that the box carries: two directions between the TAP devices `eth0` and `wan`."""
+
+import os
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from ... import chance
+from ...world.link import Link
+from .direction import Direction
+from .lane import Lane
+from .lateness import Lateness
+from .tap import pass_superpackets
+
+
+class CarriedLink:
+    """The lanes `up` and `down` of a link, and the descriptors that they share."""
+
+    def __init__(
+        self,
+        name: str,
+        link: Link,
+        ends: tuple[int, int],
+        *,
+        rates: bool,
+        seed: str,
+        lateness: Lateness,
+        clock: Callable[[], float],
+    ) -> None:
+        """`ends`: descriptors of the TAP devices of the stack and of the wire, now the link's.
+
+        `seed` begins the names of the link's random streams.
+        """
+        self.name, self._ends, self._clock = name, ends, clock
+        stack, wire = ends
+        up = Direction(link.up, _streams(seed, "up"), rates=rates)
+        down = Direction(link.down, _streams(seed, "down"), rates=rates)
+        self.up = Lane(stack, wire, up, lateness, clock)
+        self.down = Lane(wire, stack, down, lateness, clock)
+        self.lanes = (self.up, self.down)
+        self._cut_superpackets(link)
+
+    def change(self, link: Link) -> None:
+        """Carry frames as `link` says from here on; frames under way stay."""
+        now = self._clock()
+        self.up.direction.change(link.up, now)
+        self.down.direction.change(link.down, now)
+        self._cut_superpackets(link)
+
+    def _cut_superpackets(self, link: Link) -> None:
+        """Read superpackets whole where the link allows it: the kernel cuts them otherwise."""
+        for lane, side in ((self.up, link.up), (self.down, link.down)):
+            pass_superpackets(lane.source, lane.direction.whole(side))
+
+    def report(self) -> dict[str, Any]:
+        """Return the counts of both directions."""
+        return {"up": self.up.direction.report(), "down": self.down.direction.report()}
+
+    def close(self) -> None:
+        """Close the descriptors: the TAP devices vanish, and with them the device's network."""
+        for end in self._ends:
+            os.close(end)
+
+
+def _streams(seed: str, direction: str) -> Callable[[str], Random]:
+    """Return the random streams of a direction, by use."""
+    return lambda use: Random(chance.packet_draws(seed, direction, use))

@@ -1,0 +1,168 @@
+"""One direction of a link in the box, without descriptors and clock: frames in, frames out.
+
+    frame ── [token bucket: rate] ── loss ── delay line ── frame
+
+Only IPv4 meets losses: other protocols are delayed in order, and ARP passes at once, as a lost or
+late request for an address would silence a device for a second.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ...units import Rate
+from ...world.link import Side
+from .. import tc
+from .delay_line import DelayLine
+from .frame_loss import FrameLoss
+from .tap import frames, is_arp, is_ipv4
+from .token_bucket import WHOLE, TokenBucket
+
+MOST_ROOM = 256 << 20
+"""Most bytes that a direction may have under way, whatever its link."""
+UNRATED_ROOM = 64 << 20
+"""Bytes that a direction without a rate may have under way: the windows of several sockets."""
+
+DrawsFor = Callable[[str], Random]
+"""Returns the random stream of a use of draws, for example `jitter`."""
+
+
+@dataclass
+class Passage:
+    """Counts of the frames of a direction, and sums over frames or superpackets that arrived."""
+
+    packets: int = 0
+    """Frames that came, ARP aside."""
+    bytes: int = 0
+    delivered: int = 0
+    """Frames that left the box."""
+    lost: int = 0
+    """Frames lost by a draw."""
+    dropped: int = 0
+    """Frames dropped for want of room, or refused by the network behind the box."""
+    reads: int = 0
+    """Frames or superpackets that arrived, over which the sums run."""
+    delay: float = 0.0
+    """Sum of the delays in seconds, from the rate's end to the far TAP."""
+    squares: float = 0.0
+    """Sum of the squares of the delays' deviations from the delay asked for."""
+    late: float = 0.0
+    """Sum of the times by which the frames left after their due times."""
+    latest: float = 0.0
+
+
+COUNTS = ("packets", "bytes", "delivered", "lost", "dropped")
+"""Counts of a passage that a report states as they are."""
+
+
+class Direction:
+    """Frames of one direction of a link, from their arrival at the box until they leave it."""
+
+    def __init__(self, side: Side, draws: DrawsFor, *, rates: bool) -> None:
+        """`rates`: whether the box shapes the rate, as the kernel does not."""
+        self.passage = Passage()
+        self._rates = rates
+        self._bucket: TokenBucket | None = None
+        self._line = DelayLine(side, draws("jitter"))
+        self._draws = draws("loss")
+        self.change(side, 0.0)
+
+    def change(self, side: Side, now: float) -> None:
+        """Treat frames as `side` says from time `now` on; frames under way stay."""
+        self._advance(now)
+        self._line.change(side)
+        self.nominal = float(side.delay)
+        self._loss = FrameLoss(side.loss, self._draws) if side.loss else None
+        self._room = room(side)
+        if self._rates:
+            self._set_rate(side.rate)
+
+    def _set_rate(self, rate: Rate | None) -> None:
+        if self._bucket is None:
+            self._bucket = TokenBucket(rate) if rate else None
+        else:  # without a rate the frames in the queue leave at once
+            self._bucket.change(rate or tc.FASTEST)
+
+    def whole(self, side: Side) -> bool:
+        """Return whether superpackets may pass whole on a link as `side`."""
+        slow = self._rates and side.rate is not None and side.rate < WHOLE
+        return not (side.loss or slow)
+
+    def take(self, frame: bytes, now: float) -> bool:
+        """Take a `frame` that came at time `now`; return False if it passes the box at once."""
+        if is_arp(frame):
+            return False
+        passage, number = self.passage, frames(frame) if frame[1] else 1
+        passage.packets += number
+        passage.bytes += len(frame)
+        if self._bucket is None:
+            self._enter(frame, now, number)
+        elif not self._bucket.add(frame, now):
+            passage.dropped += number
+        else:
+            self._advance(now)
+        return True
+
+    def _enter(self, frame: bytes, now: float, number: int) -> None:
+        """Draw the fate of a frame whose last bit has left at time `now`."""
+        if self._loss is not None and is_ipv4(frame) and self._loss.loses():
+            self.passage.lost += number
+        elif self._line.bytes + len(frame) > self._room:
+            self.passage.dropped += number
+        else:
+            self._line.add(frame, now)
+
+    def _advance(self, now: float) -> None:
+        """Move the frames that have left the bucket by `now` to the delay line."""
+        bucket = self._bucket
+        while bucket is not None and (at := bucket.deadline()) is not None and at <= now:
+            left, frame = bucket.leave()
+            self._enter(frame, left, frames(frame))
+
+    def deadline(self) -> float | None:
+        """Return the time at which there is something to do; None if nothing is under way.
+
+        A frame in the bucket waits for the frames ahead of it in the line, which are due first.
+        """
+        due = self._line.deadline()
+        if due is None and self._bucket is not None:
+            return self._bucket.deadline()
+        return due
+
+    def release(self, now: float) -> list[tuple[float, float, bytes]]:
+        """Return due time, time of entry and frame of each frame that is due at `now`."""
+        if self._bucket is not None:
+            self._advance(now)
+        return self._line.release(now)
+
+    def held(self) -> int:
+        """Return the number of frames under way."""
+        queued = self._bucket.held() if self._bucket is not None else []
+        return sum(map(frames, [*self._line.held(), *queued]))
+
+    def report(self) -> dict[str, Any]:
+        """Return the counts, and mean, deviation and lateness of the delay in seconds."""
+        passage = self.passage
+        counts = {name: getattr(passage, name) for name in COUNTS}
+        reads = max(1, passage.reads)
+        mean = passage.delay / reads
+        variance = passage.squares / reads - (mean - self.nominal) ** 2
+        return counts | {
+            "held": self.held(),
+            "delay": round(mean, 7),
+            "delay_sd": round(math.sqrt(max(0.0, variance)), 7),
+            "late": round(passage.late / reads, 7),
+            "latest": round(passage.latest, 7),
+        }
+
+
+def room(side: Side) -> int:
+    """Return the bytes that a direction may have under way, its rate's queue aside."""
+    if side.rate is None:
+        return UNRATED_ROOM
+    under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
+    # a busy host's frames come in bursts, as long as a bottleneck's queue
+    burst = tc.queue(side.rate) + tc.burst(side.rate) + tc.SUPERPACKET
+    return min(MOST_ROOM, round(under_way) + burst)

@@ -1,0 +1,119 @@
+"""The loop of the box: waits for frames, due times and requests, and serves each in its time.
+
+The time-out of epoll has a grain of a millisecond, so the loop waits with `select` on the epoll
+descriptor, to the microsecond.
+"""
+
+import heapq
+import select
+import time
+from collections.abc import Callable
+from itertools import count
+
+from .carried_link import CarriedLink
+from .lane import Lane, LinkGoneError
+
+OTHERS_A_ROUND = 4
+"""Most requests served in a round, however many wait: frames go first."""
+
+
+class FrameLoop:
+    """Lanes by descriptor and by due time, and handlers of other descriptors."""
+
+    def __init__(
+        self, clock: Callable[[], float], gone: Callable[[CarriedLink], None], tick: float
+    ) -> None:
+        """`gone` is called with each link whose network is gone.
+
+        `tick`: shortest time in seconds between the beginnings of two rounds.
+        """
+        self._clock, self._gone, self._tick = clock, gone, tick
+        self._epoll = select.epoll()
+        self._lanes: dict[int, tuple[CarriedLink, Lane]] = {}  # by the descriptor they read
+        self._handlers: dict[int, Callable[[], None]] = {}
+        self._due: list[tuple[float, int, CarriedLink, Lane]] = []
+        self._order = count()  # so that the heap compares no lanes
+        self._began = 0.0
+
+    def watch(self, descriptor: int, handler: Callable[[], None]) -> None:
+        """Call `handler` whenever `descriptor` can be read."""
+        self._handlers[descriptor] = handler
+        self._epoll.register(descriptor, select.EPOLLIN)
+
+    def forget(self, descriptor: int) -> None:
+        """Undo `watch`; call it before the descriptor is closed."""
+        del self._handlers[descriptor]
+        self._epoll.unregister(descriptor)
+
+    def carry(self, link: CarriedLink) -> None:
+        """Carry the frames of `link` from here on."""
+        for lane in link.lanes:
+            self._lanes[lane.source] = link, lane
+            self._epoll.register(lane.source, select.EPOLLIN)
+
+    def drop(self, link: CarriedLink) -> None:
+        """Carry no more frames of `link`; call it before the link is closed."""
+        for lane in link.lanes:
+            del self._lanes[lane.source]
+            self._epoll.unregister(lane.source)
+            lane.due = None
+
+    def reschedule(self, link: CarriedLink) -> None:
+        """Find the due times of `link` anew, after a change."""
+        for lane in link.lanes:
+            lane.due = None
+            self._schedule(link, lane)
+
+    def _schedule(self, link: CarriedLink, lane: Lane) -> None:
+        if lane.due is None and (due := lane.direction.deadline()) is not None:
+            lane.due = due
+            heapq.heappush(self._due, (due, next(self._order), link, lane))
+
+    def round(self, until: float) -> None:
+        """Wait for the first thing to do, at most until the time `until`, and do what waits."""
+        self._wait(until)
+        self._began = self._clock()
+        others = []
+        for descriptor, _ in self._epoll.poll(0):
+            if (entry := self._lanes.get(descriptor)) is not None:
+                self._serve(*entry, fill=True)
+            else:
+                others.append(descriptor)
+        self._drain()
+        for descriptor in others[:OTHERS_A_ROUND]:
+            if (handler := self._handlers.get(descriptor)) is not None:
+                handler()
+
+    def _wait(self, until: float) -> None:
+        now = self._clock()
+        if (pause := self._began + self._tick - now) > 0:
+            time.sleep(pause)  # frames that come meanwhile share a round
+            now = self._clock()
+        if self._due:
+            until = min(until, self._due[0][0])
+        select.select([self._epoll], [], [], max(0.0, until - now))
+
+    def _drain(self) -> None:
+        """Write the due frames of all lanes."""
+        now, due = self._clock(), self._due
+        while due and due[0][0] <= now:
+            at, _, link, lane = heapq.heappop(due)
+            if lane.due == at:  # else the link has changed or gone since
+                lane.due = None
+                self._serve(link, lane, fill=False)
+
+    def _serve(self, link: CarriedLink, lane: Lane, *, fill: bool) -> None:
+        try:
+            if fill:
+                lane.fill()
+            else:
+                lane.drain()
+        except LinkGoneError:
+            if self._lanes.get(lane.source) == (link, lane):
+                self._gone(link)
+            return
+        self._schedule(link, lane)
+
+    def close(self) -> None:
+        """Close the epoll descriptor."""
+        self._epoll.close()

@@ -1,0 +1,117 @@
+"""Requests to the box: one JSON object a packet, from a container that may be hostile."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast, get_args
+
+from ...errors import shortened
+from ...units import Fraction
+from ...world import reshaping
+from ...world.link import Link, Side
+from ..tc import FASTEST, SLOWEST
+
+LARGEST = 32_768
+"""Most bytes of a request."""
+LONGEST_NAME = 128
+LONGEST_TIME = 3600.0
+"""Longest delay of a link in seconds."""
+
+Verb = Literal["attach", "change", "report", "detach"]
+_KEYS = {
+    "attach": {"do", "name", "link", "rates"},
+    "change": {"do", "name", "link"},
+    "report": {"do", "name"},
+    "detach": {"do", "name"},
+}
+
+
+class RefusedRequestError(ValueError):
+    """A request that the box refuses; the message is the answer."""
+
+
+@dataclass(frozen=True)
+class LinkRequest:
+    """A well-formed request."""
+
+    do: Verb
+    name: str
+    link: Link = Link()
+    rates: bool = False
+    """Whether the box shapes the link's rates."""
+
+
+def encode(do: Verb, name: str, link: Link | None = None, *, rates: bool = False) -> bytes:
+    """Return the bytes of a request."""
+    request: dict[str, Any] = {"do": do, "name": name}
+    if link is not None:
+        request["link"] = reshaping.plain(link)
+    if rates:
+        request["rates"] = True
+    return json.dumps(request).encode()
+
+
+def decode(packet: bytes) -> LinkRequest:
+    """Read a request. Raises RefusedRequestError."""
+    try:
+        plain = json.loads(packet)
+    except (ValueError, RecursionError):
+        raise RefusedRequestError("the request is not JSON") from None
+    if not isinstance(plain, dict):
+        raise RefusedRequestError("the request is not a JSON object")
+    do = plain.get("do")
+    if do not in get_args(Verb):
+        raise RefusedRequestError(f"do: {shortened(do)} is not {' or '.join(get_args(Verb))}")
+    verb = cast(Verb, do)
+    if unknown := plain.keys() - _KEYS[verb]:
+        raise RefusedRequestError(f"{verb} has no key {shortened(min(unknown))}")
+    rates = plain.get("rates", False)
+    if not isinstance(rates, bool):
+        raise RefusedRequestError(f"rates: {shortened(rates)} is not true or false")
+    link = _link(plain.get("link")) if "link" in _KEYS[verb] else Link()
+    return LinkRequest(verb, _name(plain.get("name")), link, rates)
+
+
+def _name(name: object) -> str:
+    if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not name.isprintable():
+        raise RefusedRequestError(
+            f"name: {shortened(name)} is not 1 to {LONGEST_NAME} printable characters"
+        )
+    return name
+
+
+def _link(plain: object) -> Link:
+    if not isinstance(plain, Mapping) or plain.keys() != {"up", "down"}:
+        raise RefusedRequestError("link: expected an object with the keys up and down")
+    sides = {way: _side(way, plain[way]) for way in ("up", "down")}
+    return Link(**sides)
+
+
+def _side(way: str, plain: object) -> Side:
+    if not isinstance(plain, Mapping):
+        raise RefusedRequestError(f"link.{way}: expected an object")
+    try:
+        side = reshaping.read_side(plain)
+        _check(side)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise RefusedRequestError(f"link.{way}: {shortened(error)}") from None
+    return side
+
+
+def _check(side: Side) -> None:
+    """Check the numbers of a side, which a scenario's reader has not seen. Raises ValueError."""
+    for field in fields(side):
+        value = getattr(side, field.name)
+        if isinstance(value, bool | int | float):
+            _check_number(field.name, value)
+    if side.rate is not None and not SLOWEST <= side.rate < FASTEST:
+        raise ValueError(f"rate {side.rate} is not from {SLOWEST} to {FASTEST} bit/s")
+    if not max(side.delay, side.jitter, side.setup) <= LONGEST_TIME:
+        raise ValueError(f"a time is above {LONGEST_TIME} s")
+
+
+def _check_number(name: str, value: float) -> None:
+    most = 1.0 if isinstance(value, Fraction) else math.inf
+    if not (math.isfinite(value) and 0 <= value <= most):
+        raise ValueError(f"{name} {value} is out of range")

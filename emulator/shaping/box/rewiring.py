@@ -1,0 +1,139 @@
+"""Commands that put TAP devices between the stack of a container and its wire, and undo it.
+
+    device ── box ── wan ── wire
+
+`device` is a TAP that has the name and the addresses of the container's former device, which is
+renamed to `wire`. What comes in at `wire` goes out at `wan` and the other way round: by redirection
+where the kernel has it, else by a bridge. These functions only write the commands.
+"""
+
+from ...world.link import Link, Side
+from .. import tc
+from ..backend import Backend
+from ..command import Command
+from .addressing import Addressing, give
+
+WAN = "wan"
+"""TAP device at the wire's side of the box."""
+WIRE = "wire"
+"""Name of the device that was the container's."""
+BRIDGE = "wan-wire"
+QUEUE = 5000
+"""Frames that a TAP queues for the box; the kernel's default of 500 drops bursts."""
+
+
+def part(device: str) -> list[Command]:
+    """Return commands that take the addresses from `device`, and rename it to `WIRE`."""
+    lines = [
+        f"ip link set dev {device} down",
+        f"ip address flush dev {device}",
+        f"ip link set dev {device} name {WIRE}",
+    ]
+    # a kernel without IPv6 knows no such mode
+    silent = [f"ip link set dev {end} addrgenmode none" for end in (WIRE, WAN)]
+    return _commands(lines) + [Command.of(line, lenient=True) for line in silent]
+
+
+def redirect() -> list[Command]:
+    """Return commands that join `WAN` and `WIRE` by redirection of all packets."""
+    return _commands([*_redirect(WIRE, WAN), *_redirect(WAN, WIRE)])
+
+
+def _redirect(source: str, target: str) -> list[str]:
+    return [
+        f"tc qdisc add dev {source} ingress",
+        f"tc filter add dev {source} parent ffff: protocol all u32 match u32 0 0 "
+        f"action mirred egress redirect dev {target}",
+    ]
+
+
+def bridge(addressing: Addressing) -> list[Command]:
+    """Return commands that join `WAN` and `WIRE` by a bridge, for kernels without redirection.
+
+    A bridge takes the Ethernet addresses of its ports for its own, so `WIRE` gets another address.
+    """
+    other = "02:50:4e:" + addressing.mac[9:]
+    undo = [Command.of(f"tc qdisc del dev {end} ingress", lenient=True) for end in (WIRE, WAN)]
+    return undo + _commands(
+        [
+            f"ip link add name {BRIDGE} type bridge forward_delay 0 stp_state 0 mcast_snooping 0",
+            # the bridge is no device of the container's, and must not answer for its addresses
+            f"ip link set dev {BRIDGE} arp off",
+            f"ip link set dev {WIRE} address {other}",
+            f"ip link set dev {WIRE} master {BRIDGE}",
+            f"ip link set dev {WAN} master {BRIDGE}",
+            f"ip link set dev {BRIDGE} up",
+        ]
+    )
+
+
+def join(addressing: Addressing, device: str, segments: int) -> list[Command]:
+    """Return commands that bring the three devices up; `device` gets the container's addresses.
+
+    `segments`: most frames of a superpacket from the stack.
+    """
+    few = [f"ip link set dev {device} gso_max_segs {segments}"] * (segments < tc.ANY_SEGMENTS)
+    return _commands(
+        [
+            f"ip link set dev {WAN} mtu {addressing.mtu} txqueuelen {QUEUE} up",
+            f"ip link set dev {WIRE} up",
+            f"ip link set dev {device} txqueuelen {QUEUE}",
+            *few,
+            *give(addressing, device),
+        ]
+    )
+
+
+def restore(addressing: Addressing, device: str) -> list[Command]:
+    """Return commands that undo the rewiring, complete or not, after the TAP devices have gone."""
+    removed = [
+        f"ip link set dev {WIRE} down",
+        f"ip link del dev {BRIDGE} type bridge",
+        f"tc qdisc del dev {WIRE} ingress",
+        f"ip link set dev {WIRE} addrgenmode eui64",
+        f"ip link set dev {WIRE} name {device}",
+        f"ip link set dev {device} down",
+        *give(addressing, device),
+    ]
+    return [Command.of(line, lenient=True) for line in removed]
+
+
+def shape(link: Link, backend: Backend, device: str, *, changing: bool) -> list[Command]:
+    """Return commands for the rates of `link` that tbf shapes: of `device` up, of `WAN` down.
+
+    `changing`: whether `reshape` may follow.
+    """
+    return _commands(
+        [
+            f"tc qdisc add dev {end} root handle {tc.HANDLE:x}: {words}"
+            for end, side in ((device, link.up), (WAN, link.down))
+            if (words := _tbf(side, backend, changing))
+        ]
+    )
+
+
+def reshape(old: Link, new: Link, backend: Backend, device: str) -> list[Command]:
+    """Return commands that turn the rates of `old` into those of `new`, shaped as changing.
+
+    Queued packets stay, unless a side loses its rate.
+    """
+    lines = []
+    for end, before, after in ((device, old.up, new.up), (WAN, old.down, new.down)):
+        was, words = _tbf(before, backend, True), _tbf(after, backend, True)
+        place = f"dev {end} root handle {tc.HANDLE:x}:"
+        if was and not words:
+            lines.append(f"tc qdisc del {place}")
+        elif words != was:
+            lines.append(f"tc qdisc {'change' if was else 'add'} {place} {words}")
+    return _commands(lines)
+
+
+def _tbf(side: Side, backend: Backend, changing: bool) -> str:
+    """Return the words of the tbf of a side; empty if the side needs none."""
+    if side.rate is None or backend.rate != "tbf":
+        return ""
+    return tc.bucket(side, changing=changing)
+
+
+def _commands(lines: list[str]) -> list[Command]:
+    return [Command.of(line) for line in lines]

@@ -1,0 +1,103 @@
+"""TAP devices: how to make one, and the offload header in front of each frame.
+
+The header is that of virtio: 10 bytes in the byte order of the host. A frame that the kernel has
+not finished, without a checksum or longer than the MTU, carries the missing facts in its header.
+The box writes the header back as it was, so the kernel finishes the frame on the way out.
+"""
+
+import errno
+import fcntl
+import os
+import struct
+import sys
+
+from ...errors import DeploymentError
+
+PATH = "/dev/net/tun"
+"""Device by which TAP devices are made; making one needs the capability NET_ADMIN."""
+HEADER = 10
+"""Bytes of the offload header."""
+LONGEST = HEADER + 14 + 65535
+"""Bytes of a superpacket with its headers, at most."""
+GONE = (errno.EBADFD, errno.EBADF, errno.ENODEV)
+"""Errors at the descriptor of a TAP whose network is gone."""
+
+_TUNSETIFF, _TUNGETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x800454D2, 0x400454D0
+_TAP, _NO_INFORMATION, _OFFLOAD_HEADER = 0x0002, 0x1000, 0x4000
+_KIND = _TAP | _NO_INFORMATION | _OFFLOAD_HEADER
+_CHECKSUM, _TSO4, _TSO6 = 1, 2, 4
+_REQUEST = struct.Struct("16sH22x")
+"""struct ifreq with flags."""
+_ARP = b"\x08\x06"
+_IPV4 = b"\x08\x00"
+
+
+def make(device: str) -> int:
+    """Make the TAP `device` in this network; return its descriptor.
+
+    The device exists as long as a descriptor is open. Raises DeploymentError.
+    """
+    try:
+        end = os.open(PATH, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        raise DeploymentError(f"no TAP device {device}: {PATH}: {error.strerror}") from None
+    try:
+        fcntl.ioctl(end, _TUNSETIFF, _REQUEST.pack(device.encode(), _KIND))
+        pass_superpackets(end, True)
+    except OSError as error:
+        os.close(end)
+        raise DeploymentError(f"no TAP device {device}: {error.strerror}") from None
+    return end
+
+
+def device(end: int) -> str | None:
+    """Return the device of the descriptor `end`; None unless `make` or its like has made it."""
+    try:
+        answer = fcntl.ioctl(end, _TUNGETIFF, bytes(40))
+    except OSError:
+        return None
+    name, flags = _REQUEST.unpack_from(answer)
+    return name.rstrip(b"\0").decode(errors="replace") if flags & _KIND == _KIND else None
+
+
+def pass_superpackets(end: int, whole: bool) -> None:
+    """Let the kernel hand superpackets to the reader of `end` if `whole`, else single frames."""
+    fcntl.ioctl(end, _TUNSETOFFLOAD, _CHECKSUM | _TSO4 | _TSO6 if whole else _CHECKSUM)
+
+
+def is_arp(frame: bytes) -> bool:
+    """Return whether `frame` is a packet of ARP, which no link loses or delays."""
+    return frame[HEADER + 12 : HEADER + 14] == _ARP
+
+
+def is_ipv4(frame: bytes) -> bool:
+    """Return whether `frame` is a packet of IPv4."""
+    return frame[HEADER + 12 : HEADER + 14] == _IPV4
+
+
+def frames(frame: bytes) -> int:
+    """Return the number of frames that the kernel will make of `frame`."""
+    size = _segment(frame)
+    payload = len(frame) - HEADER - _headers(frame)
+    return max(1, -(-payload // size)) if size else 1
+
+
+def wire_bytes(frame: bytes) -> int:
+    """Return the bytes on the wire of all frames that the kernel will make of `frame`."""
+    whole = len(frame) - HEADER
+    if not _segment(frame):
+        return whole
+    return whole + (frames(frame) - 1) * _headers(frame)
+
+
+def _segment(frame: bytes) -> int:
+    """Return the payload of each frame of a superpacket; 0 for a single frame."""
+    return int.from_bytes(frame[4:6], sys.byteorder) if frame[1] else 0
+
+
+def _headers(frame: bytes) -> int:
+    """Return the bytes of the headers that each frame of a TCP superpacket repeats."""
+    # the length of headers in the offload header is a hint only, and may include payload
+    transport = int.from_bytes(frame[6:8], sys.byteorder)
+    offset = HEADER + transport + 12
+    return transport + (frame[offset] >> 4) * 4 if offset < len(frame) else transport

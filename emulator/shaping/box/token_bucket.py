@@ -1,0 +1,64 @@
+"""Token bucket that shapes a rate in the box, for kernels without tbf.
+
+The bucket and the queue have the sizes that `tc` gives to tbf. A frame that finds the queue full is
+dropped, as in a modem: unlike tbf, the queue is not on the sender's host, and the sender infers the
+drop from the silence.
+"""
+
+import math
+from collections import deque
+
+from ...units import Rate
+from .. import tc
+from .tap import wire_bytes
+
+WHOLE = 8 * tc.SUPERPACKET / tc.SLACK
+"""Rate in bits per second from which superpackets need not be cut into frames: they take less time
+than a busy host's timer may be late."""
+
+
+class TokenBucket:
+    """Queue that frames leave in order, at a rate in bits per second."""
+
+    def __init__(self, rate: float) -> None:
+        self._queue: deque[tuple[float, int, bytes]] = deque()
+        self._bytes = 0  # on the wire, of all frames in the queue
+        self._used = -math.inf  # time until which the rate is used up
+        self.change(rate)
+
+    def change(self, rate: float) -> None:
+        """Send at `rate` from here on; frames in the queue stay."""
+        self._pace = 8 / rate  # seconds per byte
+        self._saved = tc.burst(Rate(rate)) * self._pace
+        self._room = tc.queue(Rate(rate))
+
+    def held(self) -> list[bytes]:
+        """Return the frames in the queue."""
+        return [entry[2] for entry in self._queue]
+
+    def add(self, frame: bytes, now: float) -> bool:
+        """Queue `frame`, which came at time `now`; return False if the queue has no room."""
+        size = wire_bytes(frame)
+        if not self._queue:
+            # an idle link saves tokens for a burst, so that its first frame leaves at once
+            self._used = max(self._used, now - self._saved)
+        elif self._bytes + size > self._room:
+            return False
+        self._queue.append((now, size, frame))
+        self._bytes += size
+        return True
+
+    def deadline(self) -> float | None:
+        """Return the time at which the next frame leaves; None for an empty queue."""
+        if not self._queue:
+            return None
+        came, size, _ = self._queue[0]
+        return max(came, self._used + size * self._pace)
+
+    def leave(self) -> tuple[float, bytes]:
+        """Take the next frame from the queue; return the time at which it leaves, and the frame."""
+        came, size, frame = self._queue.popleft()
+        self._bytes -= size
+        # a box that is late does not lower the rate: the time is the link's, not the host's
+        self._used += size * self._pace
+        return max(came, self._used), frame

@@ -1,0 +1,81 @@
+"""The packet box beside a lab: its process, and the attachment of a lab's node to it."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from emulator.shaping.backend import Backend
+from emulator.shaping.box.attachment import connect, report
+from emulator.world import reshaping
+from emulator.world.link import Link
+
+from .lab import Lab
+
+TBF = Backend(rate="tbf", delay="receiver", cut="nftables")
+BARE = Backend(rate="none", delay="receiver", cut="nftables")
+"""Of a kernel without tbf: the box shapes the rates."""
+
+
+@dataclass
+class PacketBox:
+    """The process of a box, and the lines that it has printed."""
+
+    process: "subprocess.Popen[str]"
+    path: Path
+    lines: list[dict[str, Any]] = field(default_factory=list)
+
+    def attach(
+        self, here: Lab, link: Link, backend: Backend = TBF, *words: str, name: str = ""
+    ) -> None:
+        """Put the node of `here` behind `link`. The test fails if that fails."""
+        done = self.attempt(here, link, backend, *words, name=name)
+        assert done.returncode == 0, done.stderr
+
+    def attempt(
+        self, here: Lab, link: Link, backend: Backend, *words: str, name: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run the program that attaches the node of `here`."""
+        plain = json.dumps(reshaping.plain(link)), json.dumps(backend.plain())
+        program = [sys.executable, "-m", "emulator.shaping.box.attach", "--socket", str(self.path)]
+        options = ["--name", name or here.near, "--link", plain[0], "--backend", plain[1], *words]
+        inside = ["ip", "netns", "exec", here.near]
+        return subprocess.run([*inside, *program, *options], capture_output=True, text=True)
+
+    def report(self, name: str) -> dict[str, Any]:
+        """Return the counts of a link."""
+        with connect(self.path) as box:
+            return report(box, name)
+
+    def line(self, what: str) -> dict[str, Any]:
+        """Return the next line of a kind that the box prints."""
+        assert self.process.stdout is not None
+        for text in self.process.stdout:
+            line: dict[str, Any] = json.loads(text)
+            self.lines.append(line)
+            if line["box"] == what:
+                return line
+        raise AssertionError(f"the box ended: {self.lines}")
+
+
+@contextmanager
+def packet_box(*words: str, seed: int = 7) -> Iterator[PacketBox]:
+    """Run a box for the block; it must end by SIGTERM without an error."""
+    with tempfile.TemporaryDirectory(prefix="emulate-box-") as folder:
+        path = Path(folder, "box")
+        program = [sys.executable, "-m", "emulator.shaping.box", "--socket", str(path)]
+        process = subprocess.Popen(
+            [*program, "--seed", str(seed), *words], stdout=subprocess.PIPE, text=True
+        )
+        box = PacketBox(process, path)
+        try:
+            box.line("ready")
+            yield box
+        finally:
+            process.terminate()
+            process.communicate(timeout=10)

@@ -1,0 +1,277 @@
+"""Bottlenecks in virtual time against the definition of max-min fairness, and in whole runs."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.runtimes.virtual.clock.heap import Heap
+from emulator.runtimes.virtual.links.bottleneck_link import BottleneckLink, ServerShare
+from emulator.runtimes.virtual.links.network import build_links
+from emulator.runtimes.virtual.links.server_link import ServerLink
+from emulator.runtimes.virtual.links.shared_rates import MemberLinks
+from emulator.units import Rate, Seconds
+from emulator.world.bottleneck import SharedLink, SharedSide
+from emulator.world.link import FRAME, Link, Side
+from tests.fakes.small_scenario import small
+from tests.fakes.virtual_world import SCENARIO, played
+
+EXACT = 1e-9
+CLOSE = 1e-6
+"""Relative error of a rate that is measured as a difference of bits left."""
+RATES = [1e6, 2e6, 5e6, 1e7, math.inf]
+
+
+@dataclass(eq=False)
+class Flow:
+    """A transfer of device `number`, which is behind bottleneck `number % 3` unless that is 2."""
+
+    heap: Heap
+    number: int
+    size: float
+    own_rate: float
+    begins: float = 0.0
+    ended: float = math.nan
+
+    def through(self) -> None:
+        assert math.isnan(self.ended)
+        self.ended = self.heap.now
+
+    @property
+    def bottleneck(self) -> int | None:
+        return self.number % 3 if self.number % 3 < 2 else None
+
+
+@dataclass
+class Tree:
+    """Two bottlenecks before a server's link, with a flow for each device."""
+
+    rates: Sequence[float]
+    server: float
+    heap: Heap = field(default_factory=Heap)
+
+    def __post_init__(self) -> None:
+        share = ServerShare(self.server)
+        rest = BottleneckLink(self.heap, math.inf, share)
+        made = [BottleneckLink(self.heap, rate, share) for rate in self.rates]
+        own = {number: made[number % 3] for number in range(99) if number % 3 < 2}
+        self.links: Any = MemberLinks(own, rest)
+
+    def begin(self, flow: Flow) -> None:
+        self.heap.at(flow.begins, self.links.join, flow, flow.size, flow.own_rate)
+
+    def rates_of(self, flows: Sequence[Flow]) -> list[float]:
+        """Return the rates of all flows now, measured over a short time without an event."""
+        before = [self.links.left(flow, flow.own_rate) for flow in flows]
+        self.heap.now += 1e-3
+        after = [self.links.left(flow, flow.own_rate) for flow in flows]
+        return [(was - left) / 1e-3 for was, left in zip(before, after, strict=True)]
+
+
+def limits(flows: Sequence[Flow], tree: Tree) -> list[tuple[float, list[int]]]:
+    """Return each limit: a rate, and the flows that share it."""
+    everyone = list(range(len(flows)))
+    own = [(flow.own_rate, [index]) for index, flow in enumerate(flows)]
+    shared = [
+        (rate, [index for index in everyone if flows[index].bottleneck == number])
+        for number, rate in enumerate(tree.rates)
+    ]
+    return [*own, *shared, (tree.server, everyone)]
+
+
+FLOWS = st.lists(
+    st.tuples(st.integers(0, 98), st.sampled_from(RATES)),
+    min_size=1,
+    max_size=12,
+    unique_by=lambda pair: pair[0],
+)
+
+
+@given(FLOWS, st.lists(st.sampled_from(RATES[:-1]), min_size=2, max_size=2), st.sampled_from(RATES))
+def test_no_flow_could_be_faster_unless_a_smaller_one_became_slower(
+    drawn: list[tuple[int, float]], rates: list[float], server: float
+) -> None:
+    """A flow is at a limit that is used up, and no other flow at that limit is larger."""
+    tree = Tree(rates, server)
+    flows = [Flow(tree.heap, number, 1e12, own) for number, own in drawn]
+    bound = [
+        flow
+        for flow in flows
+        if min(flow.own_rate, server) < math.inf or flow.bottleneck is not None
+    ]
+    for flow in bound:
+        tree.begin(flow)
+    tree.heap.run(1.0, 10**6)
+    found = tree.rates_of(bound)
+    at_limit: set[int] = set()
+    for rate, sharing in limits(bound, tree):
+        used = sum(found[index] for index in sharing)
+        assert used <= rate * (1 + CLOSE)
+        if sharing and used >= rate * (1 - CLOSE):
+            largest = max(found[index] for index in sharing)
+            at_limit |= {i for i in sharing if found[i] >= largest * (1 - CLOSE)}
+    assert at_limit == set(range(len(bound)))
+
+
+def filled(flows: Sequence[Flow], tree: Tree) -> list[float]:
+    """Return max-min shares by definition: raise all flows alike, freeze those at a full limit."""
+    shares, growing = [0.0] * len(flows), set(range(len(flows)))
+    while growing:
+        rooms = [
+            ((rate - sum(shares[i] for i in sharing)) / len(growing & {*sharing}), sharing)
+            for rate, sharing in limits(flows, tree)
+            if growing & {*sharing}
+        ]
+        step = min(room for room, _ in rooms)
+        for index in growing:
+            shares[index] += step
+        for room, sharing in rooms:
+            if room <= step * (1 + 1e-12):
+                growing -= {*sharing}
+    return shares
+
+
+def ends(flows: Sequence[Flow], tree: Tree) -> list[float]:
+    """Return when each flow is through, by going from event to event and sharing anew at each."""
+    now, left, ended = 0.0, [flow.size for flow in flows], [math.nan] * len(flows)
+    waiting = set(range(len(flows)))
+    while waiting:
+        active = [index for index in sorted(waiting) if flows[index].begins <= now]
+        rates = filled([flows[index] for index in active], tree)
+        ending = {i: now + left[i] / rate for i, rate in zip(active, rates, strict=True)}
+        begins = [flows[index].begins for index in waiting if flows[index].begins > now]
+        then = min([*ending.values(), *begins])
+        for index, rate in zip(active, rates, strict=True):
+            left[index] -= rate * (then - now)
+            if ending[index] <= then:
+                ended[index] = then
+                waiting.discard(index)
+        now = then
+    return ended
+
+
+@pytest.mark.parametrize("server", [3e6, 1.5e7, math.inf])
+@pytest.mark.parametrize(("count", "seed"), [(3, 1), (12, 2), (12, 3), (40, 4)])
+def test_every_bit_passes_at_the_time_that_fair_shares_give(
+    server: float, count: int, seed: int
+) -> None:
+    dice, tree = Random(seed), Tree([4e6, 7e6], server)
+    flows = [
+        Flow(
+            tree.heap,
+            number,
+            dice.uniform(1e3, 1e7),
+            dice.choice(RATES[:-1]),
+            dice.choice([0.0, dice.uniform(0, 5)]),
+        )
+        for number in range(count)
+    ]
+    for flow in flows:
+        tree.begin(flow)
+    assert tree.heap.run(math.inf, 10**6)
+    assert [flow.ended for flow in flows] == pytest.approx(ends(flows, tree), rel=EXACT)
+
+
+def test_a_flow_that_leaves_makes_room_behind_its_bottleneck_first() -> None:
+    tree = Tree([10.0, 10.0], 30.0)
+    stays, leaves, other = (Flow(tree.heap, number, 100.0, math.inf) for number in (0, 3, 1))
+    for flow in (stays, leaves, other):
+        tree.begin(flow)
+    left = list[float]()
+    tree.heap.at(4.0, lambda: left.append(tree.links.leave(leaves, math.inf)))
+    tree.heap.run(math.inf, 100)
+    assert left == [pytest.approx(80.0)]
+    assert (stays.ended, other.ended) == (pytest.approx(12.0), pytest.approx(10.0))
+
+
+def test_what_nothing_limits_takes_no_time() -> None:
+    tree = Tree([10.0, 10.0], math.inf)
+    free = Flow(tree.heap, 2, 1e9, math.inf, begins=3.0)
+    tree.begin(free)
+    tree.heap.run(math.inf, 10)
+    assert free.ended == 3.0
+
+
+# -- what a scenario says --------------------------------------------------------------------------
+
+GROUP = ("name: pair, count: 2", "name: home, count: 3, link: {up: {rate: 2mbit, delay: 10ms}}")
+STREET = "{name: street, up: {rate: 3mbit, delay: 5ms}, down: {rate: 1mbit}, members: [MEMBERS]}"
+
+
+def street(members: str, more: str = "") -> tuple[str, str]:
+    entry = STREET.replace("MEMBERS", members)
+    return "name: small", f"name: small\nvirtual: {{tcp: false}}\n{more}bottlenecks: [{entry}]"
+
+
+def test_a_transfer_alone_has_the_slower_rate_and_both_delays() -> None:
+    shared = SharedLink(SharedSide(Rate(3e6), Seconds(0.005)), SharedSide(Rate(1e6)))
+    link = Link(Side(Rate(2e6), Seconds(0.01)), Side())
+    assert shared.alone(link) == Link(Side(Rate(2e6), Seconds(0.015)), Side(Rate(1e6)))
+
+
+@pytest.mark.parametrize(
+    "server", ["", "server: {link: {up: {rate: 1gbit}, down: {rate: 1gbit}}}\n"]
+)
+def test_members_share_and_others_do_not(server: str) -> None:
+    """Three members of 2 mbit behind 3 mbit, one of them alone in its group's link later."""
+    scenario = small(GROUP, street("home-0, home-1", server))
+    heap, arrived = Heap(), dict[int, float]()
+    (_, homes) = build_links(heap, scenario)
+    size = 1_000_000
+    for number in range(3):
+        homes.up.send(number, size, lambda number: arrived.update({number: heap.now}), number)
+    heap.run(math.inf, 1000)
+    bits = 8 * size * FRAME
+    assert arrived[0] == arrived[1] == pytest.approx(bits / 1.5e6 + 0.015)
+    assert arrived[2] == pytest.approx(bits / 2e6 + 0.01)
+
+
+def test_a_fault_changes_the_link_before_the_bottleneck() -> None:
+    fault = "faults: [{kind: degrade, nodes: [home-0], at: 1s, rate: 50%, delay: 1s}]\n"
+    scenario = small(GROUP, street("home", fault))
+    heap, arrived = Heap(), list[float]()
+    (_, homes) = build_links(heap, scenario)
+    size, setting = 1_000_000, {"rate": 0.5, "delay": 1.0}
+    for change in (setting, None):
+        homes.reshape(0, change)
+        began = heap.now
+        homes.up.send(0, size, lambda began: arrived.append(heap.now - began), began)
+        heap.run(math.inf, 1000)
+    bits = 8 * size * FRAME
+    assert arrived == pytest.approx([bits / 1e6 + 1.015, bits / 2e6 + 0.015])
+
+
+def test_without_bottlenecks_the_links_are_as_before() -> None:
+    """Then no flow passes through the code for bottlenecks, so no byte of a run differs."""
+    rated = "server: {link: {up: {rate: 1gbit}, down: {rate: 1gbit}}}"
+    scenario = small(GROUP, ("name: small", f"name: small\n{rated}"))
+    links = build_links(Heap(), scenario)
+    assert {type(way._server_link) for each in links for way in (each.up, each.down)} == {
+        ServerLink
+    }
+    links = build_links(Heap(), small(GROUP))
+    assert {way._server_link for each in links for way in (each.up, each.down)} == {None}
+
+
+ENTRY = "bottlenecks: [{name: street, up: {rate: RATE}, down: {rate: RATE}, members: [adsl]}]\n"
+
+
+def test_a_run_behind_a_bottleneck_is_slower_and_repeats(tmp_path: Path) -> None:
+    def run(rate: str | None, folder: str) -> tuple[float, list[Any]]:
+        entry = "" if rate is None else ENTRY.replace("RATE", rate)
+        text = SCENARIO.replace("faults:", f"{entry}faults:")
+        _, _, view = played(tmp_path / folder, text=text)
+        return view.records[-1]["at"], view.records
+
+    (free, _), (wide, _) = run(None, "a"), run("1gbit", "b")
+    narrow, records = run("200kbit", "c")
+    again = run("200kbit", "d")
+    assert (narrow, records) == again
+    assert wide == pytest.approx(free, rel=0.02)
+    assert narrow > 1.2 * free

@@ -1,0 +1,281 @@
+"""A direction of the box over a clock of the test: order, delay, rate, loss and counts."""
+
+import struct
+import sys
+from itertools import pairwise
+from random import Random
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from emulator.shaping import tc
+from emulator.shaping.box.direction import MOST_ROOM, UNRATED_ROOM, Direction, room
+from emulator.shaping.box.tap import frames, wire_bytes
+from emulator.shaping.box.token_bucket import WHOLE
+from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Side
+
+IPV4, IPV6, ARP = b"\x08\x00", b"\x86\xdd", b"\x08\x06"
+
+
+def _frame(number: int, size: int = 100, kind: bytes = IPV4) -> bytes:
+    """Return a frame of `size` bytes on the wire that carries a number, with its offload header."""
+    return (bytes(10 + 12) + kind + struct.pack("!Q", number)).ljust(10 + size, b"\0")
+
+
+def _number(frame: bytes) -> int:
+    number: int = struct.unpack_from("!Q", frame, 24)[0]
+    return number
+
+
+def _direction(side: Side, *, rates: bool = False, seed: str = "") -> Direction:
+    return Direction(side, lambda use: Random(seed + use), rates=rates)
+
+
+def _side(
+    rate: float = 0, delay: float = 0, jitter: float = 0, loss: float = 0, setup: float = 0
+) -> Side:
+    wanted = Rate(rate) if rate else None
+    return Side(wanted, Seconds(delay), Seconds(jitter), Fraction(loss), Seconds(setup))
+
+
+Left = tuple[float, bytes]
+
+
+def _play(direction: Direction, came: list[tuple[float, bytes]], end: float = 1e9) -> list[Left]:
+    """Play arrivals, with a box that is never late; return when each frame left, up to `end`."""
+    left: list[Left] = []
+
+    def until(now: float) -> None:
+        while (due := direction.deadline()) is not None and due <= now:
+            left.extend((due, frame) for _, _, frame in direction.release(due))
+
+    for at, frame in came:
+        until(at)
+        if not direction.take(frame, at):
+            left.append((at, frame))
+    until(end)
+    return left
+
+
+SIDES = st.builds(
+    lambda rate, delay, part, loss: _side(rate, delay, delay * part, loss),
+    rate=st.sampled_from([0, 50e3, 1e6, 50e6, 1e9]),
+    delay=st.sampled_from([0, 0.001, 0.05, 2.0]),
+    part=st.sampled_from([0, 0.1, 1.0]),
+    loss=st.sampled_from([0, 0.1, 1.0]),
+)
+ARRIVALS = st.lists(
+    st.tuples(st.sampled_from([0, 1e-5, 0.001, 0.3]), st.sampled_from([60, 1514])), max_size=150
+)
+
+
+def _came(gaps: list[tuple[float, int]]) -> list[tuple[float, bytes]]:
+    at, came = 1.0, []
+    for number, (gap, size) in enumerate(gaps):
+        at += gap
+        came.append((at, _frame(number, size)))
+    return came
+
+
+@settings(deadline=None)
+@given(side=SIDES, rates=st.booleans(), gaps=ARRIVALS, cut=st.sampled_from([1.0, 1.05, 1.4, 1e9]))
+def test_order_is_kept_none_is_early_and_the_counts_add_up(
+    side: Side, rates: bool, gaps: list[tuple[float, int]], cut: float
+) -> None:
+    came = [(at, frame) for at, frame in _came(gaps) if at <= cut]
+    direction = _direction(side, rates=rates)
+    left = _play(direction, came, end=cut)
+    numbers = [_number(frame) for _, frame in left]
+    assert numbers == sorted(set(numbers))
+    arrivals = {_number(frame): at for at, frame in came}
+    for at, frame in left:
+        least = side.delay - 4 * side.jitter
+        assert at >= arrivals[_number(frame)] + max(0.0, least) - 1e-9
+    counts = direction.passage
+    assert counts.packets == len(came)
+    assert counts.packets == len(left) + counts.lost + counts.dropped + direction.held()
+    if cut == 1e9:
+        assert direction.held() == 0
+
+
+@settings(deadline=None)
+@given(gaps=ARRIVALS, rate=st.sampled_from([50e3, 1e6, 50e6]))
+def test_no_more_leaves_than_the_rate_and_a_burst(
+    gaps: list[tuple[float, int]], rate: float
+) -> None:
+    left = _play(_direction(_side(rate), rates=True), _came(gaps))
+    total = 0
+    for at, frame in left:
+        total += len(frame) - 10
+        assert total <= tc.burst(Rate(rate)) + rate / 8 * (at - 1.0) + 1514 + 1e-3
+
+
+def test_a_busy_link_has_its_rate() -> None:
+    frames = [(1.0 + 0.001 * number, _frame(number, 1514)) for number in range(2000)]
+    left = _play(_direction(_side(8e6), rates=True), frames)
+    busy = [at for at, _ in left[100:]]
+    assert (len(busy) - 1) * 1514 * 8 / (busy[-1] - busy[0]) == pytest.approx(8e6, rel=1e-6)
+
+
+def test_a_late_box_does_not_lower_the_rate() -> None:
+    direction = _direction(_side(8e6), rates=True)
+    for number in range(100):
+        direction.take(_frame(number, 1514), 1.0)
+    last = 0.0
+    for step in range(20):  # the box has its turn each 30 ms only
+        for due, _, _ in direction.release(1.0 + 0.03 * step):
+            last = due
+    assert direction.held() == 0
+    assert last == pytest.approx(1.0 + (100 * 1514 - tc.burst(Rate(8e6))) * 8 / 8e6)
+
+
+def test_a_full_queue_drops_and_says_so() -> None:
+    direction = _direction(_side(1e6), rates=True)
+    for number in range(1000):
+        direction.take(_frame(number, 1514), 1.0)
+    queued = tc.queue(Rate(1e6)) + tc.burst(Rate(1e6))
+    assert direction.passage.dropped == pytest.approx(1000 - queued / 1514, abs=2)
+
+
+def test_frames_under_way_are_bounded() -> None:
+    side = _side(8e6, delay=0.1)
+    direction = _direction(side)
+    for number in range(1000):
+        direction.take(_frame(number, 1514), 1.0)
+    assert direction.passage.dropped > 0
+    assert direction.held() == room(side) // 1524
+    assert room(_side(delay=10.0)) == UNRATED_ROOM
+    assert room(_side(99e9, delay=3600.0)) == MOST_ROOM
+
+
+def test_an_exact_delay_is_exact() -> None:
+    came = [(1.0 + 0.01 * number, _frame(number)) for number in range(100)]
+    left = _play(_direction(_side(delay=0.025)), came)
+    assert [at for at, _ in left] == [at + 0.025 for at, _ in came]
+
+
+def test_jitter_has_mean_and_deviation_asked_for() -> None:
+    """With frames far apart, order holds none back."""
+    came = [(1.0 + number, _frame(number)) for number in range(4000)]
+    left = _play(_direction(_side(delay=0.05, jitter=0.005)), came)
+    delays = [at - (1.0 + _number(frame)) for at, frame in left]
+    assert fmean(delays) == pytest.approx(0.05, abs=0.0003)
+    assert stdev(delays) == pytest.approx(0.005, rel=0.05)
+
+
+def test_jitter_of_frames_close_together_keeps_their_order() -> None:
+    """Each waits for the latest ahead of it, as in netem with a rate: later, and less spread."""
+    came = [(1.0 + 0.001 * number, _frame(number)) for number in range(4000)]
+    left = _play(_direction(_side(delay=0.05, jitter=0.005)), came)
+    assert all(_number(a[1]) < _number(b[1]) and a[0] <= b[0] for a, b in pairwise(left))
+    delays = [at - came[_number(frame)][0] for at, frame in left]
+    assert 0.054 < fmean(delays) < 0.056  # netem of Linux 6.1: 0.0550, deviation 0.0033
+    assert 0.003 < stdev(delays) < 0.0036
+
+
+def test_loss_is_drawn_for_ipv4_only() -> None:
+    direction = _direction(_side(delay=0.01, loss=1.0))
+    left = _play(direction, [(1.0, _frame(0)), (1.0, _frame(1, kind=IPV6))])
+    assert [_number(frame) for _, frame in left] == [1]
+    assert direction.passage.lost == 1
+
+
+def test_loss_is_what_was_asked() -> None:
+    """Of 3,000 at 10 %, 99 in 100 seeds lose 258 to 342."""
+    direction = _direction(_side(loss=0.1), seed="a")
+    _play(direction, [(1.0 + number, _frame(number)) for number in range(3000)])
+    assert 258 <= direction.passage.lost <= 342
+
+
+def test_arp_passes_at_once_and_is_not_counted() -> None:
+    direction = _direction(_side(1e3, delay=1.0, loss=1.0), rates=True)
+    assert not direction.take(_frame(0, kind=ARP), 1.0)
+    assert direction.passage.packets == 0
+
+
+def test_a_seed_repeats_all_draws() -> None:
+    side = _side(delay=0.05, jitter=0.02, loss=0.3)
+    came = [(1.0 + 0.01 * number, _frame(number)) for number in range(300)]
+    plays = [_play(_direction(side, seed=seed), came) for seed in ("a", "a", "b")]
+    assert plays[0] == plays[1] != plays[2]
+
+
+def test_the_draws_of_delays_do_not_depend_on_losses() -> None:
+    came = [(1.0 + number, _frame(number)) for number in range(50)]
+    delays = [
+        [at for at, _ in _play(_direction(_side(delay=0.05, jitter=0.02, loss=loss)), came)]
+        for loss in (0.0, 1e-9)
+    ]
+    assert delays[0] == delays[1]
+
+
+def test_a_change_keeps_frames_under_way_and_their_order() -> None:
+    direction = _direction(_side(delay=0.1))
+    direction.take(_frame(0), 1.0)
+    direction.change(_side(delay=0.01), 1.05)
+    direction.take(_frame(1), 1.05)
+    direction.take(_frame(2), 1.2)
+    assert [(at, _number(frame)) for at, frame in _play(direction, [])] == [
+        (1.1, 0),
+        (1.1, 1),
+        (1.21, 2),
+    ]
+
+
+@pytest.mark.parametrize(("rate", "took"), [(0.8e6, 0.1514 * 10), (0, 0.0), (80e6, 0.01514)])
+def test_frames_in_the_queue_leave_at_the_new_rate(rate: float, took: float) -> None:
+    direction = _direction(_side(8e6), rates=True)
+    for number in range(110):  # 10 leave at once or soon
+        direction.take(_frame(number, 1514), 1.0)
+    (early, *_) = [len(direction.release(1.01514))]
+    direction.change(_side(rate), 1.01514)
+    left = _play(direction, [])
+    assert len(left) == 110 - early
+    assert left[-1][0] - 1.01514 == pytest.approx(took * len(left) / 100, abs=0.016)
+
+
+def test_a_direction_gets_a_rate_by_a_change() -> None:
+    direction = _direction(Side(), rates=True)
+    direction.change(_side(8e6), 1.0)
+    left = _play(direction, [(1.0, _frame(number, 1514)) for number in range(100)])
+    assert left[-1][0] == pytest.approx(1.0 + (100 * 1514 - tc.burst(Rate(8e6))) / 1e6)
+
+
+def test_superpackets_pass_whole_unless_frames_have_fates_of_their_own() -> None:
+    assert _direction(_side(8e6, delay=0.1)).whole(_side(8e6, delay=0.1, jitter=0.05))
+    assert not _direction(Side()).whole(_side(loss=0.01))
+    assert not _direction(Side(), rates=True).whole(_side(8e6))
+    assert _direction(Side(), rates=True).whole(_side(WHOLE))
+
+
+def _superpacket(payload: int, size: int) -> bytes:
+    """Return a superpacket of TCP over IPv4 with 12 bytes of TCP options."""
+    # flags, kind, length of headers, payload a frame, begin of TCP, offset of the checksum
+    header = struct.pack("=BBHHHH", 1, 1, 66, size, 34, 16)
+    tcp = bytes(12) + b"\x80" + bytes(19)
+    return header + bytes(12) + IPV4 + bytes(20) + tcp + bytes(payload)
+
+
+def test_frames_of_a_superpacket_are_counted_with_their_headers() -> None:
+    assert sys.byteorder in ("little", "big")
+    whole = _superpacket(10 * 1448 + 1, 1448)
+    assert frames(whole) == 11
+    assert wire_bytes(whole) == 10 * 1514 + 67
+    single = _frame(0, 1514)
+    assert (frames(single), wire_bytes(single)) == (1, 1514)
+    assert frames(whole[:20]) == 1  # of a hostile stack
+
+
+def test_a_report_states_mean_and_deviation_of_delays() -> None:
+    direction = _direction(_side(delay=0.05))
+    passage = direction.passage
+    for delay in (0.049, 0.051, 0.053):
+        passage.reads += 1
+        passage.delay += delay
+        passage.squares += (delay - 0.05) ** 2
+    report = direction.report()
+    assert report["delay"] == pytest.approx(0.051)
+    assert report["delay_sd"] == pytest.approx(0.001633, abs=1e-6)
