@@ -50,9 +50,15 @@ class FrameLoop:
         for lane in link.lanes:
             self._lanes[lane.source] = link, lane
             self._epoll.register(lane.source, select.EPOLLIN)
+        self.watch(link.watch, lambda: self._look_after(link))
+
+    def _look_after(self, link: CarriedLink) -> None:
+        if link.is_gone():
+            self._gone(link)
 
     def drop(self, link: CarriedLink) -> None:
         """Carry no more frames of `link`; call it before the link is closed."""
+        self.forget(link.watch)
         for lane in link.lanes:
             del self._lanes[lane.source]
             self._epoll.unregister(lane.source)
