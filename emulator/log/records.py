@@ -192,6 +192,24 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """Bytes sent since the interface exists, and before the run was resumed."""
 
 
+class LatenessRecord(LogRecord, tag="lateness"):
+    """How late packets left the box that delays them, about each second.
+
+    Only where `shaping.delay` of the manifest is `packets`, and a link has delay, jitter or loss.
+    """
+
+    packets: int
+    """Packets that left since the record before."""
+    p50: Time
+    """Median of the times by which they left late."""
+    p99: Time
+    """99th percentile of these times."""
+    max: Time
+    """Longest of these times."""
+    cpu: Time
+    """Processor time that the box used since the record before, in real seconds."""
+
+
 class CheckpointRecord(LogRecord, tag="checkpoint"):
     """The server saved the model."""
 
@@ -262,6 +280,7 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | BatteryRecord
+    | LatenessRecord
     | CheckpointRecord
     | RecoveredRecord
     | ExitRecord

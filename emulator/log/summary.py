@@ -9,9 +9,11 @@ from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, TimelineRecord
+from .packet_lateness import LatenessSums, Shaped
 from .records import (
     EvaluationRecord,
     ExitRecord,
+    LatenessRecord,
     PullRecord,
     Record,
     RecoveredRecord,
@@ -55,13 +57,15 @@ def summarise(
     quotas: bool,
     parameters: Mapping[str, int] | None = None,
     trained: bool = False,
+    shaped: Shaped | None = None,
 ) -> dict[str, Any]:
     """Return the summary of `records`, which are read once and may be larger than memory.
 
     `dense_push`: size of one uncompressed update on the wire, in bytes; `planned`: the run's
     timeline; `targets`: accuracies whose costs are reported; `busy`: share of the host's cores in
     use, a sample each second; `quotas`: whether any device has a CPU quota; `parameters`: number of
-    parameters in each kind of layer; `trained`: whether the run began with the model of another.
+    parameters in each kind of layer; `trained`: whether the run began with the model of another;
+    `shaped`: the means by which links were delayed, None in virtual time.
     """
     sums = _Sums()
     for record in records:
@@ -104,7 +108,7 @@ def summarise(
         "refused": sums.refused,
         "unsent": sums.unsent,
         "exits": [{"at": end.at, "node": end.node, "reason": end.reason} for end in sums.exits],
-        "fidelity": _fidelity(sums, busy, quotas),
+        "fidelity": _fidelity(sums, busy, quotas, shaped),
     }
 
 
@@ -139,6 +143,7 @@ class _Sums:
     refused: int = 0
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
+    lateness: LatenessSums = field(default_factory=LatenessSums)
     stop: StopRecord = field(default_factory=lambda: StopRecord(0.0, "failed"))
 
     @property
@@ -186,6 +191,8 @@ class _Sums:
                 self.refused += record.count
             case UnsentRecord():
                 self.unsent += record.segments
+            case LatenessRecord():
+                self.lateness.take(record)
             case ExitRecord():
                 self.exits.append(record)
             case RecoveredRecord():
@@ -223,7 +230,9 @@ def _paper(sums: _Sums, parameters: Mapping[str, int]) -> dict[str, Any]:
     return {"paper_push_bytes": by_kind} if by_kind else {}
 
 
-def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any]:
+def _fidelity(
+    sums: _Sums, busy: Sequence[float], quotas: bool, shaped: Shaped | None
+) -> dict[str, Any]:
     """Return `fidelity`: whether the host kept up with the emulated world, or why not."""
     full = sum(share >= SATURATED for share in busy) / len(busy) if busy else 0.0
     reasons = []
@@ -233,6 +242,8 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
+    if shaped and (why := sums.lateness.reason(shaped)):
+        reasons.append(why)
     return {
         "kept_up": not reasons,
         "reasons": reasons,
@@ -240,6 +251,7 @@ def _fidelity(sums: _Sums, busy: Sequence[float], quotas: bool) -> dict[str, Any
         "host_busy_mean": round(statistics.fmean(busy), 3) if busy else None,
         "host_busy_max": round(max(busy), 3) if busy else None,
         "host_saturated": round(full, 3),
+        **({"shaping": sums.lateness.plain(shaped)} if shaped else {}),
     }
 
 

@@ -14,14 +14,19 @@ from ..world import reshaping
 from ..world.link import FRAME, Link, Side
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting
+from .box_end import BoxEnd
 from .config import Delay, Network, Reshaping
 
 
 class AccessLink:
-    """The commands for the link of a node, as faults leave it."""
+    """The commands for the link of a node, as faults leave it.
 
-    def __init__(self, network: Network) -> None:
-        self._network, self._cut = network, False
+    A link through the box changes there, before the method returns; its cuts are commands.
+    """
+
+    def __init__(self, network: Network, box: BoxEnd | None = None) -> None:
+        """`box` is the node's end of a link through the box."""
+        self._network, self._cut, self._box = network, False, box
         self._own = self._wanted = self._shaped = Link()
         self._backend, self._beyond, self._dilation = Backend(), list[Side](), 1.0
         if network.reshaping is not None:
@@ -59,8 +64,12 @@ class AccessLink:
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
-        new = dilated(self._wanted, self._dilation)
-        return access.change(dilated(old, self._dilation), new, self._backend)
+        old, new = dilated(old, self._dilation), dilated(self._wanted, self._dilation)
+        if self._box is not None:
+            if old != new:
+                self._box.change(old, new)
+            return []
+        return access.change(old, new, self._backend)
 
     def received_delay(self) -> Delay | None:
         """Return the time for which the node holds received messages back.

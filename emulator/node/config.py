@@ -26,6 +26,8 @@ INITIAL = Path("/initial.npz")
 """The saved model that the server begins with, if the run has one."""
 OUTPUT = Path("/output")
 """Folder in which the server writes its log and the model."""
+BOX = Path("/box/socket")
+"""Socket of the box that holds packets; only containers with a link through the box have it."""
 PORT = 5555
 """TCP port on which the server listens."""
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
@@ -52,6 +54,19 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Real seconds in an emulated second; the links are in emulated seconds."""
 
 
+class Boxed(msgspec.Struct, frozen=True):
+    """The facts with which a supervisor puts the node's network behind the box."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    backend: dict[str, str]
+    """Mechanisms of the host, as `Backend.plain` writes them."""
+    beyond: list[Plain] = []
+    """Sides of far ends that outgoing packets pass."""
+    changing: bool = False
+    """Whether faults may change the link."""
+
+
 class Network(msgspec.Struct, frozen=True):
     """The commands with which the supervisor changes the node's network."""
 
@@ -63,6 +78,8 @@ class Network(msgspec.Struct, frozen=True):
     """Let packets pass again."""
     reshaping: Reshaping | None = None
     """None: no fault changes the link."""
+    boxed: Boxed | None = None
+    """None: no packet of the node passes the box, and `shape` is all."""
 
 
 class Delay(msgspec.Struct, frozen=True):

@@ -14,7 +14,6 @@ import sys
 from typing import Any
 
 from ..errors import DeploymentError
-from ..shaping.apply import apply
 from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform
@@ -64,7 +63,7 @@ class Supervisor:
     def run(self) -> None:
         """Shape the link, start the part, and do verbs until the part or the conductor ends."""
         signal.signal(signal.SIGTERM, lambda number, frame: self._close())
-        apply(self.node.network.shape)
+        self.powers.shape()
         self.selector = selectors.DefaultSelector()
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
         control, self.part.control = os.pipe()

@@ -10,6 +10,7 @@ from ...core.prior_costs import PriorCosts
 from ...node.access_link import held, reshaping_of
 from ...node.config import (
     PORT,
+    Boxed,
     Delay,
     EvaluatorRole,
     Network,
@@ -22,12 +23,12 @@ from ...scenario import Device, Scenario
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
-from ...shaping.backend import Backend
+from ...shaping.backend import Backend, boxed
 from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
 from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
-from ...world.reshaping import reshaped
+from ...world.reshaping import plain, plain_side, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
 
@@ -128,8 +129,10 @@ class NodeConfigs:
         dilation, own = self.clock.dilation, link
         link = dilated(own, dilation)
         beyond = [dilated_side(side, dilation) for side in beyond]
+        shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
-            shape=access.shape(link, self.backend, beyond=beyond, changing=changing),
+            shape=[] if name in self.boxed else shaped,
+            boxed=self._boxed(link, beyond, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
@@ -142,6 +145,30 @@ class NodeConfigs:
         )
         booted = self.incarnations.get(name, 0)
         return NodeConfig(name, self.user, part, network, booted, dilation)
+
+    @cached_property
+    def boxed(self) -> frozenset[str]:
+        """Names of the nodes with packets that pass the box."""
+        links = {device.name: device.link for device in self.scenario.nodes}
+        links[SERVER] = self.scenario.server.link
+        return frozenset(
+            name
+            for name, link in links.items()
+            if boxed(link, self.backend, self._reshaped.get(name, ()))
+        )
+
+    @property
+    def shortest(self) -> float:
+        """Shortest delay of a link through the box in seconds; 0 if none has any."""
+        links = [device.link for device in self.scenario.nodes if device.name in self.boxed]
+        links += [self.scenario.server.link] if SERVER in self.boxed else []
+        delays = [side.delay for link in links for side in (link.up, link.down) if side.delay]
+        return min(delays, default=0.0)
+
+    def _boxed(self, link: Link, beyond: Iterable[Side], changing: bool) -> Boxed:
+        """Return the facts with which a supervisor puts a node with `link` behind the box."""
+        sides = [plain_side(side) for side in beyond]
+        return Boxed(plain(link), self.backend.plain(), sides, changing)
 
     # -- times -----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ the server's log.
 """
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 from docker import DockerClient
 
@@ -29,9 +30,11 @@ from .engine_faults import EngineFaults
 from .exits import Exits
 from .launching import Launcher
 from .nodelogs import NodeLogs
+from .packet_box import PacketBox
 from .prepare import Prepared
 from .reporting import Reports
 from .server_log import ServerLog
+from .spec import BOX
 from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
@@ -59,8 +62,10 @@ class DockerRuntime:
         self._stdio = stdio or Stdio()
         self._clock = world.configs.clock
         self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
-        self._node_logs = NodeLogs(folder, world.nodes)
+        boxes = [BOX] if world.boxed else []
+        self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
         self._exits = Exits(client, folder.run)
+        self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
         self._engine = EngineFaults(client, folder.run, cpus, self._clock)
         self._waves: Waves | None = None
@@ -74,6 +79,11 @@ class DockerRuntime:
         """Why the runtime ended the run, if no device was left; else empty."""
         return self._log.given_up
 
+    @property
+    def shortest_delay(self) -> float:
+        """Shortest delay of a link through the box in seconds; 0 without any."""
+        return self._world.configs.shortest
+
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
         lives = self._world.lives
@@ -83,6 +93,8 @@ class DockerRuntime:
         self.unanswered = launcher.unanswered
         self._view.progress("network")
         launcher.create_network()
+        if self._box is not None:
+            self._start_box(launcher, self._box)
         self._world.write_server()
         finished(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
@@ -97,6 +109,13 @@ class DockerRuntime:
             self._look(LOOK)
             if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
+
+    def _start_box(self, launcher: Launcher, box: PacketBox) -> None:
+        launcher.start_box()
+        self._stdio.listen(BOX)
+        while not box.ready:
+            self._look(LOOK)
+            box.check_start()
 
     def wait(self, until: float) -> bool:
         while not self._log.stop:
@@ -172,8 +191,14 @@ class DockerRuntime:
 
     def _look(self, timeout: float) -> None:
         """Take the containers' output, for up to `timeout` real seconds, and the server's log."""
+        with nullcontext() if self._box is None else self._box.blamed():
+            self._take(timeout)
+
+    def _take(self, timeout: float) -> None:
         for news in self._stdio.read(timeout):
-            if isinstance(news, OutputEnded):
+            if news.node == BOX:
+                self._hear_box(news)
+            elif isinstance(news, OutputEnded):
                 self._ended.add(news.node)
                 self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
@@ -188,6 +213,16 @@ class DockerRuntime:
                 self._reports.did(*done)
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _hear_box(self, news: Said | OutputEnded) -> None:
+        """Take the output of the box. Its end matters only while the run goes on."""
+        if self._box is None:
+            return
+        if isinstance(news, OutputEnded):
+            self._follow()
+            if self._log.stop:
+                return
+        self._box.hear(news, self._reports)
 
     def _tell_the_server(self, news: Said) -> None:
         """Tell the server's supervisor of a changed link: the server may hold messages for it."""

@@ -15,6 +15,7 @@ from .client import finished, refusals
 from .exits import Exits
 from .gathering import Gathering
 from .prepare import Prepared
+from .spec import BOX
 from .stdio import Stdio
 
 
@@ -38,6 +39,18 @@ class Launcher:
             options = spec.network(self._network, self._labels(SERVER))
             with self._making(self._network):
                 finished(self._client.networks.create, **options)
+
+    def start_box(self) -> None:
+        """Create and start the box, which must serve before the nodes behind it start."""
+        run, marks = self._folder.run, self._labels(BOX)
+        image, seed = self._world.image, self._world.scenario.seed
+        with refusals("starting the box that delays packets"):
+            finished(self._client.volumes.create, **spec.box_volume(run, marks))
+            with self._making(spec.name(run, BOX)):
+                options = spec.box(run, image, marks, seed)
+                container = finished(self._client.containers.create, **options)
+            self._stdio.open(self._client, BOX, str(container.id))
+            container.start()
 
     def start(self, node: str) -> float:
         """Create and start the container of `node`; return the time when it runs, on the clock.

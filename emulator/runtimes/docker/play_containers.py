@@ -11,6 +11,7 @@ from docker import DockerClient
 
 from ...learners.export import exported
 from ...log.lines import read
+from ...log.packet_lateness import Shaped
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
@@ -104,7 +105,14 @@ def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
         _gather(session)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
         busy = conducted.load.busy
-        session.conclude(read(folder.records), busy=busy, quotas=quotas, left=left)
+        shortest = conducted.made.shortest_delay if conducted.made else 0.0
+        session.conclude(
+            read(folder.records),
+            busy=busy,
+            quotas=quotas,
+            left=left,
+            shaped=Shaped(ready.backend.delay, shortest),
+        )
 
 
 def _gather(session: Session) -> None:

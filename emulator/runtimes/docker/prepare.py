@@ -44,6 +44,11 @@ class Prepared:
         return [SERVER, EVALUATOR, *(device.name for device in self.scenario.nodes)]
 
     @property
+    def boxed(self) -> bool:
+        """Whether packets of any node pass the box."""
+        return bool(self.configs.boxed)
+
+    @property
     def output(self) -> Path:
         """Folder to which the server writes the log and the model."""
         return self.folder.server
@@ -104,6 +109,7 @@ class Prepared:
             memory=device.memory if device else self._limits[name],
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
+            boxed=name in self.configs.boxed,
         )
 
     @cached_property

@@ -5,7 +5,7 @@ from typing import Any
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
 from ...log.plan_records import IterationRecord, PlanRecord
-from ...log.records import TrafficRecord, made
+from ...log.records import Record, TrafficRecord, made
 from ...runs.conductor import RunView
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
@@ -62,6 +62,14 @@ class Reports:
         """Record `fact`, which the engine did to `node` at the time `now`."""
         self._report(node, now, fact)
 
+    def late(self, fact: dict[str, Any]) -> None:
+        """Record the lateness of packets, as the box reports it, if the run has begun."""
+        if self._zero is None:
+            return
+        at = round(self._clock.emulated(fact["time"]) - self._zero, 6)
+        late = {key: round(self._clock.emulated(fact[key]), 6) for key in ("p50", "p99", "max")}
+        self._write(made("lateness", at, packets=fact["packets"], **late, cpu=fact["cpu"]))
+
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
 
@@ -103,12 +111,18 @@ class Reports:
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
+        if self._write(record) and not isinstance(
+            record, TrafficRecord | PlanRecord | IterationRecord
+        ):
+            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
+
+    def _write(self, record: Record) -> bool:
+        """Write `record` to the reports; return False if it belongs to no time of the run."""
         if self._lives is not None and not self._lives.adopt(record):
-            return
+            return False
         self._logs.report(record)
         self._view.record(record)
-        if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
-            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
+        return True
 
     def _obituary(self, node: str) -> str:
         return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"

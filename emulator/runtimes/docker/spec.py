@@ -20,10 +20,17 @@ SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
 kernel goes on for minutes to send the dead process's data, on the connection that the server knows.
 With 1 retry it gives up within seconds; a device without power does at once."""
 
-SHARES = {SERVER: 65536, EVALUATOR: 2}
+BOX = "packet_box"
+"""Name of the box beside the names of nodes; no device can have it, for the sake of the `_`."""
+
+TUN = "/dev/net/tun"
+"""Device through which TAP devices are made; the engine gives it to containers on request."""
+
+SHARES = {BOX: 262144, SERVER: 65536, EVALUATOR: 2}
 """Weights by which containers share a core that several want; a device has 1024, the default of
-the engine. Server and evaluator are on no device: devices should not notice the server's work, nor
-wait for the evaluator, which occupies a core while it scores the test set."""
+the engine. The box holds the packets of all, so it comes first. Server and evaluator are on no
+device: devices should not notice the server's work, nor wait for the evaluator, which occupies a
+core while it scores the test set."""
 
 USUAL_PERIOD = round(PERIOD * 1e6)
 """Microseconds in which a container may use its CPU quota once, without a dilation."""
@@ -58,11 +65,85 @@ class Container:
     """TCP congestion control; None: the host's."""
     kept: int = 0
     """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
+    boxed: bool = False
+    """Whether the node's packets pass the run's box."""
 
 
 def name(run: str, node: str) -> str:
     """Return the engine's name for the container of `node` in `run`."""
     return f"emulate-{run}-{node}"
+
+
+def box_volume(run: str, labels: dict[str, str]) -> dict[str, Any]:
+    """Return keyword arguments for `docker.volumes.create`: the folder of the box's socket.
+
+    It is in memory, and only root may enter it, so no part of a node can speak to the box.
+    """
+    return {
+        "name": name(run, BOX),
+        "driver": "local",
+        "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "size=64k,mode=0700"},
+        "labels": labels,
+    }
+
+
+def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the box, which holds packets.
+
+    It needs no network and no right: the containers send it descriptors of TAP devices. A CPU quota
+    would add hundreds of milliseconds to every delay.
+    """
+    return {
+        "image": image,
+        "name": name(run, BOX),
+        "hostname": "box",
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.box_life"],
+        "command": ["--socket", str(config.BOX), "--seed", str(seed)],
+        "network_mode": "none",
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "mounts": [_box_mount(run)],
+        "pids_limit": PROCESSES,
+        "cpu_shares": SHARES[BOX],
+        "ulimits": [
+            {"Name": "core", "Soft": 0, "Hard": 0},
+            {"Name": "nofile", "Soft": 65536, "Hard": 65536},
+        ],
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+    }
+
+
+def foreign_end(
+    run: str, image: str, labels: dict[str, str], container: str, boxed: bool
+) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the sidecar of a foreign container.
+
+    It is in the network of the container with the id `container`; `boxed` as of a node.
+    """
+    return {
+        "image": image,
+        "name": name(run, "link"),
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.foreign_end"],
+        "network_mode": f"container:{container}",
+        "cap_drop": ["ALL"],
+        "cap_add": ["NET_ADMIN"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "tmpfs": {"/tmp": "size=1m", "/run": "size=1m"},
+        "mounts": [_box_mount(run)] if boxed else [],
+        "devices": [TUN] if boxed else [],
+        "pids_limit": PROCESSES,
+    }
+
+
+def _box_mount(run: str) -> dict[str, Any]:
+    folder = str(config.BOX.parent)
+    return {"Type": "volume", "Target": folder, "Source": name(run, BOX), "ReadOnly": False}
 
 
 def network(name: str, labels: dict[str, str]) -> dict[str, Any]:
@@ -103,6 +184,9 @@ def container(wanted: Container) -> dict[str, Any]:
         "stdin_open": True,  # the lifeline: at its end the supervisor ends the container
         "auto_remove": True,
     }
+    if wanted.boxed:
+        kwargs["devices"] = [TUN]
+        kwargs["mounts"].append(_box_mount(wanted.labels["emulate.run"]))
     if wanted.node in SHARES:
         kwargs["cpu_shares"] = SHARES[wanted.node]
     if (quota := cpu_quota(wanted.cpu, wanted.dilation)) is not None:

@@ -8,13 +8,14 @@ import msgspec
 import pytest
 
 from emulator.node import config
-from emulator.node.config import NodeConfig, WorkerRole
+from emulator.node.config import Boxed, NodeConfig, WorkerRole
 from emulator.runs import planning
 from emulator.runtimes.docker.configs import NodeConfigs
 from emulator.scenario import Scenario, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
+from emulator.world import reshaping
 from emulator.world.link import FRAME, Link
 
 TEXT = """
@@ -76,6 +77,45 @@ WORKER_PLAN = {
 
 
 NO_SETUP = {"setup": 0.0, "pace": 0.0}
+
+
+# -- behind the box --------------------------------------------------------------------------------
+
+BOXED = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
+RATED = TEXT.replace("1gbit, delay: 2ms", "1gbit")
+
+
+def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages() -> None:
+    ours = configs(BOXED)
+    assert ours.boxed == {"server", "far"}
+    far, near = ours.device(FAR, "10.0.0.2"), ours.device(NEAR, "10.0.0.2")
+    assert far.network.shape == []
+    assert far.network.boxed == Boxed(
+        reshaping.plain(FAR.link),
+        BOXED.plain(),
+        [reshaping.plain_side(SCENARIO.server.link.down)],
+    )
+    assert far.network.sever == access.sever(FAR.link, BOXED)
+    assert near.network.boxed is None
+    assert ours.server().network.boxed is not None
+    assert plain(ours.server())["holds"] == {}
+    assert plain(far)["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
+    assert ours.evaluator("10.0.0.2").network == configs(HELD).evaluator("10.0.0.2").network
+    assert ours.shortest == 0.002
+
+
+def test_a_link_with_a_rate_alone_is_shaped_as_ever() -> None:
+    ours = configs(BOXED, RATED)
+    assert ours.boxed == {"far"}
+    assert ours.server().network == configs(DELAYED, RATED).server().network
+    assert ours.shortest == 0.025
+    assert configs(HELD).boxed == configs(DELAYED).boxed == set()
+
+
+def test_a_link_that_a_fault_may_delay_is_behind_the_box_from_the_start() -> None:
+    degrade = "{kind: degrade, nodes: [near], at: 5s, lasts: 5s, delay: 100ms}"
+    ours = configs(BOXED, RATED.replace("\nfaults: [", f"\nfaults: [{degrade}, "))
+    assert ours.boxed == {"near", "far"}
 
 
 # -- configs ---------------------------------------------------------------------------------------

@@ -54,6 +54,16 @@ def test_a_device_s_plan_is_a_record_at_its_own_time(reports: Reports, logs: Log
     assert logs.texts == []  # a plan is long, and no message of the node
 
 
+SECOND = {"packets": 40, "p50": 1e-4, "p99": 2e-3, "max": 0.01, "cpu": 0.02}
+
+
+def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
+    reports.late({"box": "lateness", "time": 99.5, "links": 2, **SECOND})
+    reports.begin(100.0)
+    reports.late({"box": "lateness", "time": 101.5, "links": 2, **SECOND})
+    assert list(map(plain, logs.records)) == [{"at": 1.5, "what": "lateness", **SECOND}]
+
+
 def test_a_plan_that_is_heard_of_before_the_run_has_begun_waits(
     reports: Reports, logs: Logs
 ) -> None:
