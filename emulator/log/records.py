@@ -11,7 +11,13 @@ from typing import Any, TypeAlias, get_args
 
 from ..layout import Kind
 from .cut_records import ActivationsRecord
-from .fault_records import BatteryRecord, FaultRecord, OverlapRecord, verb_records
+from .fault_records import (
+    BatteryRecord,
+    FaultRecord,
+    LinkChangeRecord,
+    OverlapRecord,
+    verb_records,
+)
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -280,6 +286,7 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | BatteryRecord
+    | LinkChangeRecord
     | LatenessRecord
     | CheckpointRecord
     | RecoveredRecord

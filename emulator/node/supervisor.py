@@ -22,7 +22,7 @@ from . import config, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
 from .line_reader import LineReader
-from .part_orders import HOLD
+from .part_orders import HOLD, ZERO
 from .part_powers import PartPowers
 from .revivals import Revivals
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
@@ -59,6 +59,8 @@ class Supervisor:
         """Boots of a durable server that died unasked."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
+        self.sent_delay = self.powers.sent_delay()
+        """The delay that the server adds to this node's messages, as it was last reported."""
 
     def run(self) -> None:
         """Shape the link, start the part, and do verbs until the part or the conductor ends."""
@@ -88,6 +90,7 @@ class Supervisor:
                 self._sample()
                 due = now + SAMPLING
             self._end_due(now)
+            self._change_link(now)
             self._revive()
             self.powers.presser.keep()
             if self.battery is not None and not self.powers.closing:
@@ -108,11 +111,29 @@ class Supervisor:
             if not self.powers.closing:  # SIGTERM may come at any line
                 self.obey(order)
 
+    def _change_link(self, now: float) -> None:
+        """Make the changes of the link that are due by `now`."""
+        schedule = self.powers.schedule
+        if schedule.take(now):
+            self.powers.change_link()
+            self._report_delay()
+            if schedule.done(self.clock.now()):
+                say("link_change", changes=schedule.played, late=round(schedule.latest, 6))
+
+    def _report_delay(self) -> None:
+        """Report the delay that the server has to add to the node's messages, if it has changed."""
+        delay = self.powers.sent_delay()
+        if delay is not None and delay != self.sent_delay:
+            self.sent_delay = delay
+            say(HOLD, delay=delay.plain())
+
     def _until(self, sample: float) -> float:
         """Return the real seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
         battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
-        due = min([sample, *parting, *battery, *(at for at, _ in self.later)])
+        due = min(
+            [sample, self.powers.schedule.due, *parting, *battery, *(at for at, _ in self.later)]
+        )
         wait = self.clock.real(max(0.0, due - self.clock.now()))
         return min(0.2, wait)  # no event tells of the child's end
 
@@ -147,9 +168,12 @@ class Supervisor:
         elif verb == HOLD:
             self.holds[order["node"]] = order["delay"]
             self.powers.settings.change(HOLD, self.holds)
+        elif verb == ZERO:
+            self.powers.schedule.begin(order["at"])
         elif self.powers.faults.changes(verb, order.get("fault", "")):
             perform(self.powers, verb, setting)
             self._report(verb, setting, order.get("planned"))
+            self._report_delay()
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""
