@@ -135,7 +135,7 @@ def test_packets_wait_for_the_end_of_an_outage(way: Way) -> None:
     side = Side(trace=PlayedTrace(samples="0 8000000, 1 0, 3 8000000, end 30"))
     size = round(2e6 * 8 / 8 / FRAME)
     for _ in range(TRIES):
-        with played(both(side)) as (here, player):
+        with played(both(side)) as (here, _):
             (message,) = here.stream(way, size).messages()
         # bits that a late start leaves over are sent at the end
         took = message.received - message.sent
