@@ -53,6 +53,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("predicted_forward", "predicted_backward", "predicted_iteration"),
         *("pulled", "forward", "backward", "pushed"),
     ),
+    "link": ("at", "node", "way", "lasts"),
+    "host": ("at", "busy", "pressure"),
     "checkpoint": ("at", "version"),
     "recovered": ("at", "version", "lost", "zero"),
     "exit": ("at", "node", "code", "cause", "reason"),

@@ -58,7 +58,8 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
     "socket": {
-        *{"runtimes", "shaping/box", "transport/connection.py", "transport/wake_up.py"},
+        *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
+        "transport/wake_up.py",
     },
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
@@ -69,6 +70,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         *{"calibration", "cli", "learners/device.py", "learners/segments.py", "sweep"},
         *{"world/emulated_clock.py", "world/pace.py"},  # which the nodes of a run use
         *{"node/durable/durable_server.py", "node/supervisor_reports.py", "transport/watch.py"},
+        *{"machine/host.py", "node/fidelity/echo_wire.py"},
         *{f"runtimes/docker/{name}.py" for name in ("cleanup", "exits")},
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",

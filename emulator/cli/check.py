@@ -60,6 +60,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.faults_in_vain import faults_in_vain
     from ..scenario.optimizer_fit import unfit_optimizer
+    from ..scenario.short_limits import short_limits
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
     from .compute_group_rows import group_rows
@@ -74,7 +75,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
-    short["docker"] += slow_starts(scenario, GATHERING)
+    short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)
     pace = {"needed": core_demand(scenario).needed(host.cores), "taken": played.dilation}
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}

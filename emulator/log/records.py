@@ -18,6 +18,7 @@ from .fault_records import (
     OverlapRecord,
     verb_records,
 )
+from .fidelity_records import HostRecord, LinkRecord
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -287,6 +288,8 @@ Record: TypeAlias = (
     | IterationRecord
     | BatteryRecord
     | LinkChangeRecord
+    | LinkRecord
+    | HostRecord
     | LatenessRecord
     | CheckpointRecord
     | RecoveredRecord

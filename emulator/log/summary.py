@@ -9,6 +9,8 @@ from ..world.roles import EVALUATOR, SERVER
 from .cut_records import ActivationsRecord
 from .fault_effects import FaultEffects
 from .fault_records import FaultRecord, TimelineRecord
+from .fidelity_records import HostRecord, LinkRecord
+from .link_fidelity import MOST, LinkFidelity, missed
 from .packet_lateness import LatenessSums, Shaped
 from .records import (
     EvaluationRecord,
@@ -31,6 +33,10 @@ TIMELY = 0.5
 
 SATURATED = 0.95
 """Share of the host's cores above which devices no longer get what their quotas promise."""
+
+CROWDED, PRESSED = 0.7, 0.5
+"""Mean share of the cores in use, and mean pressure, from which the host may disturb links. The
+pressure alone does not tell: a device at its CPU quota waits for a core, too."""
 
 NAMED = 100
 """Versions without a score that the summary names; the log has all of them."""
@@ -140,6 +146,9 @@ class _Sums:
     effects: FaultEffects = field(default_factory=FaultEffects)
     late: float = 0.0
     """Seconds by which the latest action came after its time."""
+    links: LinkFidelity = field(default_factory=LinkFidelity)
+    pressed: list[float] = field(default_factory=list)
+    """Share of each second in which a process waited for a core, as the kernel tells."""
     refused: int = 0
     unsent: int = 0
     exits: list[ExitRecord] = field(default_factory=list)
@@ -177,6 +186,11 @@ class _Sums:
             case ActivationsRecord():
                 for way, size in (("up", record.up), ("down", record.down)):
                     self.activations[way] = self.activations.get(way, 0) + size
+            case LinkRecord():
+                if record.at > 0:  # before, the devices boot, and the host has other work
+                    self.links.take(record)
+            case HostRecord():
+                self.pressed += record.pressure or []
             case TrafficRecord():
                 if record.node == SERVER:  # its counters run from the start: the last has all
                     self.rx, self.tx = record.rx, record.tx
@@ -242,8 +256,11 @@ def _fidelity(
         reasons.append(f"all the host's cores were busy for {full:.0%} of the time")
     if killed := [end.node for end in sums.exits if end.cause == "host"]:
         reasons.append(f"its memory ran out, and the kernel killed {', '.join(killed)}")
-    if shaped and (why := sums.lateness.reason(shaped)):
-        reasons.append(why)
+    if late := sums.lateness.reason(shaped) if shaped else "":
+        reasons.append(late)
+    links = sums.links.rows(_cause(full, busy, sums.pressed) or late)
+    if lines := missed(links):
+        reasons.append(lines)
     return {
         "kept_up": not reasons,
         "reasons": reasons,
@@ -252,7 +269,24 @@ def _fidelity(
         "host_busy_max": round(max(busy), 3) if busy else None,
         "host_saturated": round(full, 3),
         **({"shaping": sums.lateness.plain(shaped)} if shaped else {}),
+        **({"host_pressure_mean": _mean(sums.pressed)} if sums.pressed else {}),
+        **({"links": links[:MOST]} if links else {}),
+        **({"links_unlisted": len(links) - MOST} if len(links) > MOST else {}),
     }
+
+
+def _cause(full: float, busy: Sequence[float], pressed: Sequence[float]) -> str:
+    """Return why the host may have disturbed its links, in words; empty if it had cores left."""
+    if full > 0.1:
+        return f"the host was saturated for {full:.0%} of the time"
+    crowded = busy and statistics.fmean(busy) >= CROWDED
+    if crowded and pressed and statistics.fmean(pressed) >= PRESSED:
+        return f"processes waited for a core for {statistics.fmean(pressed):.0%} of the time"
+    return ""
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(statistics.fmean(values), 3)
 
 
 def _is_due(action: TimelineRecord, end: float) -> bool:

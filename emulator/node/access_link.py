@@ -88,6 +88,11 @@ class AccessLink:
             return []
         return access.change(old, new, self._backend)
 
+    @property
+    def in_force(self) -> Link | None:
+        """The link that the node should have now; None if no fault changes it."""
+        return None if self._network.reshaping is None else self._wanted
+
     def received_delay(self) -> Delay | None:
         """Return the time for which the node holds received messages back.
 

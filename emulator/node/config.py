@@ -71,6 +71,17 @@ class Boxed(msgspec.Struct, frozen=True):
     """Whether faults may change the link."""
 
 
+class MeasuredLink(msgspec.Struct, frozen=True):
+    """The link that a supervisor measures, as the scenario asks for it."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    server: Plain | None = None
+    """The server's link, which lies behind; None on the server itself."""
+    delayed: bool = True
+    """Whether packets are delayed; otherwise receivers hold messages back."""
+
+
 class Network(msgspec.Struct, frozen=True):
     """The commands with which the supervisor changes the node's network."""
 
@@ -82,6 +93,8 @@ class Network(msgspec.Struct, frozen=True):
     """Let packets pass again."""
     reshaping: Reshaping | None = None
     """None: no fault changes the link."""
+    measured: MeasuredLink | None = None
+    """None: the link is unshaped, so nothing is measured."""
     boxed: Boxed | None = None
     """None: no packet of the node passes the box, and `shape` is all."""
 

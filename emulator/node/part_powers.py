@@ -7,6 +7,7 @@ from ..shaping.apply import apply
 from ..shaping.command import Command
 from ..transport.wake_up import wake_queues
 from ..world.fault_counts import FaultCounts
+from ..world.link import Link
 from ..world.verbs import Setting
 from . import memory
 from .access_link import AccessLink
@@ -51,6 +52,11 @@ class PartPowers:
     def on_device(self) -> bool:
         """Whether the part is a worker."""
         return isinstance(self._node.part, WorkerRole)
+
+    @property
+    def link_in_force(self) -> Link | None:
+        """The link that the node should have now; None if no fault changes it."""
+        return self._link.in_force
 
     def shape(self) -> None:
         """Make the container's network the near end of the node's link. Raises DeploymentError."""

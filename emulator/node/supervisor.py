@@ -21,6 +21,8 @@ from ..world.verbs import Setting
 from . import config, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
+from .fidelity.cpu_use import cpu_use
+from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
 from .part_orders import HOLD, ZERO
 from .part_powers import PartPowers
@@ -55,6 +57,8 @@ class Supervisor:
         """Battery of a device that has one."""
         self.later: list[tuple[float, dict[str, Any]]] = []
         """Ends of faults that the device drew itself: clock time when due, and the order."""
+        self.meter: LinkMeter | None = None
+        """Measures the link, if the link is shaped."""
         self.revivals = Revivals()
         """Boots of a durable server that died unasked."""
         self.holds: dict[str, Any] = {}
@@ -73,11 +77,16 @@ class Supervisor:
         self.orders, self.draws = LineReader(0), LineReader(control)
         if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
             self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
+        self.meter = link_meter(self.node)
+        if self.meter is not None:
+            self.meter.listen(self.selector)
         self.powers.boot(anew=False)
         say("ready")
         self._watch()
         self._take_last_records()
         self._sample()
+        if self.meter is not None:
+            self.meter.report(self.clock.now(), say, last=True)
 
     def _watch(self) -> None:
         """Handle orders, drawn faults, due ends and samples until the part has come to its end."""
@@ -89,6 +98,8 @@ class Supervisor:
             if now >= due:
                 self._sample()
                 due = now + SAMPLING
+            if self.meter is not None:
+                self._measure(self.meter, now)
             self._end_due(now)
             self._change_link(now)
             self._revive()
@@ -97,6 +108,13 @@ class Supervisor:
                 self._drain(self.battery, now)
             if self.powers.parting is not None and now >= self.powers.parting:
                 self.powers.end_part()
+
+    def _measure(self, meter: LinkMeter, now: float) -> None:
+        """Take and report the measurements of the link that are due at the clock time `now`."""
+        if now >= meter.due():
+            cut = self.powers.faults.holds("sever")
+            meter.tick(now, self.powers.link_in_force, cut=cut)
+            meter.report(now, say)
 
     def _revive(self) -> None:
         """Boot a part that was killed for want of memory once no pressure holds the device."""
@@ -131,9 +149,9 @@ class Supervisor:
         """Return the real seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
         battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
-        due = min(
-            [sample, self.powers.schedule.due, *parting, *battery, *(at for at, _ in self.later)]
-        )
+        meter = [] if self.meter is None else [self.meter.due()]
+        dated = [self.powers.schedule.due, *(at for at, _ in self.later)]
+        due = min([sample, *parting, *battery, *meter, *dated])
         wait = self.clock.real(max(0.0, due - self.clock.now()))
         return min(0.2, wait)  # no event tells of the child's end
 
@@ -242,7 +260,8 @@ class Supervisor:
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
         rx, tx = interface_bytes()
-        say("traffic", rx=rx, tx=tx)
+        use = cpu_use()
+        say("traffic", rx=rx, tx=tx, **({} if use is None else {"cpu": use}))
 
     def _drain(self, battery: BatteryFeed, now: float) -> None:
         """Feed `battery` up to `now`; switch the device off if the battery is empty, on if the

@@ -13,6 +13,8 @@ ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001), Seconds(0.01)),
     down=Side(Rate(8e6), Seconds(0.025)),
 )
+DELAYS = st.just(0.0) | st.floats(1e-9, 10)
+"""Down to less than a bit's time: subnormal numbers have too few digits for the law."""
 NETEM = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
 
 
@@ -26,7 +28,7 @@ def test_without_a_dilation_a_link_stays() -> None:
     assert dilated(ADSL, 1) == ADSL
 
 
-@given(st.floats(1, 1000), st.floats(1e3, 1e9), st.floats(0, 10))
+@given(st.floats(1, 1000), st.floats(1e3, 1e9), DELAYS)
 def test_packets_under_way_stay_as_many(dilation: float, rate: float, delay: float) -> None:
     side = Side(Rate(rate), Seconds(delay))
     slow = dilated_side(side, dilation)

@@ -13,6 +13,7 @@ from ...node.config import (
     Boxed,
     Delay,
     EvaluatorRole,
+    MeasuredLink,
     Network,
     NodeConfig,
     ServerAddress,
@@ -145,6 +146,7 @@ class NodeConfigs:
                 if changing
                 else None
             ),
+            measured=self._measured(name, own),
         )
         booted = self.incarnations.get(name, 0)
         return NodeConfig(name, self.user, part, network, booted, dilation)
@@ -172,6 +174,16 @@ class NodeConfigs:
         """Return the facts with which a supervisor puts a node with `link` behind the box."""
         sides = [plain_side(side) for side in beyond]
         return Boxed(plain(link), self.backend.plain(), sides, changing)
+
+    def _measured(self, name: str, link: Link) -> MeasuredLink | None:
+        """Return the link that the supervisor of `name` measures; None if it measures none."""
+        server, delayed = self.scenario.server.link, self.backend.delay != "receiver"
+        if name == SERVER:
+            shaped = server.shaped or any(device.link.shaped for device in self.scenario.nodes)
+            return MeasuredLink(plain(link), delayed=delayed) if shaped or self._reshaped else None
+        shaped = link.shaped or server.shaped or name in self._reshaped
+        measured = shaped and name != EVALUATOR
+        return MeasuredLink(plain(link), plain(server), delayed) if measured else None
 
     # -- times -----------------------------------------------------------------------------------
 

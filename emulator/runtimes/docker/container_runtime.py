@@ -28,6 +28,7 @@ from .cleanup import clean_up
 from .client import finished
 from .engine_faults import EngineFaults
 from .exits import Exits
+from .host_log import HostLog
 from .launching import Launcher
 from .nodelogs import NodeLogs
 from .packet_box import PacketBox
@@ -62,6 +63,8 @@ class DockerRuntime:
         self._stdio = stdio or Stdio()
         self._clock = world.configs.clock
         self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
+        quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
+        self._host = HostLog(load, quotas, self._clock)
         boxes = [BOX] if world.boxed else []
         self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
         self._exits = Exits(client, folder.run)
@@ -88,7 +91,7 @@ class DockerRuntime:
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
-        self._reports = Reports(*made, self._clock)
+        self._reports = Reports(*made, self._clock, self._host)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
         self.unanswered = launcher.unanswered
         self._view.progress("network")
@@ -150,6 +153,7 @@ class DockerRuntime:
         self._end_starts()
         self._engine.close()
         self._stdio.close()
+        self._record_load(last=True)
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
         self.unanswered -= {*clean_up(self._client, self._folder.run).found}
@@ -213,8 +217,17 @@ class DockerRuntime:
         if not self._log.stop:
             for done in self._engine.tick(self._clock.now()):
                 self._reports.did(*done)
+        self._record_load()
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _record_load(self, *, last: bool = False) -> None:
+        """Write the load of the host, each time that a record is full and at the `last` call."""
+        if self._log.zero is None:
+            return
+        record = self._host.tick(self._log.now, last=last)
+        if record is not None:
+            self._reports.write(record)
 
     def _hear_box(self, news: Said | OutputEnded) -> None:
         """Take the output of the box. Its end matters only while the run goes on."""

@@ -4,6 +4,7 @@ from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
+from ...log.fidelity_records import LinkRecord
 from ...log.plan_records import IterationRecord, PlanRecord
 from ...log.records import Record, TrafficRecord, made
 from ...runs.conductor import RunView
@@ -11,8 +12,12 @@ from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
 from .exits import Exit, Exits
+from .host_log import HostLog
 from .nodelogs import NodeLogs
 from .stdio import Said
+
+_LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
+"""Records that are no messages of a node."""
 
 
 class Reports:
@@ -26,9 +31,11 @@ class Reports:
         survivors: Survivors,
         lives: EarlierLives | None = None,
         clock: EmulatedClock = UNDILATED,
+        host: HostLog | None = None,
     ) -> None:
-        """`lives`: the earlier lives of a run that is resumed; `clock` is the server's."""
-        self._lives, self._clock = lives, clock
+        """`lives`: the earlier lives of a run that is resumed; `clock` is the server's. `host`
+        hears of the containers' processor time."""
+        self._lives, self._clock, self._host = lives, clock, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
         self._early: list[tuple[float, str, dict[str, Any]]] = []
@@ -55,8 +62,11 @@ class Reports:
         elif fact["what"] == "lost":
             self._survivors.lost(said.node)
         elif fact["what"] != "ready":
+            now, use = fact.pop("now"), fact.pop("cpu", None)
+            if use and self._host is not None:
+                self._host.heard(said.node, now, use)
             # supervisors read the host's clock
-            self._report(said.node, self._clock.emulated(fact.pop("now")), fact)
+            self._report(said.node, self._clock.emulated(now), fact)
 
     def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
         """Record `fact`, which the engine did to `node` at the time `now`."""
@@ -68,7 +78,7 @@ class Reports:
             return
         at = round(self._clock.emulated(fact["time"]) - self._zero, 6)
         late = {key: round(self._clock.emulated(fact[key]), 6) for key in ("p50", "p99", "max")}
-        self._write(made("lateness", at, packets=fact["packets"], **late, cpu=fact["cpu"]))
+        self.write(made("lateness", at, packets=fact["packets"], **late, cpu=fact["cpu"]))
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
@@ -111,12 +121,10 @@ class Reports:
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
-        if self._write(record) and not isinstance(
-            record, TrafficRecord | PlanRecord | IterationRecord
-        ):
+        if self.write(record) and not isinstance(record, _LONG):
             self._logs.write(node, f"{record.at:.3f} {what} {facts}")
 
-    def _write(self, record: Record) -> bool:
+    def write(self, record: Record) -> bool:
         """Write `record` to the reports; return False if it belongs to no time of the run."""
         if self._lives is not None and not self._lives.adopt(record):
             return False

@@ -69,9 +69,9 @@ def _fill(side: dict[str, Any], given: dict[str, Any]) -> None:
     except ValueError:  # spelled out, and wrong: the reader of the key says so
         return
     if found.rate is not None and "rate" not in side:
-        side["rate"] = str(Rate(max(OUTAGE, round(found.rate.mean * scale))))
+        side["rate"] = str(Rate(max(OUTAGE, float(f"{found.rate.mean * scale:.3g}"))))
     if found.delay is not None and "delay" not in side:
-        side["delay"] = str(Seconds(round(found.delay.mean, 6)))
+        side["delay"] = str(Seconds(float(f"{found.delay.mean:.3g}")))
 
 
 def _device_sides(document: Document) -> Iterator[Address]:

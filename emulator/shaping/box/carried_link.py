@@ -12,7 +12,7 @@ from .direction import Direction
 from .lane import Lane
 from .lateness import Lateness
 from .rewiring import WIRE
-from .tap import pass_superpackets
+from .tap import hand_over
 
 
 class CarriedLink:
@@ -41,19 +41,19 @@ class CarriedLink:
         self.up = Lane(stack, wire, up, lateness, clock)
         self.down = Lane(wire, stack, down, lateness, clock)
         self.lanes = (self.up, self.down)
-        self._cut_superpackets(link)
+        self._set_forms(link)
 
     def change(self, link: Link) -> None:
         """Carry frames as `link` says from here on; frames under way stay."""
         now = self._clock()
         self.up.direction.change(link.up, now)
         self.down.direction.change(link.down, now)
-        self._cut_superpackets(link)
+        self._set_forms(link)
 
-    def _cut_superpackets(self, link: Link) -> None:
-        """Read superpackets whole where the link allows it: the kernel cuts them otherwise."""
+    def _set_forms(self, link: Link) -> None:
+        """Let the kernel hand over frames in the forms that `link` needs."""
         for lane, side in ((self.up, link.up), (self.down, link.down)):
-            pass_superpackets(lane.source, lane.direction.whole(side))
+            hand_over(lane.source, lane.direction.form(side))
 
     def is_gone(self) -> bool:
         """Read the reports of the watch; return whether the wire was deleted."""

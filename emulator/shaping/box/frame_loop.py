@@ -71,7 +71,8 @@ class FrameLoop:
             self._schedule(link, lane)
 
     def _schedule(self, link: CarriedLink, lane: Lane) -> None:
-        if lane.due is None and (due := lane.direction.deadline()) is not None:
+        due = lane.direction.deadline()
+        if due is not None and (lane.due is None or due < lane.due):  # a frame may overtake others
             lane.due = due
             heapq.heappush(self._due, (due, next(self._order), link, lane))
 

@@ -17,6 +17,7 @@ from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
 from emulator.world import reshaping
 from emulator.world.link import FRAME, Link
+from emulator.world.reshaping import plain as plain_link
 
 TEXT = """
 name: pair
@@ -164,6 +165,30 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "evaluator": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
         },
     }
+
+
+def test_a_shaped_link_is_measured_as_the_scenario_asks_for_it() -> None:
+    made = configs(DELAYED)
+    far = made.device(FAR, "10.0.0.2").network.measured
+    assert far is not None and far.delayed
+    assert (far.link, far.server) == (plain_link(FAR.link), plain_link(SCENARIO.server.link))
+    held = configs(HELD).device(FAR, "10.0.0.2").network.measured
+    assert held is not None and not held.delayed
+    server = made.server().network.measured
+    assert server is not None
+    assert (server.link, server.server) == (plain_link(SCENARIO.server.link), None)
+    assert made.evaluator("10.0.0.2").network.measured is None
+
+
+def test_no_unshaped_link_is_measured() -> None:
+    start, end = TEXT.index("server:"), TEXT.index("devices:")
+    unshaped = TEXT[:start] + TEXT[end:]
+    unshaped = unshaped.replace(
+        unshaped[unshaped.index("    link:") : unshaped.index("    fai")], ""
+    )
+    made = configs(text=unshaped)
+    assert made.server().network.measured is None
+    assert made.device(made.scenario.nodes[1], "10.0.0.2").network.measured is None
 
 
 def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:

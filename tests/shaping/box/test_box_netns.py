@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from statistics import median
 from typing import Any
 
@@ -77,21 +78,19 @@ def _both(rate: float = 0, delay: float = 0, jitter: float = 0, loss: float = 0)
 
 
 def test_a_round_trip_takes_both_delays(box: PacketBox) -> None:
-    """The median may be 5 ms late, as the host may be busy, in one of three tries."""
-    errors = []
+    """None is early, and the quickest is at most 2 ms late in one of three tries."""
     for delay in (0.005, 0.1):
+        errors: list[float] = []
         with lab() as here:
             box.attach(here, _both(50e6, delay))
             here.ping(1)  # who has the address is asked once
-            for _ in range(TRIES):
+            while len(errors) < TRIES and not (errors and errors[-1] < 0.002):
                 times = [each for each in here.ping(100, gap=0.005, wait=0.4) if each is not None]
                 assert len(times) == 100
                 assert min(times) >= 2 * delay
-                errors.append(median(times) - 2 * delay)
-                if errors[-1] < 0.005:
-                    break
-            print(f"{delay}: {errors}")
-            assert errors[-1] < 0.005
+                errors.append(min(times) - 2 * delay)
+        print(f"{delay}: {errors}")
+        assert errors[-1] < 0.002
 
 
 @BACKENDS
@@ -101,7 +100,7 @@ def test_goodput_is_the_rate_less_the_headers(box: PacketBox, backend: Backend) 
         late = [item for item in late if not _in_time(box, backend, *item)]
         if not late:
             return
-    raise AssertionError(f"below 94 % of the goodput, {TRIES} times in a row: {late}")
+    raise AssertionError(f"below the goodput, {TRIES} times in a row: {late}")
 
 
 def _in_time(box: PacketBox, backend: Backend, rate: float, way: Way) -> bool:
@@ -114,23 +113,29 @@ def _in_time(box: PacketBox, backend: Backend, rate: float, way: Way) -> bool:
     wanted = _side(rate, 0.005).transfer(2 * size)
     print(f"{backend.rate} {rate} {way}: goodput {wanted / took:.4f} of 0.9564 rate")
     assert took > wanted / 1.03
-    return took < wanted * 1.06 + 0.02
+    # the box's own queue drops, as a modem's, and TCP takes its time to recover
+    return took < wanted * (1.06 if backend is TBF else 1.3) + 0.02
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_loss_is_what_was_asked(box: PacketBox, way: Way) -> None:
-    """Of 3,000 at 10 %, 99 in 100 honest runs lose 8.6 to 11.4 %: two outside are a fault."""
-    link = Link(**{way: _side(delay=0.002, loss=0.1)})
+@pytest.mark.parametrize("fate", ["lost", "corrupted"])
+def test_loss_and_damage_are_what_was_asked(box: PacketBox, way: Way, fate: str) -> None:
+    """Of 3,000 at 10 %, 99 in 100 honest runs lose 8.6 to 11.4 %: two outside are a fault.
+
+    The receiver's checksum discards each damaged packet.
+    """
+    share = Fraction(0.1)
+    harmed = Side(loss=share) if fate == "lost" else Side(corrupt=share)
     shares: list[float] = []
     with lab() as here:
-        box.attach(here, link)
+        box.attach(here, Link(**{way: replace(harmed, delay=Seconds(0.002))}))
         while len(shares) < 2 and not (shares and 0.086 <= shares[-1] <= 0.114):
             times = here.ping(3000, gap=0.0003, wait=0.3)
             shares.append(times.count(None) / len(times))
         counts = box.report(here.near)[way]
     print(way, shares, counts)
     assert 0.086 <= shares[-1] <= 0.114, shares
-    assert counts["lost"] == round(sum(shares) * 3000)
+    assert counts[fate] == round(sum(shares) * 3000)
 
 
 @pytest.mark.parametrize(
