@@ -70,6 +70,7 @@ def facts(run: Run) -> list[Row]:
         ("run", manifest.get("id")),
         ("devices", summary.get("devices") or len(devices(run)) or None),
         ("links shaped by", _shaping(run)),
+        ("time dilation", manifest.get("dilation")),
         ("TCP", manifest.get("tcp")),
         ("host", f"{host.get('cores', '?')} cores{memory}" if host else None),
         ("kernel", manifest.get("kernel")),

@@ -1,9 +1,25 @@
 """Links as the kernel has to play them in a world that is played slower than real time."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from ..units import Rate, Seconds
 from ..world.link import Link, Side
+
+
+@dataclass(frozen=True)
+class DilatedSide(Side):
+    """A direction with a rate, in real time."""
+
+    dilation: float = field(default=1.0, kw_only=True)
+    """Real seconds in an emulated second. The queue holds the bytes of the undilated rate, so that
+    a packet waits as many emulated seconds."""
+
+    @property
+    def emulated_rate(self) -> Rate:
+        """The rate in bits per emulated second."""
+        assert self.rate is not None
+        return Rate(self.rate * self.dilation)
 
 
 def dilated_side(side: Side, dilation: float) -> Side:
@@ -13,13 +29,13 @@ def dilated_side(side: Side, dilation: float) -> Side:
     """
     if dilation == 1:
         return side
-    return replace(
-        side,
-        rate=None if side.rate is None else Rate(side.rate / dilation),
-        delay=Seconds(side.delay * dilation),
-        jitter=Seconds(side.jitter * dilation),
-        setup=Seconds(side.setup * dilation),
-    )
+    values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}
+    for name in ("delay", "jitter", "setup"):
+        values[name] = Seconds(values[name] * dilation)
+    if side.rate is None:
+        return Side(**values)
+    values["rate"] = Rate(side.rate / dilation)
+    return DilatedSide(**values, dilation=dilation)
 
 
 def dilated(link: Link, dilation: float) -> Link:

@@ -36,6 +36,7 @@ from ..units import Rate, Seconds
 from ..world.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
+from .dilated_link import DilatedSide
 
 HANDLE = 0x504E
 """Handle of our root qdisc, by which `clear` recognizes it."""
@@ -333,7 +334,7 @@ def _places(side: Side) -> int:
     if side.rate is None:
         return UNRATED_QUEUE
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
-    return math.ceil((under_way + queue(side.rate)) / ETHERNET)
+    return math.ceil((under_way + _usual_queue(side)) / ETHERNET)
 
 
 def _queued(side: Side) -> int:
@@ -343,9 +344,15 @@ def _queued(side: Side) -> int:
     """
     assert side.rate is not None
     if side.limit is None:
-        return queue(side.rate)
+        return _usual_queue(side)
     under_way = math.ceil(side.rate / 8 * side.delay)
     return max(ETHERNET, side.limit * ETHERNET - under_way)
+
+
+def _usual_queue(side: Side) -> int:
+    """Return the length in bytes of the queue of a side with a rate and without a `limit`."""
+    assert side.rate is not None
+    return queue(side.emulated_rate if isinstance(side, DilatedSide) else side.rate)
 
 
 def _ifb(device: str) -> str:

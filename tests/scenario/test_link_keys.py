@@ -14,6 +14,7 @@ from emulator.scenario.overview import describe_side
 from emulator.scenario.reading.dump import dump
 from emulator.scenario.reading.load import loads
 from emulator.scenario.short_limits import short_limits
+from emulator.scenario.unkept import unkept
 from emulator.shaping import tc
 from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
@@ -264,3 +265,18 @@ def test_a_limit_below_the_bandwidth_delay_product_is_explained() -> None:
     assert short_limits(enough) == []
     netem = tc.shape(enough.devices[0].link, Backend("tbf", "netem"))[-1]
     assert " netem limit 67 " in str(netem)
+
+
+def test_virtual_time_names_the_keys_that_it_cannot_keep() -> None:
+    scenario = _loaded(ALL)
+    said = {key: each.why for each in unkept(scenario, "virtual") for key in each.keys}
+    up = "devices[0].link.up"
+    assert said.keys() == {f"{up}.reorder", f"{up}.gap", f"{up}.limit"}
+    assert unkept(scenario, "docker") == []
+    ideal = loads(HEAD + ALL + "virtual: {tcp: false}")
+    lossless = {key for each in unkept(ideal, "virtual") for key in each.keys}
+    assert lossless - said.keys() == {
+        f"{up}.loss_model",
+        f"{up}.corrupt",
+        "devices[0].link.down.loss_model",
+    }

@@ -183,3 +183,13 @@ def test_a_receiver_refuses_the_keys_of_packets_each_with_its_remedy() -> None:
     assert choose(TUN, links) == Backend(rate="tbf", delay="packets", loss="box")
     assert choose(BARE, [Link(up=Side(Rate(1e6), overhead=8))]) == Backend(rate="tbf")
     assert not boxed(Link(up=Side(Rate(1e6), overhead=8, limit=9)), BY_PACKETS)
+
+
+def test_a_correlation_is_kept_by_packets_alone() -> None:
+    side = Side(delay=Seconds(0.02), jitter=Seconds(0.01), correlation=Fraction(0.5))
+    links = [Link(down=side)]
+    assert choose(FULL, links) == Backend(delay="packets")
+    with pytest.raises(HostError, match="`correlation` of a link needs packets"):
+        choose(FULL, links, shaping="netem")
+    with pytest.raises(HostError, match="`correlation` of a link needs /dev/net/tun"):
+        choose(replace(FULL, tun=False), links)

@@ -1,9 +1,11 @@
 """Links of a dilated world, and the commands that play them."""
 
+import re
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.shaping import access
+from emulator.shaping import access, tc
 from emulator.shaping.backend import Backend
 from emulator.shaping.dilated_link import dilated, dilated_side
 from emulator.units import Fraction, Rate, Seconds
@@ -42,3 +44,20 @@ def test_the_commands_of_a_dilated_link() -> None:
     assert "rate 250000bit" in text and "delay 100000us 12000us" in text
     assert "loss 0.100000%" in text
     assert "rate 2000000bit" in text and "delay 100000us" in text
+
+
+def test_a_queue_holds_the_bytes_of_the_undilated_rate() -> None:
+    """As many bytes at a quarter of the rate: each waits four times as long, in real seconds."""
+    own, slow = (tc.bucket(side, changing=False) for side in (ADSL.down, dilated(ADSL, 4).down))
+    assert own.partition("limit")[2] == slow.partition("limit")[2] == " 250000"
+    places = [re.findall(r"netem limit (\d+)", _text(link)) for link in (ADSL, dilated(ADSL, 4))]
+    assert places[0] == places[1] != []
+
+
+def _text(link: Link) -> str:
+    return "\n".join(map(str, access.shape(link, NETEM)))
+
+
+def test_a_side_without_a_rate_or_shape_stays_one() -> None:
+    assert not dilated(Link(), 4).shaped
+    assert dilated_side(Side(delay=Seconds(0.1)), 4) == Side(delay=Seconds(0.4))
