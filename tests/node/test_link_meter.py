@@ -6,6 +6,7 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,11 +17,13 @@ from emulator.node.fidelity import echo_wire, reflector
 from emulator.node.fidelity.cpu_use import cpu_use
 from emulator.node.fidelity.echo_meter import MOST_OPEN, Delays, EchoMeter, Lost
 from emulator.node.fidelity.echo_wire import Answer
+from emulator.node.fidelity.link_meter import LinkMeter
 from emulator.node.fidelity.queue_counters import Queue, QueueReader, losses, parse, rated
 from emulator.node.fidelity.rate_meter import FRAME_BITS, FRAMES, RateMeter
 from emulator.node.fidelity.reflector import Reflector
 from emulator.node.fidelity.requested import Request, Requested
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.link import Link, Side
 from emulator.world.loss_models import Gemodel, LossModel
 from emulator.world.reshaping import plain
@@ -241,6 +244,20 @@ def test_the_moments_of_netem_s_keys() -> None:
     assert request.way("up").jitter == pytest.approx(0.03 / 3**0.5)
     assert request.way("down").delay == pytest.approx(0.075)
     assert request.way("down").jitter == pytest.approx((0.25 * 0.75) ** 0.5 * 0.1)
+
+
+def test_a_slower_world_is_measured_in_its_own_seconds() -> None:
+    """80 real ms are 20 emulated ms where an emulated second takes four."""
+    link = Link(Side(delay=Seconds(0.02)))
+    meter = LinkMeter(MeasuredLink(plain(link)), "127.0.0.1", EmulatedClock(4.0))
+    told: list[dict[str, Any]] = []
+    try:
+        meter._add("up", 80_000_000)
+        meter.report(0.0, lambda what, **facts: told.append(facts), last=True)
+    finally:
+        meter.close()
+    (report,) = told
+    assert (report["delay"], report["requested_delay"], report["echoes"]) == (0.02, 0.02, 1)
 
 
 # -- the kernel's counters -------------------------------------------------------------------------

@@ -38,7 +38,7 @@ WINDOW = 10.0
 """Seconds that a report covers."""
 EVERY = 0.5
 """Seconds between two echoes, on a link that is fast enough."""
-RETRIES = 4
+RETRIES = 2
 """Looks for a moment without waiting packets in the time of `EVERY`, where packets wait."""
 SHARE = 0.002
 """Largest share of the link's rate that echoes take."""
@@ -74,6 +74,7 @@ class LinkMeter:
         """
         self.request, self._clock = Request(measured), clock
         self._server: str | None = None
+        self._serves = server is None
         if server is not None:
             with suppress(OSError):  # without a name service, nothing is asked
                 self._server = socket.gethostbyname(server)
@@ -97,12 +98,17 @@ class LinkMeter:
         self._selector: selectors.BaseSelector | None = None
         self._deaf = 0.0
         """When the server listens again after too many questions; 0: it listens."""
+        with suppress(OSError):  # the port is taken: nothing is asked or answered
+            self.socket = self._open(server)
+
+    def _open(self, server: str | None) -> socket.socket | None:
+        """Return the socket for echoes; None if the link asks for nothing. Raises OSError."""
         if server is None:
             shared = any(self.request.way(way).rate for way in WAYS)
             self._reflector = Reflector(self._waits if shared else lambda: 0)
-            self.socket = self._reflector.socket
-        elif self._server and any(self.request.way(way).asks for way in WAYS):
-            self.socket = open_socket()
+            return self._reflector.socket
+        asks = self._server is not None and any(self.request.way(way).asks for way in WAYS)
+        return open_socket() if asks else None
 
     def listen(self, selector: selectors.BaseSelector) -> None:
         """Let `selector` call `hear`, as the data of its key."""
@@ -246,7 +252,7 @@ class LinkMeter:
         if busy.seconds:
             yield "busy", round(busy.seconds, 3)
             yield "rate", round(busy.bits / busy.seconds, 1)
-        if self._reflector is not None:
+        if self._serves:
             return
         if asked.held:
             yield "held", round(asked.held, 6)
