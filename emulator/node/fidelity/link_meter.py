@@ -24,6 +24,7 @@ from .echo_wire import (
     UP_WAITS,
     open_socket,
     question,
+    read_answer,
     receive,
     stamp,
 )
