@@ -30,7 +30,7 @@ def short_times(run: Run) -> list[tuple[float, float]]:
     columns = records[["at", "busy", "pressure"]].assign(step=pd.to_numeric(steps).fillna(1.0))
     for at, busy, pressure, step in columns.itertuples(index=False):
         for begin, end in _seconds(float(at), step, _numbers(busy), _numbers(pressure)):
-            if spans and begin <= spans[-1][1] + step / 2:
+            if spans and begin <= spans[-1][1] + step:
                 spans[-1] = spans[-1][0], end
             else:
                 spans.append((begin, end))

@@ -10,6 +10,9 @@ import click
 from ..errors import ScenarioError
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
 
+TUN = Path("/dev/net/tun")
+"""Device through which TAP devices are made."""
+
 if TYPE_CHECKING:
     from ..scenario import Scenario
     from ..scenario.deadlines import StepTime
@@ -80,7 +83,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     pace = {"needed": core_demand(scenario).needed(host.cores), "taken": played.dilation}
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
-    traffic = cut_traffic(scenario)
+    traffic, delayed = cut_traffic(scenario), _delayed(scenario)
     if as_json:
         content = {
             "mistakes": [],
@@ -90,6 +93,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             "demand": wanted.plain(),
             "startup": least,
             "dilation": pace,
+            "shaping": {"links": delayed, "tun": TUN.exists()},
             "host": {**host.plain(), "available": host.available},
             "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
             "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
@@ -114,7 +118,34 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
+        if on == "docker" and delayed:
+            click.echo(_shaping(delayed))
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
+
+
+def _delayed(scenario: "Scenario") -> int:
+    """Return the number of links with more than a rate, which need netem or the box."""
+    from ..scenario.reshaped_links import reshaped_links
+    from ..shaping.backend import Backend, boxed
+
+    backend, others = Backend(rate="tbf", delay="packets"), reshaped_links(scenario)
+    nodes = [boxed(node.link, backend, others.get(node.name, ())) for node in scenario.nodes]
+    return sum(nodes) + boxed(scenario.server.link, backend)
+
+
+def _shaping(links: int) -> str:
+    """Return in words by what the packets of `links` links will be delayed."""
+    from ..scenario.reading.wording import counted
+
+    held = (
+        "by a box behind TAP devices"
+        if TUN.exists()
+        else "messages are held by their receivers, as /dev/net/tun is not here"
+    )
+    return (
+        f"shaping: {counted(links, 'link')} with delay, jitter or loss: by the kernel where it has "
+        f"netem, else {held}; `emulate doctor` says which"
+    )
 
 
 def _step(scenario: "Scenario") -> "StepTime | None":

@@ -120,7 +120,8 @@ class DirectionSums:
         if self.echoes < FEWEST:
             return _unmeasured(self.asked_delay, UNHEARD)
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes
-        chance = DEVIATIONS * self._deviation() / math.sqrt(self.echoes)
+        # by the requested jitter: what the host adds to it is no excuse
+        chance = DEVIATIONS * math.sqrt(self.requested_squares) / self.echoes
         close = abs(achieved - requested) <= DELAY + DELAY_SHARE * requested + chance
         timely = self.late <= LATE * (self.echoes + self.late)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}

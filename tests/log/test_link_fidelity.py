@@ -74,6 +74,7 @@ def test_chance_is_no_miss() -> None:
     few = _row(_late(0.0545, 10, 0.005, requested_jitter=0.005))
     many = _row(_late(0.0545, 1000, 0.005, requested_jitter=0.005))
     assert (few["delay"]["verdict"], many["delay"]["verdict"]) == ("kept", "missed")
+    assert _row(_late(0.0545, 10, 0.005))["delay"]["verdict"] == "missed"  # no jitter was asked for
 
 
 def test_many_late_echoes_are_a_miss() -> None:

@@ -38,6 +38,8 @@ WINDOW = 10.0
 """Seconds that a report covers."""
 EVERY = 0.5
 """Seconds between two echoes, on a link that is fast enough."""
+RETRIES = 4
+"""Looks for a moment without waiting packets in the time of `EVERY`, where packets wait."""
 SHARE = 0.002
 """Largest share of the link's rate that echoes take."""
 QUIET = 1000
@@ -140,8 +142,9 @@ class LinkMeter:
             rate = None if cut else self.request.way(way, link).rate
             self._rates[way].look(now, self._rated(way), rate)
         if asking:
-            self._next = now + self._every
-            if not cut and not self._waiting("up"):
+            asks = not cut and not self._waiting("up")
+            self._next = now + (self._every if asks else self._every / RETRIES)
+            if asks:
                 self._ask()
 
     # -- echoes ----------------------------------------------------------------------------------

@@ -107,10 +107,7 @@ def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, An
         "mounts": [_box_mount(run)],
         "pids_limit": PROCESSES,
         "cpu_shares": SHARES[BOX],
-        "ulimits": [
-            {"Name": "core", "Soft": 0, "Hard": 0},
-            {"Name": "nofile", "Soft": 65536, "Hard": 65536},
-        ],
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
         "log_config": {"Type": "none", "Config": {}},
         "stdin_open": True,
         "auto_remove": True,
