@@ -1,5 +1,9 @@
 """The entry point of every container."""
 
-from .supervisor import main
+from . import config, gateway, supervisor
 
-main()
+node = config.read()
+if isinstance(node.part, config.GatewayRole):
+    gateway.main(node)
+else:
+    supervisor.main()

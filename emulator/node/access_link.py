@@ -9,7 +9,9 @@ import math
 from ..shaping import access
 from ..shaping.backend import Backend
 from ..shaping.command import Command
+from ..units import Seconds
 from ..world import reshaping
+from ..world.bottleneck import SharedLink, SharedSide
 from ..world.link import FRAME, Link, Side
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting
@@ -22,10 +24,11 @@ class AccessLink:
     def __init__(self, network: Network) -> None:
         self._network, self._cut = network, False
         self._own = self._wanted = self._shaped = Link()
-        self._backend, self._beyond = Backend(), list[Side]()
+        self._backend, self._beyond, self._shared = Backend(), list[Side](), SharedLink()
         if network.reshaping is not None:
             self._own = self._wanted = self._shaped = reshaping.read(network.reshaping.link)
             self._backend = Backend.read(network.reshaping.backend)
+            self._shared = _delays(*network.reshaping.delays)
             self._beyond = [reshaping.read_side(side) for side in network.reshaping.beyond]
 
     def sever(self) -> list[Command]:
@@ -51,6 +54,8 @@ class AccessLink:
         A link that is cut changes when it is mended.
         """
         self._wanted = reshaped(self._own, setting)
+        if setting is not None and "link" in setting:
+            self._wanted = self._shared.lengthen(self._wanted)
         return [] if self._cut else self._change()
 
     def _change(self) -> list[Command]:
@@ -86,8 +91,18 @@ def held(backend: Backend, first: Side, second: Side) -> Delay:
     return Delay(delay, jitter, setup, pace)
 
 
-def reshaping_of(link: Link, backend: Backend, server: Link) -> Reshaping:
-    """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind."""
+def reshaping_of(
+    link: Link, backend: Backend, server: Link, shared: SharedLink | None = None
+) -> Reshaping:
+    """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind.
+
+    `link` has the delays of the bottleneck `shared`, if there is one.
+    """
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
-    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up)
+    delays = (float(shared.up.delay), float(shared.down.delay)) if shared else (0.0, 0.0)
+    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, delays)
+
+
+def _delays(up: float, down: float) -> SharedLink:
+    return SharedLink(SharedSide(delay=Seconds(up)), SharedSide(delay=Seconds(down)))

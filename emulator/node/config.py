@@ -47,6 +47,9 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Sides of far ends that outgoing packets pass."""
     server_up: Plain
     """The server's side that the node's incoming messages pass."""
+    delays: tuple[float, float] = (0.0, 0.0)
+    """Seconds, up and down, of the node's bottleneck: `link` has them, and so must a link in its
+    place."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -140,6 +143,10 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Emulated seconds from which the clock of a resumed run goes on."""
 
 
+class GatewayRole(msgspec.Struct, frozen=True, tag="gateway"):
+    """The configuration of a bottleneck's gateway, which has nothing but its network."""
+
+
 class NodeConfig(msgspec.Struct, frozen=True):
     """A container's configuration."""
 
@@ -147,7 +154,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """The node's."""
     user: int
     """Id of the unprivileged user and group that the part runs as."""
-    part: WorkerRole | EvaluatorRole | ServerRole
+    part: WorkerRole | EvaluatorRole | ServerRole | GatewayRole
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""

@@ -71,5 +71,9 @@ def _check(scenario: Scenario) -> None:
         for key, (value, content) in unmounted.items()
         if value is not None
     ]
+    if scenario.bottlenecks:
+        reasons.append(
+            "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
+        )
     if reasons:
         raise ScenarioError("\n".join(reasons))

@@ -12,6 +12,7 @@ from ...node.config import (
     PORT,
     Delay,
     EvaluatorRole,
+    GatewayRole,
     Network,
     NodeConfig,
     ServerAddress,
@@ -19,15 +20,17 @@ from ...node.config import (
     WorkerRole,
 )
 from ...scenario import Device, Scenario
+from ...scenario.bottleneck_section import Bottleneck
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
-from ...shaping import access
+from ...shaping import access, gateway
 from ...shaping.backend import Backend
 from ...transport.secrets import AllowList, Secret
 from ...world.link import Link, Side
 from ...world.reshaping import reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
+from .ways import Ways
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class NodeConfigs:
     """Times that the run was resumed."""
     resumed_at: float = 0.0
     """Emulated seconds from which the clock of a resumed run goes on."""
+    ways: Ways = field(default_factory=Ways)
+    """The ways of packets through the gateways of bottlenecks."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
 
@@ -81,19 +86,34 @@ class NodeConfigs:
             resumed_at=self.resumed_at,
         )
         beyond = [device.link.down for device in self.scenario.nodes]
+        beyond += [Side(bottleneck.down.rate) for bottleneck in self.scenario.bottlenecks]
         return self._node(SERVER, part, self.scenario.server.link, beyond)
 
     def device(self, device: Device, address: str) -> NodeConfig:
         """Return the configuration of the worker on `device`; `address` is the server's."""
+        link, beyond = self._path(device, device.link), [self.scenario.server.link.down]
+        if bottleneck := self.scenario.bottleneck_of.get(device.name):
+            beyond.append(Side(bottleneck.up.rate))
         part = WorkerRole(
-            connection=self._connection(device.name, address, device.link, self.model_bytes),
+            connection=self._connection(device.name, address, link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
             keeps=device.name in self.scenario.keepers,
             battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )
-        return self._node(device.name, part, device.link, [self.scenario.server.link.down])
+        return self._node(device.name, part, link, beyond)
+
+    def gateway(self, bottleneck: Bottleneck) -> NodeConfig:
+        """Return the configuration of the gateway of `bottleneck`."""
+        server = self.ways.addresses[SERVER]
+        shape = gateway.forward(bottleneck.shared, server, self.backend)
+        return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
+
+    def _path(self, device: Device, link: Link) -> Link:
+        """Return `link` of `device` with the delays of the device's bottleneck."""
+        bottleneck = self.scenario.bottleneck_of.get(device.name)
+        return link if bottleneck is None else bottleneck.shared.lengthen(link)
 
     def evaluator(self, address: str) -> NodeConfig:
         """Return the configuration of the evaluator; `address` is the server's."""
@@ -115,15 +135,18 @@ class NodeConfigs:
     ) -> NodeConfig:
         """Add to `part` the commands that shape `link`; `beyond` are the receiving ends."""
         cuts, changing = self.backend.cut != "none", name in self._reshaped
+        bottleneck, server = self.scenario.bottleneck_of.get(name), self.scenario.server.link
+        shared = bottleneck.shared if bottleneck else None
         network = Network(
-            shape=access.shape(link, self.backend, beyond=beyond, changing=changing),
+            shape=[
+                *self.ways.routes(name),
+                *access.shape(link, self.backend, beyond=beyond, changing=changing),
+            ],
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
-            reshaping=(
-                reshaping_of(link, self.backend, self.scenario.server.link) if changing else None
-            ),
+            reshaping=(reshaping_of(link, self.backend, server, shared) if changing else None),
         )
         return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))
 
@@ -139,7 +162,8 @@ class NodeConfigs:
 
         The setting is that of the verb `reshape` in force; None: none is.
         """
-        return self._held(reshaped(device.link, setting).up, self.scenario.server.link.down)
+        link = self._path(device, reshaped(device.link, setting))
+        return self._held(link.up, self.scenario.server.link.down)
 
     def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
         """Return the connection of `name`, which pulls `model` bytes over `link`."""
@@ -166,7 +190,7 @@ class NodeConfigs:
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
-        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
+        holds = {d.name: self._held(self._path(d, d.link).up, towards) for d in self.scenario.nodes}
         holds[EVALUATOR] = self._held(Side(), towards, evaluator=True)
         return {
             name: held

@@ -1,6 +1,7 @@
 """Turns the output of containers, and their ends, into records of the run."""
 
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from ...core.survivors import Survivors
@@ -25,8 +26,10 @@ class Reports:
         view: RunView,
         survivors: Survivors,
         lives: EarlierLives | None = None,
+        gateways: Iterable[str] = (),
     ) -> None:
-        """`lives`: the earlier lives of a run that is resumed."""
+        """`lives`: the earlier lives of a run that is resumed; `gateways`: of bottlenecks."""
+        self._vital = {SERVER, EVALUATOR, *gateways}
         self._lives = lives
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
@@ -65,7 +68,7 @@ class Reports:
 
         Raises DeploymentError if the run cannot go on without `node`.
         """
-        vital = node in (SERVER, EVALUATOR)
+        vital = node in self._vital
         if not vital or node not in self._exits.last:  # else its supervisor has said why
             self._exited(node, time.monotonic(), self._exits.container(node))
         if vital:
@@ -89,7 +92,7 @@ class Reports:
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
         self._record(now, node, {"what": "exit", **how._asdict()})
-        if node not in (SERVER, EVALUATOR) and not returns:
+        if node not in self._vital and not returns:
             self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
