@@ -48,6 +48,15 @@ class Street:
         self._children.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
         return self._children[-1]
 
+    def passed(self) -> dict[Way, int]:
+        """Return the bytes that have left the queues of the gateway, by direction."""
+        return {"up": self._sent(gateway.UP), "down": self._sent(gateway.DOWN)}
+
+    def _sent(self, device: str) -> int:
+        words = [*_inside(self.gateway), "tc", "-s", "qdisc", "show", "dev", device]
+        shown = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+        return int(shown.split("Sent ")[1].split()[0])
+
     def build(self, shared: SharedLink, backend: Backend) -> None:
         nodes = [(self.server, _SERVER), (self.gateway, _GATEWAY)]
         nodes += [(name, _FIRST + number) for number, name in enumerate(self.members)]

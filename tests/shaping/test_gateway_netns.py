@@ -1,6 +1,7 @@
 """A bottleneck's gateway on this kernel, with real packets of several members."""
 
 import os
+import time
 
 import pytest
 
@@ -10,7 +11,7 @@ from emulator.units import Rate
 from emulator.world.bottleneck import SharedLink, SharedSide
 from emulator.world.link import FRAME, Link, Side
 from tests.netem.lab import Message, Way
-from tests.netem.street import street
+from tests.netem.street import Street, street
 
 pytestmark = [
     pytest.mark.netns,
@@ -35,13 +36,24 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate) ->
         slow = Side(Rate(rate / 7))
         here.shape(2, access.shape(Link(slow, slow), TBF))
         streams = [here.stream(m, way, SIZE, _count(share)) for m, share in enumerate(shares)]
+        total = _passed(here)[way]
         seen = [stream.messages() for stream in streams]
     began = min(messages[0].sent for messages in seen)
     found = [_rate(messages, began) for messages in seen]
-    print(f"{way}: {sum(found) / rate:.4f} of the rate, {[round(f / rate, 3) for f in found]}")
-    assert sum(found) == pytest.approx(rate, rel=0.03)
+    print(f"{way}: {total / rate:.4f} of the rate, {[round(f / rate, 3) for f in found]}")
+    assert total == pytest.approx(rate, rel=0.03)
+    assert sum(found) == pytest.approx(rate, rel=0.06)  # whole messages, so losses shift some
     assert found[:2] == pytest.approx(shares[:2], rel=0.35)
     assert found[2] == pytest.approx(shares[2], rel=0.2)
+
+
+def _passed(here: Street) -> dict[Way, float]:
+    """Return the bits of frames a second that leave the queues in the time that counts."""
+    time.sleep(BEGIN + 0.5)  # the senders wait half a second
+    since, before = time.monotonic(), here.passed()
+    time.sleep(END - BEGIN)
+    passed, took = here.passed(), time.monotonic() - since
+    return {way: 8 * (passed[way] - before[way]) / took for way, _ in WAYS}
 
 
 def _count(rate: float) -> int:
@@ -65,17 +77,13 @@ def test_a_member_alone_has_the_whole_rate(way: Way, rate: Rate) -> None:
 
 
 def test_the_directions_take_nothing_from_each_other() -> None:
-    """Each has half of its rate to carry, and a full queue would hold the acknowledgements up."""
+    """Each has half of its rate to carry, as a full queue would hold acknowledgements up."""
     with street(SHARED, TBF, members=2) as here:
-        halves = Link(Side(Rate(UP / 2)), Side(Rate(DOWN / 2)))
         for member in range(2):
-            here.shape(member, access.shape(halves, TBF))
-        streams = [
-            here.stream(m, way, SIZE, _count(rate / 2)) for m, (way, rate) in enumerate(WAYS)
-        ]
-        seen = [stream.messages() for stream in streams]
-    began = min(messages[0].sent for messages in seen)
-    for (way, rate), messages in zip(WAYS, seen, strict=True):
-        found = _rate(messages, began)
-        print(f"{way}: {found / rate:.4f} of the rate")
-        assert found == pytest.approx(rate / 2, rel=0.05)
+            here.shape(member, access.shape(Link(Side(Rate(UP / 2)), Side(Rate(DOWN / 2))), TBF))
+        for member, (way, rate) in enumerate(WAYS):
+            here.stream(member, way, SIZE, _count(rate / 2))
+        passed = _passed(here)
+    for way, rate in WAYS:
+        print(f"{way}: {passed[way] / rate:.4f} of the rate")
+        assert 0.45 * rate < passed[way] < 0.6 * rate

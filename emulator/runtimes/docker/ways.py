@@ -1,7 +1,7 @@
 """The ways of packets through the gateways of bottlenecks: addresses of containers, and routes.
 
-The engine gives a container an address when it starts, and then the server would learn of a member
-too late. So the containers of a run with bottlenecks have addresses before any of them starts. Pure.
+The engine gives a container an address when it starts, and the server would learn too late where a
+member is. So the containers of a run with bottlenecks have addresses before any of them starts.
 """
 
 from collections.abc import Iterable, Mapping
@@ -40,7 +40,7 @@ class Ways:
 
 
 def addresses(subnet: str, nodes: Iterable[str]) -> dict[str, str]:
-    """Return an address in `subnet` for each of `nodes`. Raises DeploymentError for want of some."""
+    """Return an address in `subnet` for each of `nodes`. Raises DeploymentError without enough."""
     names = list(nodes)
     hosts = islice(IPv4Network(subnet).hosts(), _TAKEN, None)
     given = {name: str(address) for name, address in zip(names, hosts, strict=False)}
