@@ -102,10 +102,20 @@ def _natural(name: str) -> list[tuple[int, int | str]]:
     ]
 
 
+_MORE = (
+    *("distribution", "correlation", "duplicate", "corrupt", "reorder", "gap", "limit"),
+    "overhead",
+)
+"""Keys of a link that a resolved scenario has only where they are set."""
+
+
 def _words(side: dict[str, Any]) -> str:
     words = [str(side.get("rate") or "unlimited rate")]
     for key in ("delay", "jitter", "loss"):
         value = str(side.get(key) or "")
         if value and not re.match(r"0(\.0*)?\D*$", value):
             words.append({"jitter": "±", "loss": "loss "}.get(key, "") + value)
+    words += [f"{key} {side[key]}" for key in _MORE if key in side]
+    for kind, shares in side.get("loss_model", {}).items():
+        words.append(f"loss {kind} " + " ".join(f"{key} {share}" for key, share in shares.items()))
     return " ".join(words)

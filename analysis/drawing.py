@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from . import FIGURES
+from . import FIGURES, host_load
 from .runs import Run
 from .theme import HEIGHT, STYLE
 
@@ -52,10 +52,18 @@ def render(module: FigureModule, table: pd.DataFrame) -> Figure:
     return figure
 
 
+def _marked(module: FigureModule, table: pd.DataFrame, runs: Sequence[Run]) -> Figure:
+    """Draw a figure's `table`, of a single run with the times in which its host was short."""
+    figure = render(module, table)
+    if len(runs) == 1 and not table.empty:
+        host_load.mark(figure, runs[0])
+    return figure
+
+
 def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
     """Write the figure as `folder/<name>.png` and return the path."""
     with rc_context(STYLE):
-        return _save(render(module, module.table(runs)), name(module), folder, dpi)
+        return _save(_marked(module, module.table(runs), runs), name(module), folder, dpi)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
@@ -72,7 +80,7 @@ def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[P
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
     """Return the figure as a self-contained `<svg>` element for an HTML page."""
     with rc_context(STYLE):
-        return _inline(render(module, module.table(runs)), module.TITLE)
+        return _inline(_marked(module, module.table(runs), runs), module.TITLE)
 
 
 def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
@@ -85,7 +93,7 @@ def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI
         (folder / f"{name(module)}.png").unlink(missing_ok=True)
         return ""
     with rc_context(STYLE):
-        figure = render(module, table)
+        figure = _marked(module, table, runs)
         _save(figure, name(module), folder, dpi)
         return _inline(figure, module.TITLE)
 

@@ -39,6 +39,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
+    "lateness": ("at", "packets", "p50", "p99", "max", "cpu"),
     "plan": (
         *("at", "node", "iteration", "kind", "pull", "push"),
         *("t_forward", "t_backward", "t_iteration", "pull_setup", "push_setup"),
@@ -51,6 +52,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *("predicted_forward", "predicted_backward", "predicted_iteration"),
         *("pulled", "forward", "backward", "pushed"),
     ),
+    "link": ("at", "node", "way", "lasts"),
+    "host": ("at", "busy", "pressure"),
     "checkpoint": ("at", "version"),
     "recovered": ("at", "version", "lost", "zero"),
     "exit": ("at", "node", "code", "cause", "reason"),

@@ -70,6 +70,7 @@ def facts(run: Run) -> list[Row]:
         ("run", manifest.get("id")),
         ("devices", summary.get("devices") or len(devices(run)) or None),
         ("links shaped by", _shaping(run)),
+        ("time dilation", manifest.get("dilation")),
         ("TCP", manifest.get("tcp")),
         ("host", f"{host.get('cores', '?')} cores{memory}" if host else None),
         ("kernel", manifest.get("kernel")),
@@ -190,7 +191,8 @@ def fidelity(run: Run) -> list[Row]:
         return []
     if run.virtual:  # virtual time has no load of a host and no delay to measure
         return [("virtual time", "exact: no host has to keep up")]
-    return list(_flat(entries))
+    # links have a table of their own
+    return list(_flat({key: value for key, value in entries.items() if key[:5] != "links"}))
 
 
 def _flat(entries: dict[str, Any], before: str = "") -> Iterator[Row]:

@@ -13,6 +13,8 @@ from tests.layers import FILES, ROOT, imports, module_name, tree
 SHIPPED = [*FILES, *sorted((ROOT / "analysis").rglob("*.py"))]
 TEMPLATES = sorted((ROOT / "analysis").glob("*.html"))
 NOT_IMPORTED = {
+    "emulator.node.box_life": "started by a container",
+    "emulator.node.foreign_end": "started by a sidecar of a foreign container",
     "emulator.node.role": "started by the supervisor",
     "emulator.node.supervisor": "started by a container",
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",

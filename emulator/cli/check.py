@@ -10,6 +10,9 @@ import click
 from ..errors import ScenarioError
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, SET
 
+TUN = Path("/dev/net/tun")
+"""Device through which TAP devices are made."""
+
 if TYPE_CHECKING:
     from ..scenario import Scenario
     from ..scenario.deadlines import StepTime
@@ -52,6 +55,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..core.server import GATHERING
     from ..machine.host import Host
     from ..runs.cut_traffic import cut_traffic
+    from ..runs.host_dilation import core_demand, too_fast, with_dilation
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.aggregation_quarantine import unguarded_quarantine
@@ -59,6 +63,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.faults_in_vain import faults_in_vain
     from ..scenario.optimizer_fit import unfit_optimizer
+    from ..scenario.short_limits import short_limits
     from ..scenario.startup import slow_starts, startup_time
     from ..scenario.unkept import unkept
     from .compute_group_rows import group_rows
@@ -66,15 +71,19 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     scenario, host = load(file, overrides), Host.here()
     plan, wanted = overview(scenario), demand(scenario)
     groups = group_rows(scenario)
-    short = {"docker": shortfalls(wanted, Capacity(host.cores, host.available)), "virtual": []}
+    played = with_dilation(scenario, host.cores)
+    capacity = Capacity(host.cores, host.available, played.dilation)
+    short = {"docker": shortfalls(wanted, capacity), "virtual": []}
+    short["docker"] += too_fast(played, host.cores)
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
-    short["docker"] += slow_starts(scenario, GATHERING)
-    least = startup_time(scenario, host.cores)
+    short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
+    least = startup_time(played, host.cores)
+    pace = {"needed": core_demand(scenario).needed(host.cores), "taken": played.dilation}
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
-    traffic = cut_traffic(scenario)
+    traffic, delayed = cut_traffic(scenario), _delayed(scenario)
     if as_json:
         content = {
             "mistakes": [],
@@ -83,6 +92,8 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             **({"cut": traffic.plain()} if traffic else {}),
             "demand": wanted.plain(),
             "startup": least,
+            "dilation": pace,
+            "shaping": {"links": delayed, "tun": TUN.exists()},
             "host": {**host.plain(), "available": host.available},
             "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
             "refusals": {name: list(map(str, errors)) for name, errors in refusals.items()},
@@ -103,11 +114,38 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             for runtime, words in ON.items()
         }
         (other,) = ON.keys() - {on}
-        demanded = [demand_table(wanted, host, least)] if on == "docker" else []
+        demanded = [demand_table(wanted, host, least, pace)] if on == "docker" else []
         grouped = [compute_groups_table(groups, cut=traffic is not None)] if groups else []
         cut = [cut_table(traffic)] if traffic else []
         print_overview(scenario, plan, [*grouped, *cut, *demanded], findings[on], findings[other])
+        if on == "docker" and delayed:
+            click.echo(_shaping(delayed))
     sys.exit(max((error.exit_code for error in refusals[on]), default=0))
+
+
+def _delayed(scenario: "Scenario") -> int:
+    """Return the number of links with more than a rate, which need netem or the box."""
+    from ..scenario.reshaped_links import reshaped_links
+    from ..shaping.backend import Backend, boxed
+
+    backend, others = Backend(rate="tbf", delay="packets"), reshaped_links(scenario)
+    nodes = [boxed(node.link, backend, others.get(node.name, ())) for node in scenario.nodes]
+    return sum(nodes) + boxed(scenario.server.link, backend)
+
+
+def _shaping(links: int) -> str:
+    """Return in words by what the packets of `links` links will be delayed."""
+    from ..scenario.reading.wording import counted
+
+    held = (
+        "by a box behind TAP devices"
+        if TUN.exists()
+        else "messages are held by their receivers, as /dev/net/tun is not here"
+    )
+    return (
+        f"shaping: {counted(links, 'link')} with delay, jitter or loss: by the kernel where it has "
+        f"netem, else {held}; `emulate doctor` says which"
+    )
 
 
 def _step(scenario: "Scenario") -> "StepTime | None":

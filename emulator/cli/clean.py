@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def clean(run: str | None, force: bool, as_json: bool) -> None:
     """Remove the containers, networks and volumes that dead runs have left in the Docker engine.
 
-    The emulator's label marks them; nothing without the label is touched. Containers of a run that
-    is being played stay, and so do run folders. The exit code is 1 if something could not be
-    removed.
+    The links that `emulate link` has made are undone, too. The emulator's label marks all of it;
+    nothing without the label is touched. Containers of a run that is being played stay, and so do
+    run folders. The exit code is 1 if something could not be removed.
 
     \b
     emulate clean
@@ -34,7 +34,8 @@ def clean(run: str | None, force: bool, as_json: bool) -> None:
 
     client = connect()
     wanted = [owner for owner in owners(client) if run in (None, owner.run)]
-    spared = [] if force else [owner for owner in wanted if not owner.abandoned]
+    living = [owner for owner in wanted if not (owner.abandoned or owner.link)]
+    spared = [] if force else living
     counts = dict.fromkeys(("containers", "networks", "volumes"), 0)
     left: list[str] = []
     for owner in wanted:

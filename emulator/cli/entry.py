@@ -13,6 +13,7 @@ from .compare import compare
 from .compose import compose
 from .data import data
 from .doctor import doctor
+from .foreign_link import link
 from .images import images
 from .list import list_
 from .logs import logs
@@ -64,7 +65,7 @@ for command in (
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, profiles, trace, schema, compose, node),
+    *(algorithms, profiles, trace, schema, compose, link, node),
 ):
     commands.add_command(command)
 

@@ -168,7 +168,9 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
             line(
                 f"to {percent(target['accuracy'])} %", f"{spent}, {amount(target['bytes'])} pushed"
             )
-    line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s")
+    dilation = summary["fidelity"].get("dilation")
+    slower = f" of emulated time, each played in {dilation:g} s" if dilation else ""
+    line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s{slower}")
     if summary["compression_ratio"]:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]
         ratio = f"{summary['compression_ratio']:.1f}x less than dense ({amount(dense)})"

@@ -1,6 +1,6 @@
 """Tables on the console, wide enough for their texts with or without a terminal."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
 from typing import Any
@@ -220,10 +220,13 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
-def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
+def demand_table(
+    wanted: Demand, host: Host, startup: float, dilation: Mapping[str, float]
+) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
     `startup` is a lower bound, in seconds, on the time until all devices have said hello.
+    `dilation` has the `needed` and the `taken` one.
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
@@ -239,6 +242,8 @@ def demand_table(wanted: Demand, host: Host, startup: float) -> Table:
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
+    if dilation["taken"] > 1:
+        made.add_row("dilation", f"{dilation['needed']:g}", f"plays with {dilation['taken']:g}")
     made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")
     return made
 

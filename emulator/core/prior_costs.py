@@ -31,7 +31,7 @@ def through(*sides: Side) -> LinkEstimate:
     """
     return LinkEstimate(
         setup=float(sum(side.setup for side in sides)),
-        pace=max((8 * FRAME / side.rate for side in sides if side.rate), default=0.0),
+        pace=max((8 * FRAME / side.net_rate for side in sides if side.rate), default=0.0),
         delay=float(sum(side.delay for side in sides)),
     )
 

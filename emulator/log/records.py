@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, get_args
 from ..layout import Kind
 from .cut_records import ActivationsRecord
 from .fault_records import BatteryRecord, FaultRecord, OverlapRecord, verb_records
+from .fidelity_records import HostRecord, LinkRecord
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
 
@@ -192,6 +193,24 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """Bytes sent since the interface exists, and before the run was resumed."""
 
 
+class LatenessRecord(LogRecord, tag="lateness"):
+    """How late packets left the box that delays them, about each second.
+
+    Only where `shaping.delay` of the manifest is `packets`, and a link has delay, jitter or loss.
+    """
+
+    packets: int
+    """Packets that left since the record before."""
+    p50: Time
+    """Median of the times by which they left late."""
+    p99: Time
+    """99th percentile of these times."""
+    max: Time
+    """Longest of these times."""
+    cpu: Time
+    """Processor time that the box used since the record before, in real seconds."""
+
+
 class CheckpointRecord(LogRecord, tag="checkpoint"):
     """The server saved the model."""
 
@@ -262,6 +281,9 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | BatteryRecord
+    | LinkRecord
+    | HostRecord
+    | LatenessRecord
     | CheckpointRecord
     | RecoveredRecord
     | ExitRecord

@@ -3,6 +3,7 @@
 import os
 import platform
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 
 STAT = Path("/proc/stat")
 MEMORY = Path("/proc/meminfo")
+PRESSURE = Path("/proc/pressure/cpu")
+"""Pressure stall information of the kernel, which not every kernel has."""
 
 SAMPLING = 1.0
 """Seconds between two samples of the load."""
@@ -72,10 +75,14 @@ def _memory() -> tuple[int, int]:
 
 
 class Load:
-    """Samples of the share of all cores in use, every second from `begin` to `end`."""
+    """Samples of the host's load, every second from `begin` to `end`."""
 
     def __init__(self) -> None:
         self.busy: list[float] = []
+        """Share of all cores in use."""
+        self.pressure: list[float | None] = []
+        """For each number in `busy`, the share of the time in which a process waited for a core;
+        None where the kernel does not tell."""
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -90,13 +97,31 @@ class Load:
             self._thread.join()
 
     def _run(self) -> None:
-        before = _ticks()
+        before, waited = _ticks(), _waited()
         while not self._stop.wait(SAMPLING):
-            after = _ticks()
+            after, now = _ticks(), _waited()
             total = after[1] - before[1]
             if total:
+                self.pressure.append(_share(waited, now))
                 self.busy.append((after[0] - before[0]) / total)
-            before = after
+            before, waited = after, now
+
+
+def _share(before: tuple[float, float] | None, after: tuple[float, float] | None) -> float | None:
+    """Return the growth of a time by the growth of the clock, both of two readings."""
+    if before is None or after is None or after[0] <= before[0]:
+        return None
+    return min(1.0, (after[1] - before[1]) / (after[0] - before[0]))
+
+
+def _waited() -> tuple[float, float] | None:
+    """Return the clock, and the seconds since boot in which some process waited for a core."""
+    try:
+        # first line: some avg10=0.00 avg60=0.00 avg300=0.00 total=196118687 (microseconds)
+        total = PRESSURE.read_text().split("\n", 1)[0].rpartition("total=")[2]
+        return time.monotonic(), int(total) / 1e6
+    except (OSError, ValueError):
+        return None
 
 
 def _ticks() -> tuple[int, int]:

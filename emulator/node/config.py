@@ -14,6 +14,7 @@ from ..core.plan import Plain, Plan, WorkerPlan
 from ..core.prior_costs import PriorCosts
 from ..shaping.command import Command
 from ..transport.secrets import AllowList, Secret
+from ..world.emulated_clock import EmulatedClock
 
 PATH = Path("/etc/emulate/node.json")
 """The configuration, in the container."""
@@ -25,6 +26,8 @@ INITIAL = Path("/initial.npz")
 """The saved model that the server begins with, if the run has one."""
 OUTPUT = Path("/output")
 """Folder in which the server writes its log and the model."""
+BOX = Path("/box/socket")
+"""Socket of the box that holds packets; only containers with a link through the box have it."""
 PORT = 5555
 """TCP port on which the server listens."""
 ENDINGS = {"canceled": signal.SIGTERM, "stopped": signal.SIGUSR1}
@@ -47,9 +50,35 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Sides of far ends that outgoing packets pass."""
     server_up: Plain
     """The server's side that the node's incoming messages pass."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second; the links are in emulated seconds."""
     delays: tuple[float, float] = (0.0, 0.0)
     """Seconds, up and down, of the node's bottleneck: `link` has them, and so must a link in its
     place."""
+
+
+class Boxed(msgspec.Struct, frozen=True):
+    """The facts with which a supervisor puts the node's network behind the box."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    backend: dict[str, str]
+    """Mechanisms of the host, as `Backend.plain` writes them."""
+    beyond: list[Plain] = []
+    """Sides of far ends that outgoing packets pass."""
+    changing: bool = False
+    """Whether faults may change the link."""
+
+
+class MeasuredLink(msgspec.Struct, frozen=True):
+    """The link that a supervisor measures, as the scenario asks for it."""
+
+    link: Plain
+    """The node's own link, as `reshaping.plain` writes it."""
+    server: Plain | None = None
+    """The server's link, which lies behind; None on the server itself."""
+    delayed: bool = True
+    """Whether packets are delayed; otherwise receivers hold messages back."""
 
 
 class Network(msgspec.Struct, frozen=True):
@@ -63,6 +92,10 @@ class Network(msgspec.Struct, frozen=True):
     """Let packets pass again."""
     reshaping: Reshaping | None = None
     """None: no fault changes the link."""
+    measured: MeasuredLink | None = None
+    """None: the link is unshaped, so nothing is measured."""
+    boxed: Boxed | None = None
+    """None: no packet of the node passes the box, and `shape` is all."""
 
 
 class Delay(msgspec.Struct, frozen=True):
@@ -158,6 +191,13 @@ class NodeConfig(msgspec.Struct, frozen=True):
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second. The times of `part` are in emulated seconds."""
+
+    @property
+    def clock(self) -> EmulatedClock:
+        """The clock of the node's processes."""
+        return EmulatedClock(self.dilation)
 
 
 def read(path: Path = PATH) -> NodeConfig:

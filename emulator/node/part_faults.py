@@ -4,10 +4,10 @@ Such a fault has a setting in `PartOrders`, under its verb. A module outside `no
 `faults/lag.py`, has its effect, as virtual time uses it too.
 """
 
-import time
 from collections.abc import Callable, Mapping
 
 from ..faults.lag import VERB, Lag
+from ..world.emulated_clock import UNDILATED, EmulatedClock
 from ..world.verbs import Setting
 from .part_orders import PartOrders
 
@@ -15,9 +15,15 @@ from .part_orders import PartOrders
 class PartFaults:
     """Plays the faults of a worker's incarnation, before every gradient."""
 
-    def __init__(self, orders: PartOrders, lag: Lag, draw: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        orders: PartOrders,
+        lag: Lag,
+        draw: Callable[[], None],
+        clock: EmulatedClock = UNDILATED,
+    ) -> None:
         """`draw` draws, once an iteration, whether a fault strikes; it need not return."""
-        self._orders, self._lag, self._draw = orders, lag, draw
+        self._orders, self._lag, self._draw, self._clock = orders, lag, draw, clock
         self._settings: Mapping[str, Setting] = {}
 
     def settings(self) -> Mapping[str, Setting]:
@@ -31,6 +37,6 @@ class PartFaults:
         """
         wait = self._lag.draw(self._orders.settings().get(VERB))
         if wait:
-            time.sleep(wait)
+            self._clock.sleep(wait)
         self._draw()
         self._settings = dict(self._orders.settings())

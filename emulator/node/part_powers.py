@@ -1,14 +1,16 @@
 """The verbs of the table, done to a container: to the part, the access link and the memory."""
 
 import signal
-import time
+from collections.abc import Callable
 
 from ..shaping.apply import apply
 from ..shaping.command import Command
 from ..world.fault_counts import FaultCounts
+from ..world.link import Link
 from ..world.verbs import Setting
 from . import memory
 from .access_link import AccessLink
+from .box_end import BoxEnd
 from .config import GOODBYE, NodeConfig, WorkerRole
 from .part_orders import PartSettings
 from .part_process import PartProcess
@@ -25,7 +27,10 @@ class PartPowers:
     """
 
     def __init__(self, node: NodeConfig) -> None:
-        self._node, self._link = node, AccessLink(node.network)
+        self._node, self.clock = node, node.clock
+        boxed = node.network.boxed
+        self._box = None if boxed is None else BoxEnd(node.name, boxed)
+        self._link = AccessLink(node.network, self._box)
         self.part = PartProcess(node.user, node.incarnation)
         self.faults = FaultCounts()
         self.settings = PartSettings()
@@ -43,6 +48,17 @@ class PartPowers:
     def on_device(self) -> bool:
         """Whether the part is a worker."""
         return isinstance(self._node.part, WorkerRole)
+
+    @property
+    def link_in_force(self) -> Link | None:
+        """The link that the node should have now; None if no fault changes it."""
+        return self._link.in_force
+
+    def shape(self) -> None:
+        """Make the container's network the near end of the node's link. Raises DeploymentError."""
+        apply(self._node.network.shape)
+        if self._box is not None:
+            self._box.attach()
 
     # -- the part's life -----------------------------------------------------------------------
 
@@ -117,7 +133,7 @@ class PartPowers:
         self.part.keeps = False
         if self.part.down:
             return
-        self.parting = time.monotonic() + PARTING
+        self.parting = self.clock.now() + PARTING
         if self.faults.holds("pause"):
             self.end_part()
         else:
@@ -196,19 +212,19 @@ class PartPowers:
 
         A part that is paused stays so, unless it was asked to end meanwhile.
         """
-        self._apply_at_rest(self._link.sever())
+        self._apply_at_rest(self._link.sever)
 
     def _reshape(self, setting: Setting | None) -> None:
         """Change the link by `setting`. None gives the node's own link back."""
-        self._apply_at_rest(self._link.reshape(setting))
+        self._apply_at_rest(lambda: self._link.reshape(setting))
         delay = None if setting is None else self._link.received_delay()
         self.settings.change("reshape", None if delay is None else delay.plain())
 
-    def _apply_at_rest(self, commands: list[Command]) -> None:
-        """Run `commands` while the part stands still."""
+    def _apply_at_rest(self, commands: Callable[[], list[Command]]) -> None:
+        """Run the commands that `commands` returns, while the part stands still."""
         self.part.signal(signal.SIGSTOP)
         try:
-            apply(commands)
+            apply(commands())
         finally:
             if self.closing or not self.faults.holds("pause"):
                 self.part.signal(signal.SIGCONT)

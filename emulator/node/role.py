@@ -14,6 +14,7 @@ from ..transport import node_driver
 from ..transport.farewell import Farewell
 from ..transport.peer import Garble, Peer, as_they_are
 from ..vectors import Buffer
+from ..world.emulated_clock import EmulatedClock
 from . import config
 from .config import GOODBYE, KEPT, EvaluatorRole, NodeConfig, ServerAddress, ServerRole, WorkerRole
 from .hold_changes import OwnHold
@@ -41,7 +42,7 @@ def main() -> None:
         case ServerRole():
             from .server_role import serve  # not at the top: it costs a device memory
 
-            serve(node.part)
+            serve(node.part, clock=node.clock)
 
 
 def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool) -> None:
@@ -60,7 +61,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
     scheduler = assembly.scheduler(node.name, part.prior, _report) if part.prior else None
     orders = PartOrders()
     faults = _part_faults(node, part, incarnation, orders)
-    made = node.name, incarnation, part, assembly, layout, batches, faults.settings
+    made = node.name, incarnation, part, assembly, layout, batches, faults.settings, node.clock
     if scheduler is not None:
         parts = layered_parts(*made, scheduler)
     elif part.plan.cut is not None:
@@ -69,7 +70,7 @@ def work(node: NodeConfig, part: WorkerRole, incarnation: int, *, goes_on: bool)
         parts = whole_parts(*made)
     hold = _hold(part.connection, part.plan.seed, node.name, incarnation)
     garble = _garble(part, node.name, incarnation, orders)
-    with _connect(part.connection, garble) as peer:
+    with _connect(part.connection, node.clock, garble) as peer:
         node_driver.run(
             parts.coroutine,
             peer,
@@ -109,7 +110,7 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     size, timeout = read_layout(config.GRAPH).size, part.connection.timeout
     coroutine = evaluator(node.name, incarnation, size, timeout)
-    with _connect(part.connection) as peer:
+    with _connect(part.connection, node.clock) as peer:
         node_driver.run(
             coroutine,
             peer,
@@ -119,9 +120,9 @@ def evaluate(node: NodeConfig, part: EvaluatorRole, incarnation: int) -> None:
         )
 
 
-def _connect(connection: ServerAddress, garble: Garble = as_they_are) -> Peer:
+def _connect(connection: ServerAddress, clock: EmulatedClock, garble: Garble = as_they_are) -> Peer:
     address = connection.address, connection.secret, connection.heartbeat
-    return Peer(*address, checked=connection.checked, garble=garble)
+    return Peer(*address, checked=connection.checked, garble=garble, clock=clock)
 
 
 def _garble(part: WorkerRole, name: str, incarnation: int, orders: PartOrders) -> Garble:
@@ -160,7 +161,7 @@ def _part_faults(
     from .part_faults import PartFaults
 
     lag = Lag(part.plan.seed, node.name, incarnation)
-    return PartFaults(orders, lag, _fault_draws(node, part, incarnation))
+    return PartFaults(orders, lag, _fault_draws(node, part, incarnation), node.clock)
 
 
 def _fault_draws(node: NodeConfig, part: WorkerRole, incarnation: int) -> Callable[[], None]:

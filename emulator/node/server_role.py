@@ -1,7 +1,6 @@
 """The server's part: the parameter server on a socket, with its log and checkpoints on disk."""
 
 import signal
-import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
@@ -22,6 +21,7 @@ from ..models.saved_model import SavedModel
 from ..shaping.hold import Hold, hold_for
 from ..transport import server_driver
 from ..transport.router import Router
+from ..world.emulated_clock import UNDILATED, EmulatedClock
 from . import config
 from .checkpoint import Checkpoints, save
 from .config import ENDINGS, PORT, ServerRole
@@ -38,7 +38,12 @@ SLACK = 65536
 """Bytes by which the largest honest frame may exceed the dense model, or the activations."""
 
 
-def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> None:
+def serve(
+    part: ServerRole,
+    output: Path = config.OUTPUT,
+    port: int = PORT,
+    clock: EmulatedClock = UNDILATED,
+) -> None:
     """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`."""
     model = models.find(part.plan.model)
     canceled: list[str] = []
@@ -50,17 +55,18 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
         if part.plan.durability is None:
             sink = opened.enter_context((output / "run.jsonl").open("ab", buffering=0))
             log = RunLog(sink)
-            server = build(part, log)
+            server = build(part, log, clock)
         else:
             resumed = Resumed(part.resumes, part.resumed_at)
-            server, log = recovered(output, part.plan, partial(build, part), resumed)
+            made = partial(build, part, clock=clock)
+            server, log = recovered(output, part.plan, made, resumed, clock)
             opened.callback(server.close)
         holds = _holds(part)
         pieces = 1 if part.plan.worker.schedule == WHOLE else len(model.layout.layers)
         address = f"tcp://*:{port}"
         checked, cut = part.plan.worker.checked, part.plan.worker.cut is not None
         admitted = part.guests, part.heartbeat, largest, pieces
-        with Router(address, *admitted, checked=checked, cut=cut) as router:
+        with Router(address, *admitted, checked=checked, cut=cut, clock=clock) as router:
             server_driver.serve(
                 server,
                 router,
@@ -72,14 +78,19 @@ def serve(part: ServerRole, output: Path = config.OUTPUT, port: int = PORT) -> N
             router.close(linger=2.0)
 
 
-def build(part: ServerRole, log: RunLog) -> ParameterServer:
-    """Make the parameter server of `part`, on this process's monotonic clock."""
+def build(part: ServerRole, log: RunLog, clock: EmulatedClock = UNDILATED) -> ParameterServer:
+    """Make the parameter server of `part`, on this process's `clock`."""
     initial = config.INITIAL if part.initial else None
-    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering)
+    return from_plan(part.plan, log, initial, config.GRAPH, part.gathering, clock)
 
 
 def from_plan(
-    plan: Plan, log: RunLog, initial: Path | None, graph: Path, gathering: float | None = None
+    plan: Plan,
+    log: RunLog,
+    initial: Path | None,
+    graph: Path,
+    gathering: float | None = None,
+    clock: EmulatedClock = UNDILATED,
 ) -> ParameterServer:
     """Make the parameter server of `plan`, which writes to `log`, as at the run's start.
 
@@ -90,7 +101,7 @@ def from_plan(
     saved = None if initial is None else saved_model.read(initial, layout)
     state = assembly.parameters(plan, saved)
     cut = _cut_exchange(plan, saved, graph) if plan.worker.cut else None
-    now = time.monotonic()  # behind the start of the learner, which takes seconds
+    now = clock.now()  # behind the start of the learner, which takes seconds
     return assembly.server(plan, state, log, now=now, gathering=gathering, cut=cut)
 
 

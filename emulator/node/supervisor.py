@@ -11,11 +11,9 @@ import os
 import selectors
 import signal
 import sys
-import time
 from typing import Any
 
 from ..errors import DeploymentError
-from ..shaping.apply import apply
 from ..world import verbs
 from ..world.battery import BatteryConstants
 from ..world.powers import perform
@@ -23,6 +21,8 @@ from ..world.verbs import Setting
 from . import config, supervisor_reports
 from .battery_feed import BatteryFeed
 from .config import ENDINGS, NodeConfig
+from .fidelity.cpu_use import cpu_use
+from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
 from .part_orders import HOLD
 from .part_powers import PartPowers
@@ -52,11 +52,13 @@ class Supervisor:
 
     def __init__(self, node: NodeConfig) -> None:
         self.node, self.powers = node, PartPowers(node)
-        self.part = self.powers.part
+        self.part, self.clock = self.powers.part, node.clock
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
         self.later: list[tuple[float, dict[str, Any]]] = []
         """Ends of faults that the device drew itself: clock time when due, and the order."""
+        self.meter: LinkMeter | None = None
+        """Measures the link, if the link is shaped."""
         self.revivals = Revivals()
         """Boots of a durable server that died unasked."""
         self.holds: dict[str, Any] = {}
@@ -65,7 +67,7 @@ class Supervisor:
     def run(self) -> None:
         """Shape the link, start the part, and do verbs until the part or the conductor ends."""
         signal.signal(signal.SIGTERM, lambda number, frame: self._close())
-        apply(self.node.network.shape)
+        self.powers.shape()
         self.selector = selectors.DefaultSelector()
         self.selector.register(0, selectors.EVENT_READ, self._ordered)
         control, self.part.control = os.pipe()
@@ -73,22 +75,29 @@ class Supervisor:
         self.orders, self.draws = LineReader(0), LineReader(control)
         if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
             self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
+        self.meter = link_meter(self.node)
+        if self.meter is not None:
+            self.meter.listen(self.selector)
         self.powers.boot(anew=False)
         say("ready")
         self._watch()
         self._take_last_records()
         self._sample()
+        if self.meter is not None:
+            self.meter.report(self.clock.now(), say, last=True)
 
     def _watch(self) -> None:
         """Handle orders, drawn faults, due ends and samples until the part has come to its end."""
-        due = time.monotonic()
+        due = self.clock.now()
         while not self._finished():
             for key, _ in self.selector.select(self._until(due)):
                 key.data()
-            now = time.monotonic()
+            now = self.clock.now()
             if now >= due:
                 self._sample()
                 due = now + SAMPLING
+            if self.meter is not None:
+                self._measure(self.meter, now)
             self._end_due(now)
             self._revive()
             self.powers.presser.keep()
@@ -96,6 +105,13 @@ class Supervisor:
                 self._drain(self.battery, now)
             if self.powers.parting is not None and now >= self.powers.parting:
                 self.powers.end_part()
+
+    def _measure(self, meter: LinkMeter, now: float) -> None:
+        """Take and report the measurements of the link that are due at the clock time `now`."""
+        if now >= meter.due():
+            cut = self.powers.faults.holds("sever")
+            meter.tick(now, self.powers.link_in_force, cut=cut)
+            meter.report(now, say)
 
     def _revive(self) -> None:
         """Boot a part that was killed for want of memory once no pressure holds the device."""
@@ -111,11 +127,13 @@ class Supervisor:
                 self.obey(order)
 
     def _until(self, sample: float) -> float:
-        """Return the seconds until something is due; `sample` is when the next sample is."""
+        """Return the real seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
         battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
-        due = min([sample, *parting, *battery, *(at for at, _ in self.later)])
-        return min(0.2, max(0.0, due - time.monotonic()))  # no event tells of the child's end
+        meter = [] if self.meter is None else [self.meter.due()]
+        due = min([sample, *parting, *battery, *meter, *(at for at, _ in self.later)])
+        wait = self.clock.real(max(0.0, due - self.clock.now()))
+        return min(0.2, wait)  # no event tells of the child's end
 
     def _finished(self) -> bool:
         """Return whether the supervisor's work is over; report a part that ended unasked.
@@ -133,7 +151,7 @@ class Supervisor:
             powers.starved = powers.faults.holds("press") and bool(cause)
             returns = powers.starved and any(order["verb"] == "release" for _, order in self.later)
             say("exit", code=code, cause=cause, returns=returns)
-            if self.revivals.allows(self.node.part, time.monotonic()):
+            if self.revivals.allows(self.node.part, self.clock.now()):
                 powers.boot()
                 return False
         return code == 0 or powers.closing or not powers.on_device
@@ -205,7 +223,7 @@ class Supervisor:
             self.obey({**order, "setting": drawn.get("setting")})
             if lasts is not None:
                 # counted from the moment at which the verb was done, as the log has it
-                until = time.monotonic() + lasts
+                until = self.clock.now() + lasts
                 self.later.append((until, {**order, "verb": drawn["end"]}))
             elif verbs.row(drawn["begin"]).silences:
                 say("lost")  # the device is gone for good, which no record of a verb says
@@ -219,7 +237,8 @@ class Supervisor:
     def _sample(self) -> None:
         """Report the interface's byte counters. Raises InterfaceGoneError without an interface."""
         rx, tx = interface_bytes()
-        say("traffic", rx=rx, tx=tx)
+        use = cpu_use()
+        say("traffic", rx=rx, tx=tx, **({} if use is None else {"cpu": use}))
 
     def _drain(self, battery: BatteryFeed, now: float) -> None:
         """Feed `battery` up to `now`; switch the device off if the battery is empty, on if the

@@ -20,6 +20,7 @@ from ..learners.batches import Batches
 from ..learners.device import DeviceLearner, device_part, layered_learner
 from ..transport.cut_work import CutWork
 from ..transport.segment_work import SegmentWork
+from ..world.emulated_clock import EmulatedClock
 from ..world.verbs import Setting
 from . import config
 from .config import WorkerRole
@@ -48,6 +49,7 @@ def whole_parts(
     layout: Layout,
     batches: Batches,
     settings: Settings,
+    clock: EmulatedClock,
 ) -> WorkerParts:
     """Make the parts of the device `name` that pulls and pushes whole models of `layout`."""
     learner = DeviceLearner(config.GRAPH, batches, part.plan.local)
@@ -66,15 +68,16 @@ def layered_parts(
     layout: Layout,
     batches: Batches,
     settings: Settings,
+    clock: EmulatedClock,
     scheduler: Scheduler,
 ) -> WorkerParts:
     """Make the parts of the device `name` that pulls and pushes as `scheduler` cuts."""
-    learner = layered_learner(config.GRAPH, batches)
+    learner = layered_learner(config.GRAPH, batches, clock.now)
     honest = assembly.segment_encoder(name, incarnation, batches)
     encoder = FalsifyingSegmentEncoder(honest, _falsifier(name, incarnation, part), settings)
     timeout = part.connection.timeout
     coroutine = layered_worker(name, incarnation, scheduler, encoder, layout, timeout, ModelSegment)
-    return WorkerParts(coroutine, work=SegmentWork(learner, scheduler))
+    return WorkerParts(coroutine, work=SegmentWork(learner, scheduler, clock))
 
 
 def cut_parts(
@@ -85,6 +88,7 @@ def cut_parts(
     layout: Layout,
     batches: Batches,
     settings: Settings,
+    clock: EmulatedClock,
     cut: Cut,
 ) -> WorkerParts:
     """Make the parts of the device `name` that holds the layers before the `cut` of `layout`."""
@@ -93,7 +97,7 @@ def cut_parts(
     encoder = FalsifyingEncoder(honest, _falsifier(name, incarnation, part), settings)
     parameters, timeout = layout.part((1, cut.layer)).size, part.connection.timeout
     coroutine = cut_worker(name, incarnation, coder, encoder, parameters, timeout, ModelReply)
-    return WorkerParts(coroutine, cut=CutWork(learner, coder))
+    return WorkerParts(coroutine, cut=CutWork(learner, coder, clock))
 
 
 def _falsifier(name: str, incarnation: int, part: WorkerRole) -> Falsifier:

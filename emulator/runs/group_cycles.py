@@ -137,14 +137,14 @@ def _carried(size: float, own: Side, server: Side, share: float, messages: int =
 
     The bytes travel in `messages`, each of which waits for an answer.
     """
-    rate = min(own.rate or inf, server.rate or inf, share)
+    rate = min(own.net_rate, server.net_rate, share)
     return _bits(size) / rate + messages * sum(side.setup + side.delay for side in (own, server))
 
 
 def _contended(server: Side, devices: Iterable[tuple[Side, int]]) -> float:
     """Return the rate of `server` if all `devices` together exceed the rate; infinite otherwise."""
-    together = sum((side.rate or inf) * count for side, count in devices)
-    return inf if server.rate is None or together <= server.rate else float(server.rate)
+    together = sum(side.net_rate * count for side, count in devices)
+    return inf if together <= server.net_rate else server.net_rate
 
 
 def _mean(cycles: Sequence[tuple[GroupCycle, int]]) -> GroupCycle:

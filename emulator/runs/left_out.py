@@ -23,7 +23,7 @@ def _clauses(scenario: Scenario, on: str) -> Iterator[str]:
     delayed = any(side.delay for side in sides) and any(side.rate for side in sides)
     if delayed and (on == "docker" or scenario.virtual.tcp):
         yield "TCP's slow start on links with a rate and a delay: transfers take longer"
-    if any(side.jitter or side.loss for side in sides):
+    if any(side.jitter or side.lossy for side in sides):
         yield "jitter and loss of links"
     if scenario.bottlenecks:
         yield "bottlenecks: no device waits for another in front of the server's link"

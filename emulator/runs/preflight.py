@@ -26,6 +26,7 @@ from ..world.laws import Fixed, Law, Uniform
 from ..world.link import Link
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
+from .host_dilation import with_dilation
 from .layer_calibration import layers_known
 from .pressure_fit import unavailable
 from .step_calibration import times_known
@@ -77,8 +78,12 @@ def preflight(
             initial_model(scenario.training)
         except ScenarioError as error:
             refusals.append(error)
-    checks = _in_containers(scenario, host or Host.here())
-    return Preflight((*refusals, *(checks if on == "docker" else _in_virtual(scenario))), split)
+    if on == "docker":
+        here = host or Host.here()
+        refusals += _in_containers(with_dilation(scenario, here.cores), here)
+    else:
+        refusals += _in_virtual(scenario)
+    return Preflight(tuple(refusals), split)
 
 
 def _untrainable(scenario: Scenario, on: str) -> ScenarioError | None:
@@ -125,12 +130,14 @@ def _quotas(scenario: Scenario) -> Iterator[HostError]:
 
 
 def _rates(scenario: Scenario) -> Iterator[ScenarioError]:
+    dilation = scenario.dilation
     for name, link in _links(scenario):
         for way in ("up", "down"):
             rate = getattr(link, way).rate
-            if rate is not None and not SLOWEST <= rate < FASTEST:
+            if rate is not None and not SLOWEST <= rate / dilation < FASTEST:
+                slower = f" divided by the dilation {dilation:g}" if dilation != 1 else ""
                 yield ScenarioError(
-                    f"{name}.{way}.rate: {rate} is not from {Rate(SLOWEST)} to below "
+                    f"{name}.{way}.rate: {rate}{slower} is not from {Rate(SLOWEST)} to below "
                     f"{Rate(FASTEST)}, which the kernel can shape; without a rate a link is "
                     "unlimited"
                 )

@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from ..core import wire
 from ..errors import DeploymentError, HostError
+from ..log.packet_lateness import Shaped
 from ..log.records import Record
 from ..log.summary import summarise
 from ..machine.host import Host
@@ -206,12 +207,13 @@ class Session:
         busy: Sequence[float] = (),
         quotas: bool = False,
         left: Sequence[str] = (),
+        shaped: Shaped | None = None,
     ) -> None:
         """Compute the summary of `records` in one pass, and write `summary.json`.
 
         `busy` and `quotas` as `summarise` takes them; empty and False in virtual time, where no
-        host has to keep up. `left`: one line for each thing that could not be removed from the
-        host.
+        host has to keep up; `shaped` likewise. `left`: one line for each thing that could not be
+        removed from the host.
         """
         scenario = self.scenario
         layout = scenario.training.device_layout
@@ -229,7 +231,10 @@ class Session:
             quotas=quotas,
             trained=scenario.training.initial is not None,
             parameters=layout.kinds,
+            shaped=shaped,
         )
+        if self.runtime == "docker" and scenario.time is not None:
+            self.summary["fidelity"]["dilation"] = scenario.dilation
         self.summary["left"] = list(left)
         if self.resumable:
             self.summary["resumable"] = True

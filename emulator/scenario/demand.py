@@ -52,6 +52,8 @@ class HostCapacity:
     cores: float
     memory: int
     """Bytes available at the moment, not bytes installed."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second: a core does as much more in an emulated second."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,12 @@ def _errors(demand: Demand, host: HostCapacity) -> list[Shortfall]:
 def _warnings(demand: Demand, host: HostCapacity) -> list[Shortfall]:
     texts = []
     cores = demand.cores + demand.server_cores
-    if demand.cores and cores > host.cores:
+    if demand.cores and cores > host.cores * host.dilation:
         passes = ", with one for the server's layers" if demand.server_cores else ""
         texts.append(
             f"cpu: the devices' quotas add up to {cores:g} cores{passes}, "
-            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host, so "
+            f"{cores / host.cores:.1f} times the {host.cores:g} cores of this host"
+            f"{'' if host.dilation == 1 else f' at a dilation of {host.dilation:g}'}, so "
             "devices will be slower than their profiles say: lower the shares or use fewer devices"
         )
     if demand.limits > host.memory >= demand.memory:

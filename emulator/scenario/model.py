@@ -22,6 +22,7 @@ from .fields import Duration, Kinds, NotEmpty, read_types
 from .measure import MeasureSection
 from .server_section import ServerSection
 from .tcp_section import TcpSection
+from .time_section import AUTO, TimeSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
 
@@ -101,6 +102,9 @@ class Scenario(Section):
     bytes that the run needed to reach each of them."""
     server: ServerSection = Field(default_factory=ServerSection)
     """Parameter server: link, checkpoints, quarantine and encryption."""
+    time: TimeSection | None = None
+    """Time of the run in containers: the time dilation. Without `time` containers play in real
+    time."""
     tcp: TcpSection | None = None
     """TCP of every node. Without `tcp` containers use the host's congestion control, which the
     manifest names."""
@@ -124,6 +128,14 @@ class Scenario(Section):
             replace(device, hazards=hazards[device.name]) if device.name in hazards else device
             for device in devices
         )
+
+    @property
+    def dilation(self) -> float:
+        """Time dilation of a run in containers. Raises TypeError while `auto` is unresolved."""
+        dilation = self.time.dilation if self.time else 1.0
+        if dilation == AUTO:
+            raise TypeError("time.dilation must be known")
+        return float(dilation)
 
     @cached_property
     def bottleneck_of(self) -> dict[str, Bottleneck]:

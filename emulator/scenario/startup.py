@@ -22,12 +22,14 @@ NOT_DEVICES = 2
 
 
 def startup_time(scenario: Scenario, cores: float) -> float:
-    """Return a lower bound, in seconds, on the time from the first container's start to the last
-    hello on a host with `cores` cores.
+    """Return a lower bound on the real seconds from the first container's start to the last hello
+    on a host with `cores` cores.
     """
     containers = len(scenario.nodes) + NOT_DEVICES
     gateways = len(scenario.bottlenecks) * ENGINE
-    return max((containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario))
+    return max(
+        (containers * (ENGINE + BOOT) + gateways) / cores, _slowest(scenario) * scenario.dilation
+    )
 
 
 def slow_starts(scenario: Scenario, timeout: float) -> list[Shortfall]:

@@ -99,6 +99,10 @@ _LOSSLESS = Unkept(
     lambda scenario, value: not scenario.virtual.tcp,
 )
 
+_IN_ORDER = Unkept(
+    "virtual", "in virtual time no message of a connection overtakes another, as TCP delivers it"
+)
+
 KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.name": KEPT,
     "Scenario.seed": KEPT,
@@ -108,6 +112,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.stop": KEPT,
     "Scenario.targets": (_TRAFFIC,),
     "Scenario.server": KEPT,
+    "Scenario.time": KEPT,
     "Scenario.tcp": KEPT,
     "TcpSection.congestion": (
         Unkept("virtual", _CUBIC, _another_control),
@@ -175,6 +180,13 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Checkpoint.every": KEPT,
     "ServerSection.durability": KEPT,
     "SavedEvery.every": KEPT,
+    "TimeSection.dilation": (
+        Unkept(
+            "virtual",
+            "virtual time waits for no core of the host, so nothing has to be slower",
+            lambda scenario, value: value != 1.0,
+        ),
+    ),
     "Virtual.learner": (_REAL,),
     "Virtual.step": (_REAL,),
     "Virtual.dealt": (_REAL,),
@@ -229,9 +241,11 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Side.loss_model": (_LOSSLESS,),
     "Side.duplicate": KEPT,
     "Side.corrupt": (_LOSSLESS,),
-    "Side.reorder": KEPT,
-    "Side.gap": KEPT,
-    "Side.limit": KEPT,
+    "Side.reorder": (_IN_ORDER,),
+    "Side.gap": (_IN_ORDER,),
+    "Side.limit": (
+        Unkept("virtual", "virtual time models no queue that overflows, so nothing is dropped"),
+    ),
     "Side.overhead": KEPT,
     "Side.setup": (
         Unkept(

@@ -15,6 +15,7 @@ from ..world.link import Link, Side
 from . import access
 from .backend import Backend
 from .command import Command
+from .dilated_link import dilated_side
 
 UP, DOWN = "ifb-up", "ifb-down"
 """Devices with the queues of both directions."""
@@ -22,8 +23,13 @@ UP, DOWN = "ifb-up", "ifb-down"
 DEVICE = "eth0"
 
 
-def forward(shared: SharedLink, server: str, backend: Backend) -> list[Command]:
-    """Return commands to let the packets from and to the address `server` share two queues."""
+def forward(
+    shared: SharedLink, server: str, backend: Backend, dilation: float = 1.0
+) -> list[Command]:
+    """Return commands to let the packets from and to the address `server` share two queues.
+
+    The rates of `shared` are in emulated seconds, of which each takes `dilation` real ones.
+    """
     lines = [f"tc qdisc add dev {DEVICE} ingress"]
     shapes: list[Command] = []
     senders = ((DOWN, shared.down, f"ip src {server}/32"), (UP, shared.up, "u32 0 0"))
@@ -34,7 +40,8 @@ def forward(shared: SharedLink, server: str, backend: Backend) -> list[Command]:
             f"tc filter add dev {DEVICE} parent ffff: protocol ip pref {preference} u32 "
             f"match {sender} action mirred egress redirect dev {ifb}",
         ]
-        shapes += access.shape(Link(up=Side(side.rate)), Backend(rate=queue_of(backend)), ifb)
+        link = Link(up=dilated_side(Side(side.rate), dilation))
+        shapes += access.shape(link, Backend(rate=queue_of(backend)), ifb)
     return [*map(Command.of, lines), *shapes]
 
 

@@ -19,6 +19,12 @@ Levels that a side does not need are left out. Pitfalls:
 * A tbf that cuts a superpacket cuts it into single frames, each with a timer, an interrupt and a
   wake-up of its own. On a host full of devices that is most of a network's cost. So senders make no
   superpacket longer than a bucket, except for slow links, which have few frames.
+* netem draws for packets, not for frames. So packets are cut into frames wherever a draw decides
+  what becomes of a packet, and where a `limit` counts packets.
+* netem hands a duplicate to the root of the tree: the copy passes the rate, too.
+* `tc qdisc change` of a netem leaves corruption, correlation and the table of the distribution as
+  they were, unless the line names others. A tree whose new line does not is built anew.
+* Without a table netem draws from a uniform distribution: iproute2 has no `uniform.dist`.
 * Only IPv4 is redirected, and only IPv4 enters the classes of a lossy uplink: a lost ARP request
   would silence a node for a second, and a WAN has no ARP to lose.
 """
@@ -30,6 +36,7 @@ from ..units import Rate, Seconds
 from ..world.link import ETHERNET, Link, Side
 from .backend import Backend
 from .command import Command
+from .dilated_link import DilatedSide
 
 HANDLE = 0x504E
 """Handle of our root qdisc, by which `clear` recognizes it."""
@@ -88,7 +95,12 @@ def shape(
 
 def _outgoing(link: Link, backend: Backend, device: str, changing: bool) -> list[str]:
     """Return commands for the qdiscs of outgoing packets."""
-    return _tree(link.up, backend, device, lossy=link.up.loss > 0, changing=changing)
+    return _tree(link.up, backend, device, lossy=_by_classes(link.up, backend), changing=changing)
+
+
+def _by_classes(side: Side, backend: Backend) -> bool:
+    """Return whether IPv4 is kept apart from other protocols on an uplink, as it may be lost."""
+    return side.loss > 0 or (side.lossy and backend.delay == "netem")
 
 
 def _incoming(link: Link, backend: Backend, device: str, changing: bool) -> list[str]:
@@ -114,7 +126,8 @@ def _turn(before: list[str], after: list[str], clearing: list[str]) -> list[Comm
 
     `clearing` are the commands that remove a tree, needed where new numbers do not suffice.
     """
-    if [_place(line) for line in before] == [_place(line) for line in after]:
+    places = [[_place(line) for line in lines] for lines in (before, after)]
+    if places[0] == places[1] and not any(map(_sticks, before, after)):
         pairs = zip(before, after, strict=True)
         lines = [line.replace(" add ", " change ", 1) for was, line in pairs if line != was]
         return [Command.of(line) for line in lines]
@@ -127,6 +140,26 @@ def _place(line: str) -> list[str]:
     words = line.split()
     kinds = [place for place, word in enumerate(words) if word in _KINDS]
     return words[: kinds[0] + 1] if kinds else words
+
+
+def _sticks(was: str, line: str) -> bool:
+    """Return whether `tc qdisc change` to `line` would leave a part of the netem `was` in force."""
+    old, new = _kept(was), _kept(line)
+    uniform = "jitter" in new and "distribution" not in new
+    table = uniform and not ("jitter" in old and "distribution" not in old)
+    return table or bool(old & {"corrupt", "correlation"} - new)
+
+
+def _kept(line: str) -> set[str]:
+    """Return the settings of a netem's `line` that a change without them leaves in force."""
+    words = line.split()
+    kept: set[str] = {"corrupt", "distribution"} & set(words)
+    if "netem" not in words or "delay" not in words:
+        return kept
+    times = words[words.index("delay") + 2 :]
+    if times[0].endswith("us"):
+        kept |= {"jitter"} | ({"correlation"} if times[1].endswith("%") else set())
+    return kept
 
 
 def clear(device: str = "eth0") -> list[Command]:
@@ -180,7 +213,7 @@ def _tree(side: Side, backend: Backend, device: str, *, lossy: bool, changing: b
 
     by_htb = side.rate is not None and backend.rate == "htb"
     if lossy or by_htb:
-        commands += classes(device, _htb(side.rate) if side.rate and by_htb else _pass())
+        commands += classes(device, _htb(side) if by_htb else _pass())
     for kind in _chain(side, backend, changing):
         parent = below()
         handle += bool(commands)
@@ -192,39 +225,74 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     """Return the qdiscs of one direction from the top, without the classes."""
     chain = []
     if side.rate and backend.rate == "tbf":
-        chain.append(bucket(side.rate, cutting=side.loss > 0 or changing))
-    late = backend.delay == "netem" and side.delay > 0
-    losing = backend.loss == "netem" and side.loss > 0
-    if late or losing:
-        chain.append(_netem(side, late, losing))
+        chain.append(bucket(side, changing=changing))
+    late, losing = _late(side, backend), backend.loss == "netem" and side.loss > 0
+    modelled = backend.delay == "netem" and _modelled(side)
+    if late or losing or modelled:
+        chain.append(_netem(side, late, losing, modelled))
     elif side.rate and backend.rate == "htb":
-        chain.append(f"bfifo limit {queue(side.rate) + 2 * SUPERPACKET}")
+        chain.append(f"bfifo limit {_queued(side) + 2 * SUPERPACKET}")
     return chain
 
 
-def bucket(rate: Rate, *, cutting: bool) -> str:
-    """Return the words of a tbf qdisc; `cutting`: it cuts all superpackets into single frames."""
-    words = f"tbf rate {_bits(rate)} burst {burst(rate)} limit {queue(rate)}"
-    return f"{words} peakrate {UNFELT} mtu {ETHERNET}" if cutting else words
+def bucket(side: Side, *, changing: bool) -> str:
+    """Return the words of a tbf qdisc for the rate of `side`, which may be `changing`."""
+    assert side.rate is not None
+    words = [f"tbf rate {_bits(side.rate)} burst {burst(side.rate)}"]
+    words += [f"limit {_queued(side)}", *_overhead(side)]
+    if side.drawn or changing:
+        words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
+    return " ".join(words)
 
 
-def _netem(side: Side, late: bool, losing: bool) -> str:
-    """Return the words of a netem qdisc with delay (if `late`) and loss (if `losing`)."""
+def _late(side: Side, backend: Backend) -> bool:
+    return backend.delay == "netem" and side.delay > 0
+
+
+def _modelled(side: Side) -> bool:
+    """Return whether the side has keys that only a netem keeps, delay and loss aside."""
+    return bool(side.loss_model or side.duplicate or side.corrupt or side.reorder)
+
+
+def _netem(side: Side, late: bool, losing: bool, modelled: bool) -> str:
+    """Return the words of a netem qdisc with delay (if `late`), loss (if `losing`) and the other
+    keys (if `modelled`)."""
     words = ["netem", "limit", str(_places(side))]
     if late:
         words += ["delay", _us(side.delay)]
     if late and side.jitter:
-        words += [_us(side.jitter), "distribution", "normal"]
+        words += [_us(side.jitter), *([_share(side.correlation)] if side.correlation else [])]
+        words += [] if side.distribution == "uniform" else ["distribution", side.distribution]
     if losing:
-        words += ["loss", f"{side.loss * 100:.6f}%"]
+        words += ["loss", _share(side.loss)]
+    if modelled:
+        words += _model_words(side)
     return " ".join([*words, "rate", UNFELT])
 
 
-def _htb(rate: Rate) -> str:
-    """Return the words of an htb class with this rate."""
+def _model_words(side: Side) -> list[str]:
+    """Return netem's words for the keys of `side` beside delay and independent loss."""
+    words: list[str] = []
+    if side.loss_model is not None:
+        ((kind, shares),) = side.loss_model.plain().items()
+        words += ["loss", kind, *map(_share, shares.values())]
+    for key in ("duplicate", "corrupt", "reorder"):
+        if share := getattr(side, key):
+            words += [key, _share(share)]
+    return words + (["gap", str(side.gap)] if side.gap > 1 else [])
+
+
+def _htb(side: Side) -> str:
+    """Return the words of an htb class with the rate of `side`."""
+    assert side.rate is not None
     # without a quantum tc derives one from the rate, and warns that it is too big or too small
-    size = burst(rate)
-    return f"rate {_bits(rate)} burst {size} cburst {size} quantum {ETHERNET}"
+    size = burst(side.rate)
+    words = [f"rate {_bits(side.rate)}", *_overhead(side), f"burst {size} cburst {size}"]
+    return " ".join([*words, f"quantum {ETHERNET}"])
+
+
+def _overhead(side: Side) -> list[str]:
+    return [f"overhead {side.overhead}"] if side.overhead else []
 
 
 def _pass() -> str:
@@ -235,9 +303,12 @@ def _pass() -> str:
 def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
     """Return the number of frames that TCP may combine into a packet, limited by the buckets of
     `up` and `beyond`."""
-    if up.loss > 0 or (up.rate is not None and backend.rate == "htb"):
+    beyond = tuple(beyond)
+    if up.drawn or (up.rate is not None and backend.rate == "htb"):
         return 1  # to lose them one by one, or because htb cannot cut
-    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.loss]
+    if any(side.drawn_by_keys and side.rate is None for side in beyond):
+        return 1  # no tbf cuts them there
+    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.drawn]
     fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
     return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 
@@ -258,10 +329,30 @@ def _places(side: Side) -> int:
     netem's default of 1000 drops packets that are merely under way on a long fast link, and on a
     slow link makes packets wait for seconds.
     """
+    if side.limit is not None:
+        return side.limit
     if side.rate is None:
         return UNRATED_QUEUE
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
-    return math.ceil((under_way + queue(side.rate)) / ETHERNET)
+    return math.ceil((under_way + _usual_queue(side)) / ETHERNET)
+
+
+def _queued(side: Side) -> int:
+    """Return the bytes that the bottleneck queues. A `limit` counts the packets under way, too.
+
+    A netem below a tbf has a limit of its own, and this number counts for nothing.
+    """
+    assert side.rate is not None
+    if side.limit is None:
+        return _usual_queue(side)
+    under_way = math.ceil(side.rate / 8 * side.delay)
+    return max(ETHERNET, side.limit * ETHERNET - under_way)
+
+
+def _usual_queue(side: Side) -> int:
+    """Return the length in bytes of the queue of a side with a rate and without a `limit`."""
+    assert side.rate is not None
+    return queue(side.emulated_rate if isinstance(side, DilatedSide) else side.rate)
 
 
 def _ifb(device: str) -> str:
@@ -274,3 +365,7 @@ def _bits(rate: Rate) -> str:
 
 def _us(seconds: Seconds) -> str:
     return f"{round(seconds * 1e6)}us"
+
+
+def _share(share: float) -> str:
+    return f"{share * 100:.6f}%"

@@ -1,5 +1,5 @@
-"""Runs the core's coroutines and its server on ZeroMQ sockets and the host's clock.
+"""Runs the core's coroutines and its server on ZeroMQ sockets and an `EmulatedClock`.
 
-The clock is `time.monotonic`. Containers on one host share this clock, so a reading taken at the
-server means the same instant to a device and to the process that conducts the run.
+All times are in emulated seconds. The sockets alone count in real time: `Peer` and `Router`
+translate, each by its `clock`, which the drivers use as well.
 """

@@ -1,6 +1,5 @@
 """Messages from the server to a node, with the times at which they arrived."""
 
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ class Delivery(NamedTuple):
     size: int
     """Bytes on the wire."""
     at: float
-    """When it arrived, a reading of the monotonic clock."""
+    """When it arrived, a reading of the peer's clock."""
     late: bool
     """Whether it was found waiting, so that `at` is an estimate: an upper bound without a hold."""
 
@@ -39,8 +38,11 @@ class Inbox:
     """Messages to be delivered next."""
     asks_again: bool = False
     """Whether a message with flipped bits may have been the question or its answer."""
-    looked: float = field(default_factory=time.monotonic)
+    looked: float = field(init=False)
     """Last time at which no message had arrived."""
+
+    def __post_init__(self) -> None:
+        self.looked = self.peer.clock.now()
 
     def next(self, timeout: float) -> Delivery | None:
         """Return the next message; None if the node has to ask again.
@@ -51,7 +53,7 @@ class Inbox:
         """
         until: float | None = None  # end of the time-out; None while there is no connection
         while True:
-            now = time.monotonic()
+            now = self.peer.clock.now()
             self._collect(now)
             self._release(now)
             if self.due:
@@ -70,7 +72,7 @@ class Inbox:
                 return None
             message = self.peer.receive(self._wait(until, now))
             if not self._damaged(message) and message is not None:
-                self._take(message, time.monotonic(), None)
+                self._take(message, self.peer.clock.now(), None)
 
     def _collect(self, now: float) -> None:
         """Take the messages that have arrived while the node was computing."""

@@ -1,6 +1,5 @@
-"""Runs the coroutine of a worker or the evaluator on a DEALER socket and the monotonic clock."""
+"""Runs the coroutine of a worker or the evaluator on a DEALER socket and its emulated clock."""
 
-import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
@@ -33,6 +32,8 @@ from ..learners.base import Evaluator, Learner
 from ..pulls import HeldModel
 from ..shaping.hold import Hold
 from ..vectors import Vector
+from ..world.emulated_clock import EmulatedClock
+from ..world.pace import WorkPace
 from .cut_work import CutWork
 from .inbox import Delivery, Inbox
 from .peer import Peer
@@ -67,12 +68,20 @@ def run(
     connection may have lost them.
     """
     pushes = SentPushes(peer) if durable else None
-    exchange = _Exchange(peer, Inbox(peer, hold, before_hold), held_model, work, pushes)
+    pace = WorkPace(peer.clock)
+    inbox = Inbox(peer, hold, before_hold)
+    exchange = _Exchange(peer, inbox, held_model, work, pushes, pace)
+
+    def prepared() -> None:
+        before_gradient()  # may wait
+        pace.begin()
+
     result: Any = None
     try:
         while True:
             command = coroutine.send(result)
             result = None
+            pace.rest()
             match command:
                 case Tell(message):
                     exchange.send(message)
@@ -86,19 +95,19 @@ def run(
                         work.started(zero)
                 case Compute(reply) if learner:
                     with computing():
-                        before_gradient()
-                        result = _compute(learner, reply.theta)
+                        prepared()
+                        result = _compute(learner, reply.theta, peer.clock, pace)
                 case Forward(reply) if work:
                     with computing():
                         if reply.segment[0] == 1:
-                            before_gradient()
+                            prepared()
                         work.forward(reply)
                 case Backward(segment) if work:
                     with computing():
                         result = work.backward(segment)
                 case Activate(reply) if cut:
                     with computing():
-                        before_gradient()
+                        prepared()
                         result = cut.activate(reply.theta)
                 case LossAt(answer) if cut:
                     result = cut.loss_at(answer)
@@ -124,8 +133,9 @@ class _Exchange:
         held_model: HeldModel | None,
         work: SegmentWork | None,
         pushes: SentPushes | None,
+        pace: WorkPace,
     ) -> None:
-        self._pushes = pushes
+        self._pushes, self._pace = pushes, pace
         self._peer, self._inbox, self._held_model, self._work = peer, inbox, held_model, work
         self._ticket: int | None = None
         """Ticket of the last pull; None once a piece of its answer did not decode."""
@@ -136,7 +146,7 @@ class _Exchange:
             self._ticket = message.ticket
             if self._held_model:
                 message = replace(message, held=self._held_version(self._held_model))
-        now = time.monotonic()
+        now = self._peer.clock.now()
         if self._pushes:
             message = self._pushes.send(message)
         else:
@@ -153,6 +163,7 @@ class _Exchange:
     def next(self, timeout: float) -> Message | None:
         """Return the next message, with models decoded; None if the node has to ask again."""
         delivery = self._inbox.next(timeout)
+        self._pace.begin()
         if delivery is None:
             return None
         message = delivery.message
@@ -219,7 +230,10 @@ def _decoded_piece(
     return ModelSegment(reply.ticket, reply.version, reply.segment, theta, reply.times)
 
 
-def _compute(learner: Learner, theta: Vector) -> Computed[Vector]:
-    began = time.monotonic()
+def _compute(
+    learner: Learner, theta: Vector, clock: EmulatedClock, pace: WorkPace
+) -> Computed[Vector]:
+    began = clock.now()
     gradient, loss = learner.gradient(theta)
-    return Computed(gradient, loss, time.monotonic() - began)
+    pace.rest()
+    return Computed(gradient, loss, clock.now() - began)

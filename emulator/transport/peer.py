@@ -5,7 +5,6 @@ due on the last connection never comes on the next one.
 """
 
 import math
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeAlias
@@ -17,6 +16,7 @@ from ..core.heartbeat import Heartbeat
 from ..core.messages import Message
 from ..errors import WireError
 from ..vectors import Buffer
+from ..world.emulated_clock import UNDILATED, EmulatedClock
 from .secrets import KeyPair, Secret, Token
 from .sockets import UP, events, listen, prepare
 
@@ -49,11 +49,14 @@ class Peer:
         *,
         checked: bool = False,
         garble: Garble = as_they_are,
+        clock: EmulatedClock = UNDILATED,
     ) -> None:
         """`checked`: whether every message has a checksum.
 
-        `garble` is given the frames of each message, sent or received, and may flip bits.
+        `garble` is given the frames of each message, sent or received, and may flip bits. Time-outs
+        and the heartbeat are in seconds of `clock`.
         """
+        self.clock = clock
         self.connected = self.lost = self.garbled = False
         self.breaks = 0
         """Connections that broke so far."""
@@ -64,10 +67,10 @@ class Peer:
         self._arrived: deque[list[zmq.Frame]] = deque()  # messages saved by `_forget`
         self._context = zmq.Context()
         self._socket = self._context.socket(zmq.DEALER)
-        self._socket.setsockopt(zmq.RECONNECT_IVL, 100)
-        self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, 2000)
+        self._socket.setsockopt(zmq.RECONNECT_IVL, round(clock.real(100)))
+        self._socket.setsockopt(zmq.RECONNECT_IVL_MAX, round(clock.real(2000)))
         prepare(self._socket)
-        _beat(self._socket, heartbeat)
+        _beat(self._socket, heartbeat, clock)
         _prove(self._socket, secret)
         self._events = listen(self._socket, UP | zmq.EVENT_DISCONNECTED)
         self._poller = zmq.Poller()
@@ -122,9 +125,9 @@ class Peer:
         return self._garble(checksum.sealed(frames)) if self.checked else frames
 
     def _next(self, timeout: float | None) -> list[zmq.Frame] | None:
-        until = math.inf if timeout is None else time.monotonic() + timeout
+        until = math.inf if timeout is None else self.clock.now() + timeout
         while not self._arrived:
-            left = until - time.monotonic()
+            left = self.clock.real(until - self.clock.now())
             ready = dict(
                 self._poller.poll(None if left == math.inf else max(0, round(left * 1000)))
             )
@@ -173,13 +176,13 @@ class Peer:
 
     def flush(self, seconds: float) -> None:
         """Close after the queued messages have left, or after `seconds`."""
-        self._context.destroy(linger=round(seconds * 1000))
+        self._context.destroy(linger=round(self.clock.real(seconds) * 1000))
 
 
-def _beat(socket: "zmq.Socket[bytes]", heartbeat: Heartbeat) -> None:
+def _beat(socket: "zmq.Socket[bytes]", heartbeat: Heartbeat, clock: EmulatedClock) -> None:
     """Ping the server, and tell the server after how much silence to give up this connection."""
-    milliseconds = round(heartbeat.timeout * 1000)
-    socket.setsockopt(zmq.HEARTBEAT_IVL, round(heartbeat.interval * 1000))
+    milliseconds = round(clock.real(heartbeat.timeout) * 1000)
+    socket.setsockopt(zmq.HEARTBEAT_IVL, round(clock.real(heartbeat.interval) * 1000))
     socket.setsockopt(zmq.HEARTBEAT_TIMEOUT, milliseconds)
     socket.setsockopt(zmq.HEARTBEAT_TTL, milliseconds if milliseconds <= LONGEST_TTL else 0)
     # the kernel retries a connection ever more rarely: begin anew, or a mended cut lasts on

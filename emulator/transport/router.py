@@ -18,6 +18,8 @@ from ..core.heartbeat import Heartbeat
 from ..core.messages import Request
 from ..errors import WireError
 from ..vectors import Buffer
+from ..world.emulated_clock import UNDILATED, EmulatedClock
+from ..world.pace import WorkPace
 from .admission import Admission
 from .secrets import AllowList, Keys
 from .send_backlog import SendBacklog
@@ -70,14 +72,17 @@ class Router:
         *,
         checked: bool = False,
         cut: bool = False,
+        clock: EmulatedClock = UNDILATED,
     ) -> None:
         """Listen at `address`, for example `tcp://*:5555`.
 
         `largest`: bytes of the largest frame; libzmq refuses a larger one before it allocates
         memory. A message may be twice as long: an index and a value of each parameter. `pieces`:
         messages in which a model may travel. `checked`: whether every message has a checksum.
-        `cut`: whether devices send activations, which are questions with arrays.
+        `cut`: whether devices send activations, which are questions with arrays. Time-outs and the
+        heartbeat are in seconds of `clock`.
         """
+        self.clock, self.pace = clock, WorkPace.of_thread(clock)
         self._context = zmq.Context()
         self._admission = Admission(self._context, guests)
         self._routes: dict[str, bytes] = {}  # from node to its newest connection that has spoken
@@ -93,15 +98,14 @@ class Router:
         self._backlog = SendBacklog(ANSWERS * largest) if pieces > 1 else None
         # no bound here, see `_probe`: the watch bounds the messages that wait
         self._socket.setsockopt(zmq.RCVHWM, 0)
-        _probe(self._socket, heartbeat)
+        _probe(self._socket, heartbeat, clock)
         self._admission.require(self._socket)
         self.encrypted, self.checked = isinstance(guests, Keys), checked
         self._longest_question = wire.PARTS if cut else 1
         self.allowed = 2 * largest
         most = len(self._admission.names) + STALE
-        self._watch = Watch(
-            self._socket, heartbeat.timeout, largest=largest, limit=self.allowed, most=most
-        )
+        silence = clock.real(heartbeat.timeout)
+        self._watch = Watch(self._socket, silence, largest=largest, limit=self.allowed, most=most)
         self._socket.bind(address)
 
     @property
@@ -114,7 +118,7 @@ class Router:
 
         None waits without an end. A refusal that the watch reports meanwhile does not end the wait.
         """
-        wait = None if timeout is None else max(0, round(timeout * 1000))
+        wait = None if timeout is None else max(0, round(self.clock.real(timeout) * 1000))
         return bool(self._watch.refusals or self._socket.poll(wait) or self._watch.refusals)
 
     def receive(self) -> Received | None:
@@ -219,10 +223,11 @@ class Router:
 
     def close(self, linger: float = 0.0) -> None:
         """Close after the queued messages have left, or after `linger` seconds."""
+        milliseconds = round(self.clock.real(linger) * 1000)
         self._watch.stop()
-        self._socket.close(linger=round(linger * 1000))
+        self._socket.close(linger=milliseconds)
         self._admission.stop()
-        self._context.destroy(linger=round(linger * 1000))
+        self._context.destroy(linger=milliseconds)
 
 
 def _number_from_anywhere() -> None:
@@ -234,7 +239,7 @@ def _number_from_anywhere() -> None:
     ctypes.CDLL(None).srand(secrets.randbits(32))
 
 
-def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
+def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat, clock: EmulatedClock) -> None:
     """Make the kernel detect silent peers: nodes ping, and the server only answers.
 
     libzmq 4.3.5 aborts the process (`!_io_error`) if it has to send or answer a ping on a
@@ -243,6 +248,7 @@ def _probe(socket: "zmq.Socket[Any]", heartbeat: Heartbeat) -> None:
     names are refused.
     """
     socket.setsockopt(zmq.TCP_KEEPALIVE, 1)
-    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(heartbeat.timeout), LONGEST_IDLE))
-    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, math.ceil(heartbeat.interval))
+    silence, interval = clock.real(heartbeat.timeout), clock.real(heartbeat.interval)
+    socket.setsockopt(zmq.TCP_KEEPALIVE_IDLE, min(math.ceil(silence), LONGEST_IDLE))
+    socket.setsockopt(zmq.TCP_KEEPALIVE_INTVL, min(math.ceil(interval), LONGEST_IDLE))
     socket.setsockopt(zmq.TCP_KEEPALIVE_CNT, 3)

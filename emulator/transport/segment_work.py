@@ -1,10 +1,7 @@
 """Passes of a container's worker that computes layer by layer, observed by the scheduler.
 
-Times are readings of the host's monotonic clock, which all containers on a host share with the
-server.
+Times are readings of an emulated clock, which all containers on a host share with the server.
 """
-
-import time
 
 from ..core.messages import ModelSegment, Pull, Request, UpdateSegment
 from ..core.scheduler import Scheduler
@@ -12,13 +9,18 @@ from ..core.worker import Computed
 from ..layout import Segment
 from ..learners.base import LayeredLearner
 from ..vectors import Vector
+from ..world.emulated_clock import UNDILATED, EmulatedClock
+from ..world.pace import WorkPace
 
 
 class SegmentWork:
     """Carries out the passes of a worker, and lets the scheduler observe passes and transfers."""
 
-    def __init__(self, learner: LayeredLearner, scheduler: Scheduler) -> None:
-        self._learner, self._scheduler = learner, scheduler
+    def __init__(
+        self, learner: LayeredLearner, scheduler: Scheduler, clock: EmulatedClock = UNDILATED
+    ) -> None:
+        self._learner, self._scheduler, self._clock = learner, scheduler, clock
+        self._pace = WorkPace(clock)
         self._computed = 0.0  # seconds of the passes of this iteration so far
 
     def started(self, zero: float) -> None:
@@ -47,21 +49,36 @@ class SegmentWork:
         if piece.segment[0] == 1:
             self._learner.begin()
             self._computed = 0.0
-        began = time.monotonic()
+        self._pace.begin()
+        began = self._clock.now()
         seconds = self._learner.forward(piece.segment, piece.theta)
-        ended = time.monotonic()
+        self._pace.rest()
+        ended = self._clock.now()
+        seconds = self._paced(seconds, ended - began)
         self._computed += ended - began
         self._scheduler.forward(piece.segment, seconds, began, ended)
 
     def backward(self, segment: Segment) -> Computed[Vector]:
         """Compute the gradient of the layers of `segment`."""
-        began = time.monotonic()
+        self._pace.begin()
+        began = self._clock.now()
         gradient, seconds = self._learner.backward(segment)
-        ended = time.monotonic()
+        self._pace.rest()
+        ended = self._clock.now()
+        seconds = self._paced(seconds, ended - began)
         self._computed += ended - began
         self._scheduler.backward(segment, seconds, began, ended)
         return Computed(gradient, self._learner.loss, self._computed)
 
+    def _paced(self, seconds: list[float], took: float) -> list[float]:
+        """Return the `seconds` of the layers of a pass with their parts of the rest after it.
+
+        The pass and the rest took `took` seconds.
+        """
+        if self._clock.dilation == 1 or not sum(seconds):
+            return seconds
+        return [part * took / sum(seconds) for part in seconds]
+
     def close(self) -> None:
         """Let the scheduler report its last iterations: the run is over."""
-        self._scheduler.close(time.monotonic())
+        self._scheduler.close(self._clock.now())

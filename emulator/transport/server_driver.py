@@ -1,6 +1,5 @@
-"""Runs the parameter server on a ROUTER socket and the host's monotonic clock."""
+"""Runs the parameter server on a ROUTER socket and its emulated clock."""
 
-import time
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
@@ -8,6 +7,7 @@ from ..core import wire
 from ..core.chores import Chore
 from ..core.messages import Again, Hello, Message, Replies
 from ..shaping.hold import Hold
+from ..world.emulated_clock import EmulatedClock
 from .router import Router
 
 BATCH = 64
@@ -18,8 +18,8 @@ MOST_HELD = 1024
 fewer."""
 
 LONGEST_POLL = 0.5
-"""Seconds. A signal that comes just before the poll does not end it, so `canceled` is asked twice
-a second."""
+"""Real seconds. A signal that comes just before the poll does not end it, so `canceled` is asked
+twice a second."""
 
 
 class Served(Protocol):
@@ -56,30 +56,35 @@ def serve(
     `holds`: by node, the hold that delays the node's messages; a node without one is heard at once.
     `canceled` returns the reason to end the run now, or an empty string.
     """
-    holds = holds or {}
+    holds, clock = holds or {}, router.clock
     while not server.over:
-        router.poll(_timeout(server, holds, chores))
+        router.pace.rest()
+        router.poll(_timeout(server, clock, holds, chores))
+        router.pace.begin()
         for _ in range(BATCH):
             if not _receive(server, router, holds):
                 break
         for node, hold in holds.items():
-            for message in hold.release(time.monotonic()):
+            for message in hold.release(clock.now()):
                 _handle(server, router, node, message)
-        _send(server, router, server.tick(time.monotonic()))
+        _send(server, router, server.tick(clock.now()))
         for chore in chores:
-            chore.tick(time.monotonic())
+            chore.tick(clock.now())
         if reason := canceled():
-            _send(server, router, server.end(reason, time.monotonic()))
+            _send(server, router, server.end(reason, clock.now()))
 
 
 def _timeout(
-    server: Served, holds: Mapping[str, Hold[Message]], chores: tuple[Chore, ...]
+    server: Served,
+    clock: EmulatedClock,
+    holds: Mapping[str, Hold[Message]],
+    chores: tuple[Chore, ...],
 ) -> float:
-    """Return the seconds to the earliest deadline of all, at most `LONGEST_POLL`."""
+    """Return the emulated seconds to the earliest deadline of all, at most `LONGEST_POLL`."""
     deadlines = [server.deadline(), *(hold.deadline() for hold in holds.values())]
     deadlines += [chore.deadline() for chore in chores]
     due = min((at for at in deadlines if at is not None), default=float("inf"))
-    return min(LONGEST_POLL, max(0.0, due - time.monotonic()))
+    return min(clock.emulated(LONGEST_POLL), max(0.0, due - clock.now()))
 
 
 def _receive(server: Served, router: Router, holds: Mapping[str, Hold[Message]]) -> bool:
@@ -88,7 +93,7 @@ def _receive(server: Served, router: Router, holds: Mapping[str, Hold[Message]])
     if received is None:
         return False
     node, message, error, asked = received
-    now = time.monotonic()
+    now = router.clock.now()
     if error:
         server.refuse(node, error, now)
         if asked and server.hears(node):
@@ -107,7 +112,7 @@ def _hold(server: Served, router: Router, node: str, hold: Hold[Message], messag
 
     The emulated link would have stopped a node that sends too much; the real one does not.
     """
-    now = time.monotonic()
+    now = router.clock.now()
     if isinstance(message, Hello):
         hold.renew(now)  # the device has booted
     if hold.is_full(MOST_HELD, router.allowed):
@@ -118,10 +123,12 @@ def _hold(server: Served, router: Router, node: str, hold: Hold[Message], messag
 
 
 def _handle(server: Served, router: Router, node: str, message: Any) -> None:
-    _send(server, router, server.handle(node, message, time.monotonic()))
+    _send(server, router, server.handle(node, message, router.clock.now()))
 
 
 def _send(server: Served, router: Router, replies: Replies) -> None:
+    if replies:
+        router.pace.rest()  # the work for the replies is done, at the pace of the run
     unsent = [(node, reply) for node, reply in replies if not router.send(node, reply)]
     if unsent:
-        server.unsent(unsent, time.monotonic())
+        server.unsent(unsent, router.clock.now())

@@ -1,5 +1,6 @@
 """The access link between a node and the WAN, as plain numbers."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Annotated, Any, Literal, TypeAlias
@@ -107,12 +108,46 @@ class Side:
         return self != Side()
 
     @property
+    def drawn(self) -> bool:
+        """Whether a draw decides what becomes of a single frame, or frames are counted."""
+        return self.loss > 0 or self.drawn_by_keys
+
+    @property
+    def drawn_by_keys(self) -> bool:
+        """Whether a draw other than that of `loss` decides, or frames are counted."""
+        shares = self.duplicate, self.corrupt, self.reorder
+        return any(shares) or self.loss_model is not None or self.limit is not None
+
+    @property
+    def lossy(self) -> bool:
+        """Whether packets are lost at random."""
+        return self.loss > 0 or self.loss_model is not None or self.corrupt > 0
+
+    @property
     def frame(self) -> float:
         """Bytes that the rate is charged for each byte of a TCP stream, duplicates included."""
         if not (self.overhead or self.duplicate):
             return FRAME
         # netem hands a duplicate to the root of its tree, so a duplicate passes the rate, too
         return (ETHERNET + self.overhead) / SEGMENT * (1 + self.duplicate)
+
+    @property
+    def net_rate(self) -> float:
+        """Rate left to plain frames, without overhead and duplicates; infinite without a rate."""
+        if self.rate is None:
+            return math.inf
+        plain = not (self.overhead or self.duplicate)
+        return float(self.rate) if plain else self.rate * FRAME / self.frame
+
+    @property
+    def loss_events(self) -> float:
+        """Bursts of loss per packet, to each of which TCP reacts once; `loss` has no bursts."""
+        if self.loss_model is None:
+            events = float(self.loss)
+        else:
+            chain = self.loss_model.chain
+            events = chain.mean / chain.burst if chain.burst else 0.0
+        return 1 - (1 - events) * (1 - self.corrupt) if self.corrupt else events
 
     @property
     def lost(self) -> float:

@@ -98,14 +98,14 @@ class Gemodel(_Model):
     good: Fraction = field(default=Fraction(0), metadata={_KEY: "1-k"})
     """Share of packets that are lost in the good state."""
 
-    @property
-    def recovery(self) -> float:
-        """Probability that the bad state becomes good."""
-        return 1 - self.p if self.r is None else self.r
+    def __post_init__(self) -> None:
+        if self.r is None:
+            object.__setattr__(self, "r", Fraction(1 - self.p))
 
     @property
     def chain(self) -> Chain:
-        p, r = float(self.p), float(self.recovery)
+        assert self.r is not None
+        p, r = float(self.p), float(self.r)
         bad = p / (p + r) if p else 0.0
         return Chain((1 - bad, bad), ((1 - p, p), (r, 1 - r)), (float(self.good), float(self.bad)))
 
@@ -127,11 +127,14 @@ class FourStates(_Model):
     """Probability that a packet is lost alone, outside a burst."""
 
     def __post_init__(self) -> None:
+        if self.p31 is None:
+            object.__setattr__(self, "p31", Fraction(1 - self.p13))
+        assert self.p31 is not None
         wrong = [
             (key, f"{name} and {key} are {Fraction(together)} together, above 100%")
             for key, name, together in (
                 ("p14", "p13", self.p13 + self.p14),
-                ("p32", "p31", self.end + self.p32),
+                ("p32", "p31", self.p31 + self.p32),
             )
             if together > 1 + 1e-12
         ]
@@ -139,13 +142,9 @@ class FourStates(_Model):
             raise MisplacedKeysError(wrong)
 
     @property
-    def end(self) -> float:
-        """Probability that a burst ends after a lost packet."""
-        return 1 - self.p13 if self.p31 is None else self.p31
-
-    @property
     def chain(self) -> Chain:
-        p13, p31, p32, p23, p14 = map(float, (self.p13, self.end, self.p32, self.p23, self.p14))
+        assert self.p31 is not None
+        p13, p31, p32, p23, p14 = map(float, (self.p13, self.p31, self.p32, self.p23, self.p14))
         steps = (
             (1 - p13 - p14, 0.0, p13, p14),
             (0.0, 1 - p23, p23, 0.0),
@@ -206,14 +205,17 @@ class LossModel:
         return LossModel(replace(model, good=good, bad=bad))
 
     def plain(self) -> dict[str, dict[str, float]]:
-        """Return the probabilities for JSON, by netem's names; `LossModel.read` is the inverse."""
+        """Return the probabilities for JSON, by netem's names and in netem's order.
+
+        `LossModel.read` is the inverse.
+        """
         model = self.gemodel or self.state
         kind = "state" if self.gemodel is None else "gemodel"
         values = {
             file_key(_KINDS[kind], each.name): getattr(model, each.name)
             for each in fields(_KINDS[kind])
         }
-        return {kind: {key: float(value) for key, value in values.items() if value is not None}}
+        return {kind: {key: float(value) for key, value in values.items()}}
 
     @classmethod
     def read(cls, plain: Mapping[str, Mapping[str, float]]) -> "LossModel":

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli import check
 from emulator.cli.compute_group_rows import spans
 from emulator.errors import HostError
 from emulator.runs import preflight
@@ -25,6 +26,26 @@ def test_a_good_file_is_shown_resolved(emulate: Emulate, tmp_path: Path, data: N
         "this host can carry it",
     ):
         assert words in result.out, words
+
+
+@pytest.mark.parametrize(("tun", "words"), [(True, "by a box"), (False, "by their receivers")])
+def test_what_delays_packets_is_said(
+    emulate: Emulate,
+    tmp_path: Path,
+    data: None,
+    monkeypatch: pytest.MonkeyPatch,
+    tun: bool,
+    words: str,
+) -> None:
+    (tmp_path / "tun").touch()
+    monkeypatch.setattr(check, "TUN", tmp_path / ("tun" if tun else "none"))
+    file = scenario(tmp_path, ("up: {rate: 1mbit}", "up: {rate: 1mbit, delay: 1ms}"))
+    said = emulate("check", file).out
+    assert "shaping: 1 link with delay, jitter or loss: by the kernel where it has netem" in said
+    assert words in said
+    assert emulate("check", "--json", file).json["shaping"] == {"links": 1, "tun": tun}
+    assert "shaping:" not in emulate("check", file, "--on", "virtual").out
+    assert "shaping:" not in emulate("check", scenario(tmp_path)).out
 
 
 def test_names_are_shown_as_they_are_written(emulate: Emulate, tmp_path: Path, data: None) -> None:

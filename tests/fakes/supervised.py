@@ -47,7 +47,7 @@ def part(command, **options):
         os.kill(os.getpid(), signal.SIGTERM)
     return started
 
-supervisor.apply = part_powers.apply = apply
+part_powers.apply = apply
 subprocess.Popen = part
 supervisor.main()
 """

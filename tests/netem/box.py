@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,9 +17,11 @@ from emulator.world.link import Link
 
 from .lab import Lab
 
-TBF = Backend(rate="tbf", delay="receiver", cut="nftables")
-BARE = Backend(rate="none", delay="receiver", cut="nftables")
+TBF = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
+BARE = Backend(rate="box", delay="packets", loss="box", cut="nftables")
 """Of a kernel without tbf: the box shapes the rates."""
+
+ATTACH = ("-m", "emulator.shaping.box.attach")
 
 
 @dataclass
@@ -38,14 +40,36 @@ class PacketBox:
         assert done.returncode == 0, done.stderr
 
     def attempt(
-        self, here: Lab, link: Link, backend: Backend, *words: str, name: str = ""
+        self,
+        here: Lab,
+        link: Link,
+        backend: Backend = TBF,
+        *words: str,
+        name: str = "",
+        program: Sequence[str] = ATTACH,
     ) -> "subprocess.CompletedProcess[str]":
         """Run the program that attaches the node of `here`."""
-        plain = json.dumps(reshaping.plain(link)), json.dumps(backend.plain())
-        program = [sys.executable, "-m", "emulator.shaping.box.attach", "--socket", str(self.path)]
-        options = ["--name", name or here.near, "--link", plain[0], "--backend", plain[1], *words]
-        inside = ["ip", "netns", "exec", here.near]
-        return subprocess.run([*inside, *program, *options], capture_output=True, text=True)
+        line = self.words(here, link, backend, *words, name=name, program=program)
+        return subprocess.run(line, capture_output=True, text=True)
+
+    def words(
+        self,
+        here: Lab,
+        link: Link,
+        backend: Backend,
+        *words: str,
+        name: str = "",
+        program: Sequence[str] = ATTACH,
+    ) -> list[str]:
+        """Return the words that attach the node of `here` from outside."""
+        inside = ["ip", "netns", "exec", here.near, sys.executable, *program]
+        options = {
+            "--socket": str(self.path),
+            "--name": name or here.near,
+            "--link": json.dumps(reshaping.plain(link)),
+            "--backend": json.dumps(backend.plain()),
+        }
+        return [*inside, *(word for pair in options.items() for word in pair), *words]
 
     def report(self, name: str) -> dict[str, Any]:
         """Return the counts of a link."""

@@ -89,6 +89,37 @@ def ping(host: str, port: str, count: str, gap: str, wait: str) -> None:
     print(json.dumps(times))
 
 
+def spray(host: str, port: str, count: str, gap: str, size: str) -> None:
+    """Send `count` numbered datagrams of `size` bytes, `gap` seconds after one another."""
+    peer = socket.socket(type=socket.SOCK_DGRAM)
+    peer.connect((host, int(port)))
+    message = bytearray(int(size))
+    began = time.monotonic()
+    for number in range(int(count)):
+        time.sleep(max(0.0, began + number * float(gap) - time.monotonic()))
+        STAMP.pack_into(message, 0, number, time.monotonic())
+        peer.send(message)
+    print("null")
+
+
+def gather(port: str, wait: str) -> None:
+    """Print [number, sent, received] of each datagram in order of arrival, until none comes for
+    `wait` seconds."""
+    server = socket.socket(type=socket.SOCK_DGRAM)
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+    server.bind(("", int(port)))
+    print("ready", flush=True)
+    seen = []
+    while True:
+        try:
+            data = server.recv(2048)
+        except TimeoutError:
+            break
+        seen.append([*STAMP.unpack_from(data), time.monotonic()])
+        server.settimeout(float(wait))
+    print(json.dumps(seen))
+
+
 def _collect(peer: socket.socket, times: list[float | None], until: float) -> None:
     while (left := until - time.monotonic()) > 0:
         peer.settimeout(left)
@@ -100,4 +131,5 @@ def _collect(peer: socket.socket, times: list[float | None], until: float) -> No
 
 
 if __name__ == "__main__":
-    {"sink": sink, "source": source, "echo": echo, "ping": ping}[sys.argv[1]](*sys.argv[2:])
+    roles = {"sink": sink, "source": source, "echo": echo, "ping": ping}
+    (roles | {"spray": spray, "gather": gather})[sys.argv[1]](*sys.argv[2:])

@@ -84,6 +84,19 @@ class Lab:
         echo.kill()
         return times
 
+    def spray(
+        self, way: Way, count: int, gap: float, size: int = 16, wait: float = 1.0
+    ) -> list[tuple[int, float, float]]:
+        """Number, time of sending and of arrival of each datagram, in order of arrival."""
+        start, end = (self.near, self.far) if way == "up" else (self.far, self.near)
+        port = str(next(self.ports))
+        gather = self._run(end, "gather", port, str(wait))
+        assert gather.stdout is not None
+        assert gather.stdout.readline() == "ready\n"
+        spray = self._run(start, "spray", _address(way), port, str(count), str(gap), str(size))
+        _result(spray)
+        return [(number, sent, received) for number, sent, received in _result(gather)]
+
     def _run(self, inside: str, *words: str) -> "subprocess.Popen[str]":
         child = subprocess.Popen(
             [*_inside(inside), sys.executable, "-I", "-S", FLOW, *words],

@@ -16,10 +16,7 @@ MODULES = (
     *("veth", "ifb", "sch_netem", "sch_tbf", "sch_htb", "sch_ingress"),
     *("cls_u32", "act_mirred", "nf_tables", "nft_numgen", "nft_fwd_netdev"),
 )
-OURS = (
-    *("emulator/__init__.py", "emulator/errors.py", "emulator/units.py"),
-    *("emulator/world/link.py", "emulator/world/loss_models.py"),
-)
+OURS = ("emulator/__init__.py", "emulator/errors.py", "emulator/units.py")
 UNUSED = ("test", "site-packages", "dist-packages", "ensurepip", "idlelib", "lib2to3", "config-*")
 
 INIT = """\
@@ -84,7 +81,7 @@ def _tools(python: Path) -> Iterator[Path]:
     yield python
     for name in ("tc", "ip", "nft"):
         yield Path(shutil.which(name) or name)
-    yield from Path("/usr/lib").glob("**/tc/normal.dist")
+    yield from Path("/usr/lib").glob("**/tc/*.dist")
 
 
 def _put(root: Path, files: Iterable[Path]) -> None:
@@ -105,7 +102,10 @@ def _put_library(root: Path) -> None:
     library = Path(sysconfig.get_path("stdlib"))
     ignore = shutil.ignore_patterns(*UNUSED)
     shutil.copytree(library, root / library.relative_to("/"), ignore=ignore)
-    for extension in ("_socket", "select", "_struct", "_json", "math", "_posixsubprocess"):
+    for extension in (
+        *("_socket", "select", "_struct", "_json", "math", "_posixsubprocess"),
+        *("_random", "_sha512", "_bisect"),
+    ):
         _put(root, library.glob(f"lib-dynload/{extension}.*.so"))
 
 
@@ -114,7 +114,7 @@ def _put_code(root: Path) -> None:
         target = root / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(REPOSITORY / name, target)
-    for name in ("emulator/shaping", "tests/netem"):
+    for name in ("emulator/shaping", "emulator/world", "tests/netem"):
         shutil.copytree(REPOSITORY / name, root / name)
     (root / "bin").mkdir(exist_ok=True)
     shutil.copy2(shutil.which("busybox") or "busybox", root / "bin/busybox")

@@ -1,13 +1,16 @@
 """The supervisor's link, with faults that overlap: no packet is sent here."""
 
+from typing import Any
+
 import pytest
 
 from emulator.node.access_link import AccessLink, held, reshaping_of
-from emulator.node.config import Delay, Network
+from emulator.node.config import Boxed, Delay, Network
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Rate, Seconds
+from emulator.world import reshaping
 from emulator.world.link import FRAME, Link, Side
 
 NFTABLES = Backend(rate="tbf", delay="receiver", loss="nftables", cut="nftables")
@@ -71,6 +74,37 @@ def test_messages_are_held_for_the_changed_delay_without_netem() -> None:
     assert ours.received_delay() == Delay(pytest.approx(0.13))
     assert link(NETEM).received_delay() == Delay()
     assert AccessLink(Network()).received_delay() is None
+
+
+class Box:
+    """The box end of a link, which keeps its changes."""
+
+    def __init__(self) -> None:
+        self.changes: list[tuple[Link, Link]] = []
+
+    def change(self, old: Link, new: Link) -> None:
+        self.changes.append((old, new))
+
+
+def test_a_link_through_the_box_changes_there_and_is_cut_by_commands() -> None:
+    backend = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
+    network = Network(
+        sever=access.sever(OWN, backend),
+        mend=access.mend(OWN, backend, beyond=[SERVER.down], changing=True),
+        reshaping=reshaping_of(OWN, backend, SERVER),
+        boxed=Boxed(reshaping.plain(OWN), backend.plain()),
+    )
+    box: Any = Box()
+    slower = reshaping.reshaped(OWN, SLOW)
+    ours = AccessLink(network, box)
+    assert ours.reshape(SLOW) == []
+    assert box.changes == [(OWN, slower)]
+    assert ours.sever() == access.sever(OWN, backend)
+    assert ours.reshape(None) == []
+    assert box.changes == [(OWN, slower)]  # it is cut
+    assert ours.mend() == access.mend(OWN, backend)
+    assert box.changes == [(OWN, slower), (slower, OWN)]
+    assert ours.received_delay() == Delay()
 
 
 def test_set_ups_are_held_by_every_kernel() -> None:

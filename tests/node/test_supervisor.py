@@ -9,10 +9,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from emulator.node import supervisor
-from emulator.node.config import Network, NodeConfig
+from emulator.node.config import MeasuredLink, Network, NodeConfig
 from emulator.shaping.command import Command
 from tests.fakes.supervised import BORN, NETWORK, SERVER, WORKER, Make, alive, born, whats
 
@@ -164,3 +165,22 @@ def test_a_node_whose_interface_is_taken_away_says_so_and_ends(
     said = container.process.stderr.read().decode()
     assert (code, "failed" in whats(heard)) == (1, False)
     assert said.startswith("the network interface eth0 is gone") and said.count("\n") == 1
+
+
+def test_a_measured_link_is_reported_at_the_end(make: Make) -> None:
+    """Nobody answers its echoes here."""
+    measured = MeasuredLink({"up": {"rate": 8e6, "delay": 0.02}, "down": {}})
+    address = msgspec.structs.replace(WORKER.connection, address="tcp://127.0.0.1:1")
+    role = msgspec.structs.replace(WORKER, connection=address)
+    network = msgspec.structs.replace(NETWORK, measured=measured)
+    _, heard = make(part="", role=role, network=network).end()
+    (report,) = [report for report in heard if report["what"] == "link"]
+    assert report.pop("now") <= time.monotonic()
+    assert 0 < report.pop("lasts") < 10
+    assert report == {
+        "what": "link",
+        "way": "up",
+        "requested_rate": 8e6,
+        "requested_delay": 0.02,
+        "requested_jitter": 0.0,
+    }

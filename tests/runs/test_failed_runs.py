@@ -19,6 +19,7 @@ from emulator.runs.session import Session
 from emulator.runtimes.docker import play_containers
 from emulator.scenario import dump, loads, timeline
 from emulator.scenario.timeline import to_jsonl
+from emulator.shaping.backend import Backend
 from tests.fakes.durable_fleet import LAYOUT, DurableFleet
 
 SCENARIO = loads(
@@ -87,7 +88,8 @@ def test_the_end_of_a_failed_run_names_the_way_back(
     folder: RunFolder, fleet: DurableFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(play_containers, "clean_up_late", lambda *of: ())
-    session, ready = Session(SCENARIO, (), folder, "docker"), SimpleNamespace(client=None)
+    session = Session(SCENARIO, (), folder, "docker")
+    ready = SimpleNamespace(client=None, backend=Backend())
     conducting: Any = play_containers.conducting
     with pytest.raises(DeploymentError) as raised, conducting(ready, session):
         raise DeploymentError("the evaluator died")

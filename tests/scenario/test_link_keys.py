@@ -13,6 +13,10 @@ from emulator.scenario import Scenario, overview
 from emulator.scenario.overview import describe_side
 from emulator.scenario.reading.dump import dump
 from emulator.scenario.reading.load import loads
+from emulator.scenario.short_limits import short_limits
+from emulator.scenario.unkept import unkept
+from emulator.shaping import tc
+from emulator.shaping.backend import Backend
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
 from emulator.world.link import Distribution, Link, Side
@@ -247,3 +251,32 @@ def test_a_fault_that_adds_loss_to_four_states_is_refused_at_its_line() -> None:
         "give the fault a `link` in place of `loss`"
     )
     assert _loaded(fault.replace("loss: 5%", "rate: 50%") + ALL).faults
+
+
+def test_a_limit_below_the_bandwidth_delay_product_is_explained() -> None:
+    devices = "devices: [{name: peer, link: {up: {rate: 8mbit, delay: 100ms, limit: %s}}}]"
+    (warning,) = short_limits(_loaded(devices % 10))
+    assert (warning.severity, warning.text) == (
+        "warning",
+        "devices[0].link.up.limit: 10 packets are fewer than the 67 under way at 8mbit and 100ms, "
+        "so at most 1.2112mbit passes: give 67 or more, or leave it out for a queue of 250ms",
+    )
+    enough = _loaded(devices % 67)
+    assert short_limits(enough) == []
+    netem = tc.shape(enough.devices[0].link, Backend("tbf", "netem"))[-1]
+    assert " netem limit 67 " in str(netem)
+
+
+def test_virtual_time_names_the_keys_that_it_cannot_keep() -> None:
+    scenario = _loaded(ALL)
+    said = {key: each.why for each in unkept(scenario, "virtual") for key in each.keys}
+    up = "devices[0].link.up"
+    assert said.keys() == {f"{up}.reorder", f"{up}.gap", f"{up}.limit"}
+    assert unkept(scenario, "docker") == []
+    ideal = loads(HEAD + ALL + "virtual: {tcp: false}")
+    lossless = {key for each in unkept(ideal, "virtual") for key in each.keys}
+    assert lossless - said.keys() == {
+        f"{up}.loss_model",
+        f"{up}.corrupt",
+        "devices[0].link.down.loss_model",
+    }

@@ -10,12 +10,19 @@ from emulator.faults import FAULTS
 from emulator.scenario import load
 from emulator.scenario.reading.profiles import Library
 from emulator.units import Rate, Seconds
+from emulator.world import reshaping
 from emulator.world.link import Link, Side
 from tests.fakes.small_scenario import SCENARIOS, SMALL, in_folder, small
 
 PRESETS = """3g 1600/768/150, 3gfast 1600/768/75, 3gslow 400/400/200, 3gem 400/400/200,
 2g 280/256/400, edge 240/200/420, dial 49/30/60, dsl 1500/384/25, cable 5000/1000/14,
 fios 20000/5000/2, 4g 9000/9000/85, lte 12000/12000/35"""
+
+TODAYS = """adsl2plus 24000/1400/21.3, vdsl2 50000/10000/4.3, ftth 300000/150000/1.5,
+docsis31 500000/50000/7.5, 4g-median 29000/5740/33, 5g-mid-band 265800/14560/47,
+5g-mmwave 508000/30000/24, starlink 87250/13540/45, geo-satellite 18750/2960/684,
+cafe-wifi 4000/2000/30, lora 5.47/5.47/1050"""
+"""Lines with more keys than rate and delay."""
 
 
 @pytest.mark.parametrize("preset", PRESETS.replace("\n", " ").split(", "))
@@ -27,9 +34,22 @@ def test_a_preset_has_its_known_rates_and_half_its_rtt_each_way(preset: str) -> 
     assert link == Link(up=Side(Rate(up * 1e3), half), down=Side(Rate(down * 1e3), half))
 
 
+@pytest.mark.parametrize("preset", TODAYS.replace("\n", " ").split(", "))
+def test_a_line_of_today_has_the_rates_and_the_rtt_of_its_source(preset: str) -> None:
+    name, numbers = preset.split()
+    down, up, rtt = map(float, numbers.split("/"))
+    link = small(("name: one", f"name: one\n    link: {name}")).nodes[0].link
+    assert (link.up.rate, link.down.rate) == pytest.approx((up * 1e3, down * 1e3))
+    assert link.up.delay + link.down.delay == pytest.approx(rtt / 1e3)
+    source = yaml.safe_load(Library(SCENARIOS).names("links")[name].read_text())["source"]
+    measured = {"jitter", "loss", "loss_model"} & reshaping.plain_side(link.up).keys()
+    assert "assumed" in source or not measured
+
+
 def test_the_shipped_profiles_can_all_be_used() -> None:
     library = Library(SCENARIOS)
-    assert set(library.names("links")) == {item.split()[0] for item in PRESETS.split(",")}
+    known = {item.split()[0] for item in f"{PRESETS},{TODAYS}".split(",")}
+    assert set(library.names("links")) == known
     devices, failures = library.names("devices"), library.names("failures")
     assert {"laptop", "raspberry-pi-3", "raspberry-pi-4", "jetson-nano", "phone"} <= set(devices)
     assert "flaky-home" in failures

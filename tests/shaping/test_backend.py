@@ -12,6 +12,7 @@ from emulator.shaping.command import Command
 from emulator.shaping.features import Features
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Link, Side
+from emulator.world.loss_models import Gemodel, LossModel
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),
@@ -166,3 +167,29 @@ def test_a_refusal_says_what_was_tried_and_what_was_said(command: Command, messa
     with pytest.raises(DeploymentError, match=message):
         apply([command])
     assert apply([replace(command, lenient=True)]) == []
+
+
+def test_a_receiver_refuses_the_keys_of_packets_each_with_its_remedy() -> None:
+    side = Side(
+        Rate(1e6), Seconds(0.02), Seconds(0.01), distribution="pareto", duplicate=Fraction(0.1)
+    )
+    links = [Link(up=side), Link(down=Side(loss_model=LossModel(Gemodel(Fraction(0.01)))))]
+    with pytest.raises(HostError) as refusal:
+        choose(BARE, links)
+    need = "needs sch_netem, or /dev/net/tun in containers (tun)"
+    for key in ("distribution", "duplicate", "loss_model"):
+        assert f"\n  `{key}` of a link {need}\n" in str(refusal.value)
+    assert choose(FULL, links) == Backend(rate="tbf", delay="netem", loss="netem")
+    assert choose(TUN, links) == Backend(rate="tbf", delay="packets", loss="box")
+    assert choose(BARE, [Link(up=Side(Rate(1e6), overhead=8))]) == Backend(rate="tbf")
+    assert not boxed(Link(up=Side(Rate(1e6), overhead=8, limit=9)), BY_PACKETS)
+
+
+def test_a_correlation_is_kept_by_packets_alone() -> None:
+    side = Side(delay=Seconds(0.02), jitter=Seconds(0.01), correlation=Fraction(0.5))
+    links = [Link(down=side)]
+    assert choose(FULL, links) == Backend(delay="packets")
+    with pytest.raises(HostError, match="`correlation` of a link needs packets"):
+        choose(FULL, links, shaping="netem")
+    with pytest.raises(HostError, match="`correlation` of a link needs /dev/net/tun"):
+        choose(replace(FULL, tun=False), links)

@@ -1,5 +1,7 @@
 """Changes of a link as commands."""
 
+from typing import Any
+
 import pytest
 
 from emulator.shaping import access
@@ -93,3 +95,35 @@ def test_no_superpacket_is_longer_than_a_bucket_to_come() -> None:
     commands = words(access.shape(both(rate=1e9), WITHOUT_NETEM, changing=True))
     assert commands[0] == "ip link set dev eth0 gso_max_segs 1"
     assert [line.split(" mtu ")[1] for line in commands if " tbf " in line] == ["1514", "1514"]
+
+
+def jittered(**keys: Any) -> Link:
+    return Link(up=Side(Rate(8e6), Seconds(0.02), Seconds(0.002), **keys))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "anew"),
+    [
+        ({}, {"distribution": "pareto"}, False),
+        ({"distribution": "pareto"}, {}, False),
+        ({"distribution": "pareto"}, {"distribution": "uniform"}, True),
+        ({"distribution": "uniform"}, {}, False),
+        ({"correlation": Fraction(0.1)}, {"correlation": Fraction(0.2)}, False),
+        ({"correlation": Fraction(0.1)}, {}, True),
+        ({"reorder": Fraction(0.1), "gap": 3}, {}, False),
+        ({"duplicate": Fraction(0.1)}, {}, False),
+        (
+            {"corrupt": Fraction(0.1), "loss": Fraction(0.1)},
+            {"corrupt": Fraction(0.2), "loss": Fraction(0.1)},
+            False,
+        ),
+        ({"corrupt": Fraction(0.1), "loss": Fraction(0.1)}, {"loss": Fraction(0.1)}, True),
+    ],
+    ids=str,
+)
+def test_a_netem_is_built_anew_where_a_change_would_leave_a_setting_in_force(
+    old: dict[str, Any], new: dict[str, Any], anew: bool
+) -> None:
+    changes = words(access.change(jittered(**old), jittered(**new), IN_KERNEL))
+    assert changes and (changes[0] == "tc qdisc del dev eth0 root handle 504e:") == anew
+    assert anew or all(" change " in line for line in changes)

@@ -1,6 +1,7 @@
 """A link as commands, who serves what, and the delay line: no packet is sent here."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from emulator.shaping.backend import Backend
 from emulator.shaping.command import Command
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Link, Side
+from emulator.world.loss_models import FourStates, Gemodel, LossModel
 
 ADSL = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001)),
@@ -101,6 +103,114 @@ UP = "tc qdisc add dev eth0 parent 504e:1 handle 504f: tbf rate 1000000bit burst
 )
 def test_a_link_in_tc_words(link: Link, backend: Backend, expected: str) -> None:
     assert _text(tc.shape(link, backend)) == expected
+
+
+TBF = "tc qdisc add dev eth0 root handle 504e: tbf rate 8000000bit burst 3514 limit"
+PEAK = "peakrate 100gbit mtu 1514"
+LATE = Side(Rate(8e6), Seconds(0.02), Seconds(0.002))
+GEMODEL = LossModel(Gemodel(Fraction(0.01), Fraction(0.25)))
+FOUR = LossModel(state=FourStates(Fraction(0.01), Fraction(0.3), p14=Fraction(0.002)))
+
+KEYS = [
+    ("distribution", {"distribution": "pareto"}, "delay 20000us 2000us distribution pareto"),
+    ("uniform", {"distribution": "uniform"}, "delay 20000us 2000us"),
+    (
+        "correlation",
+        {"correlation": Fraction(0.25)},
+        "delay 20000us 2000us 25.000000% distribution normal",
+    ),
+    (
+        "gemodel",
+        {"loss_model": GEMODEL},
+        "delay 20000us 2000us distribution normal "
+        "loss gemodel 1.000000% 25.000000% 100.000000% 0.000000%",
+    ),
+    (
+        "state",
+        {"loss_model": FOUR},
+        "delay 20000us 2000us distribution normal "
+        "loss state 1.000000% 30.000000% 0.000000% 100.000000% 0.200000%",
+    ),
+    (
+        "duplicate",
+        {"duplicate": Fraction(0.01)},
+        "delay 20000us 2000us distribution normal duplicate 1.000000%",
+    ),
+    (
+        "corrupt",
+        {"corrupt": Fraction(0.001)},
+        "delay 20000us 2000us distribution normal corrupt 0.100000%",
+    ),
+    (
+        "reorder",
+        {"reorder": Fraction(0.05), "gap": 5},
+        "delay 20000us 2000us distribution normal reorder 5.000000% gap 5",
+    ),
+    ("limit", {"limit": 50}, "delay 20000us 2000us distribution normal"),
+    ("overhead", {"overhead": 8}, "delay 20000us 2000us distribution normal"),
+]
+
+
+@pytest.mark.parametrize(("key", "changes", "words"), KEYS, ids=[key for key, _, _ in KEYS])
+def test_each_key_in_netems_words(key: str, changes: dict[str, Any], words: str) -> None:
+    side = replace(LATE, **changes)
+    places = changes.get("limit", 184)
+    drawn = key not in ("distribution", "uniform", "correlation", "overhead")
+    apart = key in ("gemodel", "state", "corrupt")
+    queue = 50 * 1514 - 20_000 if key == "limit" else 250_000
+    tbf = f"{TBF} {queue}{' overhead 8' if key == 'overhead' else ''}"
+    if apart:
+        tbf = tbf.replace("root handle 504e:", "parent 504e:1 handle 504f:")
+    netem = "parent 504f:1 handle 5050:" if apart else "parent 504e:1 handle 504f:"
+    expected = (
+        f"{tbf}{f' {PEAK}' if drawn else ''}\n"
+        f"tc qdisc add dev eth0 {netem} netem limit {places} {words} rate 100gbit\n"
+    )
+    if drawn:
+        expected = (CLASSES if apart else CLASSES.splitlines(keepends=True)[0]) + expected
+    assert _text(tc.shape(Link(up=side), replace(IN_KERNEL, loss="netem"))) == expected
+
+
+@pytest.mark.parametrize(
+    ("side", "backend", "expected"),
+    [
+        (
+            Side(Rate(8e6), limit=50),
+            IN_KERNEL,
+            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 75700 {PEAK}\n",
+        ),
+        (
+            Side(Rate(8e6), Seconds(0.02), limit=50),
+            Backend(rate="tbf", delay="packets"),
+            f"ip link set dev eth0 gso_max_segs 1\n{TBF} 55700 {PEAK}\n",
+        ),
+        (Side(Rate(8e6), overhead=8), WITHOUT_NETEM, f"{TBF} 250000 overhead 8\n"),
+        (
+            Side(duplicate=Fraction(0.5)),
+            IN_KERNEL,
+            "ip link set dev eth0 gso_max_segs 1\ntc qdisc add dev eth0 root handle 504e: "
+            "netem limit 10000 duplicate 50.000000% rate 100gbit\n",
+        ),
+        (
+            Side(Rate(49e3), overhead=4, limit=20),
+            Backend(rate="htb"),
+            CLASSES.replace(
+                "504e:1 htb rate 32gbit burst 1048576 cburst 1048576 quantum 65536",
+                "504e:1 htb rate 49000bit overhead 4 burst 1527 cburst 1527 quantum 1514",
+            )
+            + "tc qdisc add dev eth0 parent 504e:1 handle 504f: bfifo limit 161352\n",
+        ),
+    ],
+    ids=["limit", "limit-packets", "overhead-held", "duplicate", "htb"],
+)
+def test_keys_without_delays_of_the_kernel(side: Side, backend: Backend, expected: str) -> None:
+    assert _text(tc.shape(Link(up=side), backend)) == expected
+
+
+def test_frames_are_drawn_one_by_one_where_no_tbf_cuts_superpackets() -> None:
+    beyond = [Side(delay=Seconds(0.01), reorder=Fraction(0.1))]
+    commands = access.shape(Link(), IN_KERNEL, beyond=beyond)
+    assert _text(commands) == "ip link set dev eth0 gso_max_segs 1\n"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 `recovered` makes a server that goes on; `last_state` only reads, for the model of a run that ended.
 """
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from ...core.plan import Durability, Plan
 from ...core.server import ParameterServer
 from ...log.records import RecoveredRecord
 from ...log.writing import RunLog
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from .durable_server import DurableServer
 from .log_tail import LogTail, NoTail
 from .object_tree import thaw
@@ -38,13 +38,14 @@ def recovered(
     plan: Plan,
     build: Callable[[RunLog], ParameterServer],
     resumed: Resumed = NEVER,
+    clock: EmulatedClock = UNDILATED,
 ) -> tuple[DurableServer, RunLog]:
     """Return the server of a run with durability, and its log, `run.jsonl` in the folder `output`.
 
     `build` makes the server as at the run's start. If the folder holds the state of an earlier
     process, the server goes on from there. If the run was `resumed` once more than the state knows,
     the run stands still until every member has said hello again. Its clock then goes on from the
-    last record, though the state may be older.
+    last record, though the state may be older. `clock` is the driver's.
 
     Raises ValueError if the run has begun and no state of it can be read.
     """
@@ -72,7 +73,7 @@ def recovered(
             members = {*plan.workers, *filter(None, [plan.evaluator])}
             server.gather_again(members, resumed.times, resumed.at)
         else:
-            server.now = max(server.now, time.monotonic() + server.offset)
+            server.now = max(server.now, clock.now() + server.offset)
             announce()
     return server, log
 

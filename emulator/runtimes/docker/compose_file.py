@@ -75,5 +75,10 @@ def _check(scenario: Scenario) -> None:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
         )
+    if scenario.time is not None:
+        reasons.append(
+            "time: docker-compose.yml gives the containers no CPU quotas that could be divided: "
+            "play the scenario with `emulate run`"
+        )
     if reasons:
         raise ScenarioError("\n".join(reasons))

@@ -10,9 +10,11 @@ from ...core.prior_costs import PriorCosts
 from ...node.access_link import held, reshaping_of
 from ...node.config import (
     PORT,
+    Boxed,
     Delay,
     EvaluatorRole,
     GatewayRole,
+    MeasuredLink,
     Network,
     NodeConfig,
     ServerAddress,
@@ -24,10 +26,12 @@ from ...scenario.bottleneck_section import Bottleneck
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access, gateway
-from ...shaping.backend import Backend
+from ...shaping.backend import Backend, boxed
+from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
+from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
-from ...world.reshaping import reshaped
+from ...world.reshaping import plain, plain_side, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
 from .ways import Ways
@@ -56,6 +60,11 @@ class NodeConfigs:
     """The ways of packets through the gateways of bottlenecks."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
+
+    @cached_property
+    def clock(self) -> EmulatedClock:
+        """The clock of the run."""
+        return EmulatedClock(self.scenario.dilation)
 
     @property
     def model_bytes(self) -> int:
@@ -107,7 +116,8 @@ class NodeConfigs:
     def gateway(self, bottleneck: Bottleneck) -> NodeConfig:
         """Return the configuration of the gateway of `bottleneck`."""
         server = self.ways.addresses[SERVER]
-        shape = gateway.forward(bottleneck.shared, server, self.backend)
+        shared, dilation = bottleneck.shared, self.clock.dilation
+        shape = gateway.forward(shared, server, self.backend, dilation)
         return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
 
     def _path(self, device: Device, link: Link) -> Link:
@@ -133,22 +143,67 @@ class NodeConfigs:
         link: Link,
         beyond: Iterable[Side] = (),
     ) -> NodeConfig:
-        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends."""
+        """Add to `part` the commands that shape `link`; `beyond` are the receiving ends.
+
+        The kernel counts in real time, the part and its supervisor in emulated seconds.
+        """
         cuts, changing = self.backend.cut != "none", name in self._reshaped
-        bottleneck, server = self.scenario.bottleneck_of.get(name), self.scenario.server.link
+        bottleneck = self.scenario.bottleneck_of.get(name)
         shared = bottleneck.shared if bottleneck else None
+        dilation, own = self.clock.dilation, link
+        link = dilated(own, dilation)
+        beyond = [dilated_side(side, dilation) for side in beyond]
+        shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
-            shape=[
-                *self.ways.routes(name),
-                *access.shape(link, self.backend, beyond=beyond, changing=changing),
-            ],
+            shape=[*self.ways.routes(name), *([] if name in self.boxed else shaped)],
+            boxed=self._boxed(link, beyond, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
-            reshaping=(reshaping_of(link, self.backend, server, shared) if changing else None),
+            reshaping=(
+                reshaping_of(own, self.backend, self.scenario.server.link, dilation, shared)
+                if changing
+                else None
+            ),
+            measured=self._measured(name, own),
         )
-        return NodeConfig(name, self.user, part, network, self.incarnations.get(name, 0))
+        booted = self.incarnations.get(name, 0)
+        return NodeConfig(name, self.user, part, network, booted, dilation)
+
+    @cached_property
+    def boxed(self) -> frozenset[str]:
+        """Names of the nodes with packets that pass the box."""
+        links = {device.name: device.link for device in self.scenario.nodes}
+        links[SERVER] = self.scenario.server.link
+        return frozenset(
+            name
+            for name, link in links.items()
+            if boxed(link, self.backend, self._reshaped.get(name, ()))
+        )
+
+    @property
+    def shortest(self) -> float:
+        """Shortest delay of a link through the box in seconds; 0 if none has any."""
+        links = [device.link for device in self.scenario.nodes if device.name in self.boxed]
+        links += [self.scenario.server.link] if SERVER in self.boxed else []
+        delays = [side.delay for link in links for side in (link.up, link.down) if side.delay]
+        return min(delays, default=0.0)
+
+    def _boxed(self, link: Link, beyond: Iterable[Side], changing: bool) -> Boxed:
+        """Return the facts with which a supervisor puts a node with `link` behind the box."""
+        sides = [plain_side(side) for side in beyond]
+        return Boxed(plain(link), self.backend.plain(), sides, changing)
+
+    def _measured(self, name: str, link: Link) -> MeasuredLink | None:
+        """Return the link that the supervisor of `name` measures; None if it measures none."""
+        server, delayed = self.scenario.server.link, self.backend.delay != "receiver"
+        if name == SERVER:
+            shaped = server.shaped or any(device.link.shaped for device in self.scenario.nodes)
+            return MeasuredLink(plain(link), delayed=delayed) if shaped or self._reshaped else None
+        shaped = link.shaped or server.shaped or name in self._reshaped
+        measured = shaped and name != EVALUATOR
+        return MeasuredLink(plain(link), plain(server), delayed) if measured else None
 
     # -- times -----------------------------------------------------------------------------------
 

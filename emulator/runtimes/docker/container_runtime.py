@@ -4,8 +4,8 @@ This process starts the containers, gives the timeline's actions to their superv
 the server's log.
 """
 
-import time
 from collections.abc import Iterable
+from contextlib import nullcontext
 
 from docker import DockerClient
 
@@ -28,19 +28,22 @@ from .cleanup import clean_up
 from .client import finished
 from .engine_faults import EngineFaults
 from .exits import Exits
+from .host_log import HostLog
 from .launching import Launcher
 from .nodelogs import NodeLogs
+from .packet_box import PacketBox
 from .prepare import Prepared
 from .reporting import Reports
 from .server_log import ServerLog
+from .spec import BOX
 from .stdio import OutputEnded, Said, Stdio
 from .waves import Waves
 
 LAST_WRITES = 10.0
-"""Seconds that the server has to write the model when it is told to stop."""
+"""Emulated seconds that the server has to write the model when it is told to stop."""
 
 LOOK = 0.1
-"""Seconds between looks at the server's log."""
+"""Real seconds between looks at the server's log."""
 
 
 class DockerRuntime:
@@ -58,11 +61,16 @@ class DockerRuntime:
         """`load` samples the host from the run's zero to its end."""
         self._client, self._folder, self._world, self._view = client, folder, world, view
         self._stdio = stdio or Stdio()
-        self._log = ServerLog(world.output / "run.jsonl", load)
-        self._node_logs = NodeLogs(folder, world.nodes)
+        self._clock = world.configs.clock
+        self._log = ServerLog(world.output / "run.jsonl", load, self._clock)
+        quotas = {device.name for device in world.scenario.nodes if device.cpu is not None}
+        self._host = HostLog(load, quotas, self._clock)
+        boxes = [BOX] if world.boxed else []
+        self._node_logs = NodeLogs(folder, [*world.nodes, *boxes])
         self._exits = Exits(client, folder.run)
+        self._box = PacketBox(client, folder.run, self._exits, self._node_logs) if boxes else None
         cpus = {device.name: device.cpu for device in world.scenario.nodes}
-        self._engine = EngineFaults(client, folder.run, cpus)
+        self._engine = EngineFaults(client, folder.run, cpus, self._clock)
         self._waves: Waves | None = None
         self._ended: set[str] = set()
         """Nodes whose container has ended."""
@@ -74,12 +82,16 @@ class DockerRuntime:
         """Why the runtime ended the run, if no device was left; else empty."""
         return self._log.given_up
 
+    @property
+    def shortest_delay(self) -> float:
+        """Shortest delay of a link through the box in seconds; 0 without any."""
+        return self._world.configs.shortest
+
     def deploy(self, scenario: Scenario, survivors: Survivors) -> None:
         self._survivors = survivors
         lives = self._world.lives
-        self._reports = Reports(
-            self._exits, self._node_logs, self._view, survivors, lives, self._world.gateways
-        )
+        made = self._exits, self._node_logs, self._view, survivors, lives
+        self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
         self.unanswered = launcher.unanswered
         self._view.progress("network")
@@ -88,6 +100,8 @@ class DockerRuntime:
             launcher.take(self._world)
         else:
             launcher.create_network()
+        if self._box is not None:
+            self._start_box(launcher, self._box)
         self._world.write_server()
         finished(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
@@ -104,8 +118,15 @@ class DockerRuntime:
             self._listen(self._waves.start_next())
             self._view.progress(gathering.words())
             self._look(LOOK)
-            if why := gathering.late(time.monotonic()) or self._log.stopped_early:
+            if why := gathering.late(self._clock.now()) or self._log.stopped_early:
                 raise DeploymentError(f"the run did not begin: {why}")
+
+    def _start_box(self, launcher: Launcher, box: PacketBox) -> None:
+        launcher.start_box()
+        self._stdio.listen(BOX)
+        while not box.ready:
+            self._look(LOOK)
+            box.check_start()
 
     def wait(self, until: float) -> bool:
         while not self._log.stop:
@@ -117,7 +138,7 @@ class DockerRuntime:
                 return False
             if self._waves and not self._waves.idle:
                 self._listen(self._waves.start_next())
-            self._look(min(LOOK, left))
+            self._look(min(LOOK, self._clock.real(left)))
             self._view.beat(self._log.now)
         self._await_server()
         return False
@@ -140,6 +161,7 @@ class DockerRuntime:
         self._end_starts()
         self._engine.close()
         self._stdio.close()
+        self._record_load(last=True)
         self._node_logs.close()
         # `play_containers` cleans up once more, and reports the rest
         self.unanswered -= {*clean_up(self._client, self._folder.run).found}
@@ -156,8 +178,8 @@ class DockerRuntime:
 
     def _give_up(self) -> None:
         """End the run, as no device is left; messages on their way may still arrive."""
-        until = time.monotonic() + SETTLE
-        while not self._log.stop and time.monotonic() < until:
+        until = self._clock.now() + SETTLE
+        while not self._log.stop and self._clock.now() < until:
             self._look(LOOK)
         if self._log.stop:
             self._await_server()
@@ -175,14 +197,20 @@ class DockerRuntime:
 
     def _await_server(self) -> None:
         """Wait until the server has written the model and its container has ended."""
-        until = time.monotonic() + LAST_WRITES
-        while SERVER not in self._ended and time.monotonic() < until:
+        until = self._clock.now() + LAST_WRITES
+        while SERVER not in self._ended and self._clock.now() < until:
             self._look(LOOK)
 
     def _look(self, timeout: float) -> None:
-        """Take the containers' output, for up to `timeout` seconds, and the server's log."""
+        """Take the containers' output, for up to `timeout` real seconds, and the server's log."""
+        with nullcontext() if self._box is None else self._box.blamed():
+            self._take(timeout)
+
+    def _take(self, timeout: float) -> None:
         for news in self._stdio.read(timeout):
-            if isinstance(news, OutputEnded):
+            if news.node == BOX:
+                self._hear_box(news)
+            elif isinstance(news, OutputEnded):
                 self._ended.add(news.node)
                 self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
@@ -193,10 +221,29 @@ class DockerRuntime:
                 self._tell_the_server(news)
                 self._reports.hear(news)
         if not self._log.stop:
-            for done in self._engine.tick(time.monotonic()):
+            for done in self._engine.tick(self._clock.now()):
                 self._reports.did(*done)
+        self._record_load()
         self._folder.path.stat()  # raises if somebody moved or removed the folder
         self._follow()
+
+    def _record_load(self, *, last: bool = False) -> None:
+        """Write the load of the host, each time that a record is full and at the `last` call."""
+        if self._log.zero is None:
+            return
+        record = self._host.tick(self._log.now, last=last)
+        if record is not None:
+            self._reports.write(record)
+
+    def _hear_box(self, news: Said | OutputEnded) -> None:
+        """Take the output of the box. Its end matters only while the run goes on."""
+        if self._box is None:
+            return
+        if isinstance(news, OutputEnded):
+            self._follow()
+            if self._log.stop:
+                return
+        self._box.hear(news, self._reports)
 
     def _tell_the_server(self, news: Said) -> None:
         """Tell the server's supervisor of a changed link: the server may hold messages for it."""

@@ -5,7 +5,6 @@ at one time do not wait for each other. The calls for one device come in their o
 """
 
 import heapq
-import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -16,6 +15,7 @@ from docker import DockerClient
 from docker.errors import APIError, NotFound
 
 from ...world import verbs
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.fault_counts import FaultCounts
 from ...world.powers import perform
 from ...world.verbs import Action
@@ -31,7 +31,7 @@ class Done(NamedTuple):
     """A verb that was done to a container, or a drawn fault that overlaps another."""
 
     now: float
-    """Reading of the monotonic clock when the engine had done it."""
+    """Reading of the emulated clock when the engine had done it."""
     node: str
     fact: dict[str, Any]
     """The report, as a supervisor would make it."""
@@ -46,7 +46,7 @@ class _Order:
     """Kind of the fault that began, of those that overlap."""
     planned: float | None
     then: Callable[[float], None] = lambda now: None
-    """Called with the monotonic time when the verb is done."""
+    """Called with the time when the verb is done."""
 
 
 @dataclass
@@ -63,8 +63,15 @@ class _Node:
 class EngineFaults:
     """Plays the verbs with `by="engine"` to the containers of a run. For one thread."""
 
-    def __init__(self, client: DockerClient, run: str, cpus: Mapping[str, float | None]) -> None:
-        """`cpus` gives the CPU quota of each device in cores; None means no quota."""
+    def __init__(
+        self,
+        client: DockerClient,
+        run: str,
+        cpus: Mapping[str, float | None],
+        clock: EmulatedClock = UNDILATED,
+    ) -> None:
+        """`cpus` gives the CPU quota of each device in cores, undilated; None means no quota."""
+        self._clock = clock
         self._client, self._run, self._cpus = client, run, cpus
         self._nodes: dict[str, _Node] = {}  # devices that a fault has struck
         self._ends: list[tuple[float, int, Action]] = []  # a heap: when due, ticket, end
@@ -92,14 +99,14 @@ class EngineFaults:
         first = self._obey(begin, None, plan_end)
         prolongs = self._nodes[node].counts.prolongs(begin.verb, lasts)
         if not first:  # another fault holds the device
-            now = time.monotonic()
+            now = self._clock.now()
             plan_end(now)
             if prolongs:
                 facts = {"fault": begin.fault, "verb": begin.verb, "lasts": lasts}
                 self._overlaps.append(Done(now, node, {"what": "overlap", **facts}))
 
     def tick(self, now: float) -> list[Done]:
-        """Begin the ends that are due by the monotonic time `now`; return the verbs done by now.
+        """Begin the ends that are due by the time `now`; return the verbs done by now.
 
         Raises DeploymentError if the engine refused a call for a container that runs.
         """
@@ -119,7 +126,9 @@ class EngineFaults:
         node = self._nodes.get(action.node)
         if node is None:
             container = spec.name(self._run, action.node)
-            powers = ContainerPowers(self._client, container, self._cpus[action.node])
+            powers = ContainerPowers(
+                self._client, container, self._cpus[action.node], self._clock.dilation
+            )
             node = self._nodes[action.node] = _Node(powers)
         if not node.counts.changes(action.verb, action.fault):
             return False
@@ -135,7 +144,7 @@ class EngineFaults:
             node.call = self._pool.submit(self._call, node.powers, node.waiting[0].action)
 
     def _call(self, powers: ContainerPowers, action: Action) -> float | None:
-        """Do `action`; return the monotonic time after, None if the container runs no more."""
+        """Do `action`; return the time after, None if the container runs no more."""
         with refusals(f"{action.verb} of {action.node}"):
             try:
                 perform(powers, action.verb, action.setting)
@@ -143,7 +152,7 @@ class EngineFaults:
                 if self._runs(action.node):
                     raise
                 return None
-        return time.monotonic()
+        return self._clock.now()
 
     def _runs(self, node: str) -> bool:
         try:

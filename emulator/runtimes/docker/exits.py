@@ -64,7 +64,7 @@ class Exits:
 
     def container(self, node: str) -> Exit:
         """Ask the engine how the container of `node` ended."""
-        container, limit = spec.name(self._run, node), self._limits[node]
+        container, limit = spec.name(self._run, node), self._limits.get(node)
         words = self._words.get(node, "")
         self.last[node] = of_container(self._client, container, node, limit, words)
         return self.last[node]

@@ -50,7 +50,7 @@ class Gathering:
         return wanted <= self._room or not self._booting
 
     def started(self, node: str, now: float) -> None:
-        """Take that the container of `node` runs since the monotonic time `now`."""
+        """Take that the container of `node` runs since the time `now`, in emulated seconds."""
         self._started[node] = now
 
     def greeted(self, node: str) -> None:

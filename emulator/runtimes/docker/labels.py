@@ -7,6 +7,8 @@ DEVICE = "emulate.device"
 FOLDER = "emulate.folder"
 LOCK = "emulate.lock"
 """Path of a file that the conductor locks for as long as it lives."""
+LINK = "emulate.link"
+"""Name of the foreign container whose link a sidecar and a box make; they have no conductor."""
 
 
 def labels(

@@ -1,6 +1,5 @@
 """Creates the network of a run, and starts the containers on it."""
 
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -16,6 +15,7 @@ from .client import finished, refusals
 from .exits import Exits
 from .gathering import Gathering
 from .prepare import Prepared
+from .spec import BOX
 from .stdio import Stdio
 from .ways import addresses
 
@@ -27,6 +27,7 @@ class Launcher:
         self, client: DockerClient, folder: RunFolder, world: Prepared, stdio: Stdio, exits: Exits
     ) -> None:
         self._client, self._folder, self._world = client, folder, world
+        self._clock = world.configs.clock
         self._stdio, self._exits = stdio, exits
         self._network = spec.name(folder.run, "wan")
         self._devices = {device.name: device for device in world.scenario.nodes}
@@ -61,8 +62,20 @@ class Launcher:
         with self._making(self._network):
             return finished(self._client.networks.create, **options)
 
+    def start_box(self) -> None:
+        """Create and start the box, which must serve before the nodes behind it start."""
+        run, marks = self._folder.run, self._labels(BOX)
+        image, seed = self._world.image, self._world.scenario.seed
+        with refusals("starting the box that delays packets"):
+            finished(self._client.volumes.create, **spec.box_volume(run, marks))
+            with self._making(spec.name(run, BOX)):
+                options = spec.box(run, image, marks, seed)
+                container = finished(self._client.containers.create, **options)
+            self._stdio.open(self._client, BOX, str(container.id))
+            container.start()
+
     def start(self, node: str) -> float:
-        """Create and start the container of `node`; return the monotonic time when it runs.
+        """Create and start the container of `node`; return the time when it runs, on the clock.
 
         Called from several threads at once, each with nodes of its own.
         """
@@ -76,7 +89,7 @@ class Launcher:
             container.start()
         if node == SERVER:
             self._server = container
-        return time.monotonic()
+        return self._clock.now()
 
     def server_address(self) -> str:
         """Return the address of the server, which must have started, on the run's network."""
@@ -92,7 +105,9 @@ class Launcher:
         """
         with refusals("asking for the engine's cores"):
             cores = self._client.info()["NCPU"]
-        shares = {name: device.cpu or 1.0 for name, device in self._devices.items()}
+        shares = {
+            name: self._clock.emulated(device.cpu or 1.0) for name, device in self._devices.items()
+        }
         return Gathering({**shares, EVALUATOR: 0.0}, cores)
 
     @contextmanager

@@ -29,6 +29,7 @@ def facts(
         "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
         "encrypted": scenario.server.encrypt,
         **bottlenecks(scenario, backend),
+        **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }
 
 

@@ -18,12 +18,13 @@ from ...machine.cache import cache
 from ...runs import folder
 from .cleanup import Removed, clean_up
 from .client import refusals
-from .labels import FOLDER, LOCK, RUN
+from .labels import FOLDER, LINK, LOCK, RUN
+from .link_removal import remove_link
 
 
 @dataclass(frozen=True)
 class Owner:
-    """A run, or a probe of the kernel, that has something in the engine."""
+    """A run, a probe of the kernel, or a foreign container's link, with things in the engine."""
 
     run: str
     folder: Path | None
@@ -36,6 +37,8 @@ class Owner:
     """Whether the conductor is known to be dead. If the locks cannot be seen, neither is known."""
     running: bool
     """Whether a container of this owner runs."""
+    link: str = ""
+    """Name of the foreign container, if this is no run but a link."""
 
     @property
     def abandoned(self) -> bool:
@@ -90,15 +93,17 @@ def _owner(labels: Mapping[str, str], running: bool) -> Owner:
             # a run on another host that shares the engine has neither file here
             seen = locked.exists() or (path is not None and path.is_dir())
             dead = conductor is None and seen
-    return Owner(labels[RUN], path, locked, conductor, dead, running)
+    return Owner(labels[RUN], path, locked, conductor, dead, running, labels.get(LINK, ""))
 
 
 def remove(client: DockerClient, owner: Owner) -> Removed:
     """Remove everything of `owner` from the engine, and its lock once nothing is left.
 
+    A link is undone first.
+
     If the conductor is dead, the files that the containers mounted go too: they hold secrets.
     """
-    removed = clean_up(client, owner.run)
+    removed = (remove_link if owner.link else clean_up)(client, owner.run)
     if owner.folder and owner.conductor is None:
         folder.RunFolder(owner.folder, owner.run).discard_work()
     if owner.lock and owner.conductor is None and not removed.left:

@@ -11,11 +11,13 @@ from docker import DockerClient
 
 from ...learners.export import exported
 from ...log.lines import read
+from ...log.packet_lateness import Shaped
 from ...machine.host import Host, Load
 from ...runs.conductor import RunView, run
 from ...runs.data_split import DataSplit
 from ...runs.folder import create
 from ...runs.hardware_efficiency import prediction_facts
+from ...runs.host_dilation import with_dilation
 from ...runs.preflight import preflight
 from ...runs.replay import Replay
 from ...runs.results import can_go_on, gather, keep
@@ -50,6 +52,7 @@ def play(
     os.umask(0o022)  # the containers' users must read the mounted files, whatever our umask is
     if replay is not None:
         scenario = replay.of(scenario)
+    scenario = dilated_for_here(scenario, view)
     planned = tuple(timeline(scenario)) if replay is None else replay.schedule(scenario)
     view.take_timeline(planned)
     ready = get_ready(scenario, planned, view, shaping)
@@ -102,7 +105,14 @@ def conducting(ready: "HostParts", session: Session) -> Iterator[Conducted]:
         _gather(session)
         quotas = any(device.cpu is not None for device in session.scenario.nodes)
         busy = conducted.load.busy
-        session.conclude(read(folder.records), busy=busy, quotas=quotas, left=left)
+        shortest = conducted.made.shortest_delay if conducted.made else 0.0
+        session.conclude(
+            read(folder.records),
+            busy=busy,
+            quotas=quotas,
+            left=left,
+            shaped=Shaped(ready.backend.delay, shortest),
+        )
 
 
 def _gather(session: Session) -> None:
@@ -150,6 +160,16 @@ class HostParts:
             image=self.image.id,
             tell=view.progress,
         )
+
+
+def dilated_for_here(scenario: Scenario, view: RunView) -> Scenario:
+    """Return `scenario` with the dilation that this host needs in place of `auto`, and show it."""
+    if scenario.time is None:
+        return scenario
+    scenario = with_dilation(scenario, Host.here().cores)
+    slower = f"an emulated second takes {scenario.dilation:g} s"
+    view.progress(f"dilation: {scenario.dilation:g}, so {slower}")
+    return scenario
 
 
 def get_ready(

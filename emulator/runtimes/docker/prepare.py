@@ -56,6 +56,11 @@ class Prepared:
         return replace(self, configs=replace(self.configs, ways=ways))
 
     @property
+    def boxed(self) -> bool:
+        """Whether packets of any node pass the box."""
+        return bool(self.configs.boxed)
+
+    @property
     def output(self) -> Path:
         """Folder to which the server writes the log and the model."""
         return self.folder.server
@@ -117,11 +122,13 @@ class Prepared:
             labels=labels,
             mounts=mounts,
             cpu=device.cpu if device else None,
+            dilation=self.configs.clock.dilation if device else 1.0,
             memory=device.memory if device else self._limits.get(name),
             address=self.configs.ways.addresses.get(name),
             gateway=name in self.gateways,
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
+            boxed=name in self.configs.boxed,
         )
 
     @cached_property

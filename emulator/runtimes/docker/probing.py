@@ -21,10 +21,9 @@ from .cleanup import clean_up
 from .client import finished, refusals
 from .labels import LOCK, ROLE, RUN
 from .owners import owned, place
+from .spec import TUN
 
 PROBE = ["python3", "-m", "emulator.shaping.probe"]
-TUN = "/dev/net/tun"
-"""Device through which TAP devices are made; the engine gives it to containers on request."""
 
 
 def probe(client: DockerClient, image: str) -> Features:
@@ -85,7 +84,7 @@ def backend_for(
     timeline: Sequence[Timed],
     shaping: Delay | None = None,
     *,
-    boxes: bool = False,
+    boxes: bool = True,
 ) -> Backend:
     """Choose the means by which this kernel shapes and cuts the links of `scenario`.
 

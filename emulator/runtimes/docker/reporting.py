@@ -1,19 +1,24 @@
 """Turns the output of containers, and their ends, into records of the run."""
 
-import time
 from collections.abc import Iterable
 from typing import Any
 
 from ...core.survivors import Survivors
 from ...errors import DeploymentError
+from ...log.fidelity_records import LinkRecord
 from ...log.plan_records import IterationRecord, PlanRecord
-from ...log.records import TrafficRecord, made
+from ...log.records import Record, TrafficRecord, made
 from ...runs.conductor import RunView
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.roles import EVALUATOR, SERVER
 from .earlier_lives import EarlierLives
 from .exits import Exit, Exits
+from .host_log import HostLog
 from .nodelogs import NodeLogs
 from .stdio import Said
+
+_LONG = TrafficRecord | LinkRecord | PlanRecord | IterationRecord
+"""Records that are no messages of a node."""
 
 
 class Reports:
@@ -26,18 +31,21 @@ class Reports:
         view: RunView,
         survivors: Survivors,
         lives: EarlierLives | None = None,
+        clock: EmulatedClock = UNDILATED,
+        host: HostLog | None = None,
         gateways: Iterable[str] = (),
     ) -> None:
-        """`lives`: the earlier lives of a run that is resumed; `gateways`: of bottlenecks."""
+        """`lives`: the earlier lives of a run that is resumed; `clock` is the server's. `host`
+        hears of the containers' processor time. `gateways` are those of bottlenecks."""
         self._vital = {SERVER, EVALUATOR, *gateways}
-        self._lives = lives
+        self._lives, self._clock, self._host = lives, clock, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
         self._early: list[tuple[float, str, dict[str, Any]]] = []
-        """Reports from before the run's zero: monotonic time, node, facts."""
+        """Reports from before the run's zero: time of the clock, node, facts."""
 
     def begin(self, zero: float) -> None:
-        """Take the run's `zero`, a monotonic time, and record the reports from before `zero`."""
+        """Take the run's `zero`, a time of the clock, and record the reports from before `zero`."""
         self._zero = zero
         for now, node, fact in self._early:
             self._record(now, node, fact)
@@ -57,11 +65,23 @@ class Reports:
         elif fact["what"] == "lost":
             self._survivors.lost(said.node)
         elif fact["what"] != "ready":
-            self._report(said.node, fact.pop("now"), fact)
+            now, use = fact.pop("now"), fact.pop("cpu", None)
+            if use and self._host is not None:
+                self._host.heard(said.node, now, use)
+            # supervisors read the host's clock
+            self._report(said.node, self._clock.emulated(now), fact)
 
     def did(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Record `fact`, which the engine did to `node` at the monotonic time `now`."""
+        """Record `fact`, which the engine did to `node` at the time `now`."""
         self._report(node, now, fact)
+
+    def late(self, fact: dict[str, Any]) -> None:
+        """Record the lateness of packets, as the box reports it, if the run has begun."""
+        if self._zero is None:
+            return
+        at = round(self._clock.emulated(fact["time"]) - self._zero, 6)
+        late = {key: round(self._clock.emulated(fact[key]), 6) for key in ("p50", "p99", "max")}
+        self.write(made("lateness", at, packets=fact["packets"], **late, cpu=fact["cpu"]))
 
     def ended(self, node: str) -> None:
         """Take that the container of `node` has ended, though the run goes on.
@@ -70,7 +90,7 @@ class Reports:
         """
         vital = node in self._vital
         if not vital or node not in self._exits.last:  # else its supervisor has said why
-            self._exited(node, time.monotonic(), self._exits.container(node))
+            self._exited(node, self._clock.now(), self._exits.container(node))
         if vital:
             raise DeploymentError(self._obituary(node))
         self._survivors.lost(node)
@@ -96,7 +116,7 @@ class Reports:
             self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:
-        """Write `fact`, reported at the monotonic time `now`, as a record of the run."""
+        """Write `fact`, reported at the time `now`, as a record of the run."""
         # a device's record of its own has the time of the event
         at = round(fact.get("at", now - (self._zero or 0.0)), 6)
         what = fact["what"]
@@ -104,12 +124,16 @@ class Reports:
         if "planned" in facts and facts["planned"] is None:
             facts["planned"] = at  # the device drew it itself
         record = made(what, at, node=node, **facts)
+        if self.write(record) and not isinstance(record, _LONG):
+            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
+
+    def write(self, record: Record) -> bool:
+        """Write `record` to the reports; return False if it belongs to no time of the run."""
         if self._lives is not None and not self._lives.adopt(record):
-            return
+            return False
         self._logs.report(record)
         self._view.record(record)
-        if not isinstance(record, TrafficRecord | PlanRecord | IterationRecord):
-            self._logs.write(node, f"{record.at:.3f} {what} {facts}")
+        return True
 
     def _obituary(self, node: str) -> str:
         return f"{node} ended unasked: {self._exits.last[node].reason}; {self._logs.ending(node)}"

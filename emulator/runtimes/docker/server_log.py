@@ -1,25 +1,26 @@
 """Reads the server's log while the server writes: the run's zero, its clock and its end."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...log.records import Record, RecoveredRecord, StartRecord, StopRecord
 from ...log.tail import Tail
 from ...machine.host import Load
+from ...world.emulated_clock import UNDILATED, EmulatedClock
 
 
 class ServerLog:
     """The records of the server, with the run's beginning and end taken from them."""
 
-    def __init__(self, path: Path, load: Load) -> None:
-        """`load` samples the host from the record `start` to the record `stop`.
+    def __init__(self, path: Path, load: Load, clock: EmulatedClock = UNDILATED) -> None:
+        """`load` samples the host from the record `start` to the record `stop`; `clock` is the
+        server's.
 
         Lines that are in the file already are of the time before the run was resumed.
         """
-        self._tail, self._load = Tail(path, from_end=True), load
+        self._tail, self._load, self._clock = Tail(path, from_end=True), load, clock
         self.zero: float | None = None
-        """Monotonic time of the run's zero; None before every node has said hello."""
+        """Reading of the clock at the run's zero; None before every node has said hello."""
         self.stop: StopRecord | None = None
         """The last record, once the server has written it."""
         self.given_up = ""
@@ -27,8 +28,8 @@ class ServerLog:
 
     @property
     def now(self) -> float:
-        """Seconds since the run's zero; 0 before."""
-        return time.monotonic() - self.zero if self.zero is not None else 0.0
+        """Emulated seconds since the run's zero; 0 before."""
+        return self._clock.now() - self.zero if self.zero is not None else 0.0
 
     @property
     def stopped_early(self) -> str:

@@ -25,13 +25,25 @@ With 1 retry it gives up within seconds; a device without power does at once."""
 FORWARDING = {"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0"}
 """Kernel parameters of a gateway: it forwards, and tells nobody of a way around it."""
 
-SHARES = {SERVER: 65536, EVALUATOR: 2}
-"""Weights by which containers share a core that several want; a device has 1024, the default of
-the engine. Server and evaluator are on no device: devices should not notice the server's work, nor
-wait for the evaluator, which occupies a core while it scores the test set."""
+BOX = "packet_box"
+"""Name of the box beside the names of nodes; no device can have it, for the sake of the `_`."""
 
-CPU_PERIOD = round(PERIOD * 1e6)
-"""Microseconds in which a container may use its CPU quota once."""
+TUN = "/dev/net/tun"
+"""Device through which TAP devices are made; the engine gives it to containers on request."""
+
+SHARES = {BOX: 262144, SERVER: 65536, EVALUATOR: 2}
+"""Weights by which containers share a core that several want; a device has 1024, the default of
+the engine. The box holds the packets of all, so it comes first. Server and evaluator are on no
+device: devices should not notice the server's work, nor wait for the evaluator, which occupies a
+core while it scores the test set."""
+
+USUAL_PERIOD = round(PERIOD * 1e6)
+"""Microseconds in which a container may use its CPU quota once, without a dilation."""
+LONGEST_PERIOD = 1_000_000
+"""Microseconds. The kernel refuses a longer period of a CPU quota."""
+
+LEAST_TIME = 1_000
+"""Microseconds. The engine refuses a shorter time in a period."""
 
 ALONE = {"com.docker.network.bridge.inhibit_ipv4": "true"}
 """Options that give the bridge no address. An internal network leads nowhere beyond the host, but
@@ -49,7 +61,9 @@ class Container:
     mounts: dict[str, Path]
     """Paths in the container, with their sources on the host; only `config.OUTPUT` is writable."""
     cpu: float | None = None
-    """Cores; None: no quota."""
+    """Cores, undilated; None: no quota."""
+    dilation: float = 1.0
+    """Number by which the cores are divided."""
     memory: int | None = None
     """Bytes; None: no limit."""
     congestion: str | None = None
@@ -60,11 +74,82 @@ class Container:
     """Whether the container forwards the packets of others."""
     kept: int = 0
     """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
+    boxed: bool = False
+    """Whether the node's packets pass the run's box."""
 
 
 def name(run: str, node: str) -> str:
     """Return the engine's name for the container of `node` in `run`."""
     return f"emulate-{run}-{node}"
+
+
+def box_volume(run: str, labels: dict[str, str]) -> dict[str, Any]:
+    """Return keyword arguments for `docker.volumes.create`: the folder of the box's socket.
+
+    It is in memory, and only root may enter it, so no part of a node can speak to the box.
+    """
+    return {
+        "name": name(run, BOX),
+        "driver": "local",
+        "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "size=64k,mode=0700"},
+        "labels": labels,
+    }
+
+
+def box(run: str, image: str, labels: dict[str, str], seed: int) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the box, which holds packets.
+
+    It needs no network and no right: the containers send it descriptors of TAP devices. A CPU quota
+    would add hundreds of milliseconds to every delay.
+    """
+    return {
+        "image": image,
+        "name": name(run, BOX),
+        "hostname": "box",
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.box_life"],
+        "command": ["--socket", str(config.BOX), "--seed", str(seed)],
+        "network_mode": "none",
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "mounts": [_box_mount(run)],
+        "pids_limit": PROCESSES,
+        "cpu_shares": SHARES[BOX],
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+    }
+
+
+def foreign_end(
+    run: str, image: str, labels: dict[str, str], container: str, boxed: bool
+) -> dict[str, Any]:
+    """Return keyword arguments for `docker.containers.create`: the sidecar of a foreign container.
+
+    It is in the network of the container with the id `container`; `boxed` as of a node.
+    """
+    return {
+        "image": image,
+        "name": name(run, "link"),
+        "labels": labels,
+        "entrypoint": ["python3", "-m", "emulator.node.foreign_end"],
+        "network_mode": f"container:{container}",
+        "cap_drop": ["ALL"],
+        "cap_add": ["NET_ADMIN"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "tmpfs": {"/tmp": "size=1m", "/run": "size=1m"},
+        "mounts": [_box_mount(run)] if boxed else [],
+        "devices": [TUN] if boxed else [],
+        "pids_limit": PROCESSES,
+    }
+
+
+def _box_mount(run: str) -> dict[str, Any]:
+    folder = str(config.BOX.parent)
+    return {"Type": "volume", "Target": folder, "Source": name(run, BOX), "ReadOnly": False}
 
 
 def network(name: str, labels: dict[str, str], subnet: str | None = None) -> dict[str, Any]:
@@ -113,15 +198,30 @@ def container(wanted: Container) -> dict[str, Any]:
         kwargs["networking_config"] = {wanted.network: endpoint}
     if wanted.gateway:
         kwargs |= {"cap_add": ["NET_ADMIN"], "sysctls": FORWARDING, "cpu_shares": SHARES[SERVER]}
+    if wanted.boxed:
+        kwargs["devices"] = [TUN]
+        kwargs["mounts"].append(_box_mount(wanted.labels["emulate.run"]))
     if wanted.node in SHARES:
         kwargs["cpu_shares"] = SHARES[wanted.node]
-    if wanted.cpu is not None:
+    if (quota := cpu_quota(wanted.cpu, wanted.dilation)) is not None:
         # not as `nano_cpus`, which the engine could not take off again
-        kwargs["cpu_period"] = CPU_PERIOD
-        kwargs["cpu_quota"] = round(wanted.cpu * CPU_PERIOD)
+        kwargs["cpu_period"], kwargs["cpu_quota"] = quota
     if wanted.memory is not None:
         kwargs["mem_limit"] = kwargs["memswap_limit"] = wanted.memory
     return kwargs
+
+
+def cpu_quota(cpu: float | None, dilation: float = 1.0) -> tuple[int, int] | None:
+    """Return the period, and the time in it that a container may use, in microseconds.
+
+    `cpu`: cores, undilated; None: no quota. A world that is played slower has slower cores, so a
+    container without a quota gets one. The period is `PERIOD` emulated seconds where the kernel
+    takes one as long, so that the container rests as long as it would without the dilation.
+    """
+    if cpu is None and dilation == 1:
+        return None
+    period = min(LONGEST_PERIOD, round(USUAL_PERIOD * dilation))
+    return period, max(LEAST_TIME, round((1.0 if cpu is None else cpu) / dilation * period))
 
 
 def _sysctls(control: str | None) -> dict[str, str]:

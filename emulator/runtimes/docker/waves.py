@@ -17,7 +17,7 @@ class Waves:
     def __init__(
         self, gathering: Gathering, start: Callable[[str], float], hellos: LineTail[Member]
     ) -> None:
-        """`start` starts the container of a node and returns the monotonic time when it runs.
+        """`start` starts the container of a node and returns the time when it runs.
 
         `hellos` holds a line for each node that has said hello.
         """

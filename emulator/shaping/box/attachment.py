@@ -15,7 +15,7 @@ from ...world.link import Link, Side
 from .. import tc
 from ..apply import apply
 from ..backend import Backend
-from . import addressing, link_request, rewiring, tap
+from . import addressing, departure_watch, link_request, rewiring, tap
 
 TIMEOUT = 30.0
 """Longest time in seconds for which the box may owe an answer."""
@@ -62,6 +62,7 @@ def attach(
         _join_wire(before)
         apply(rewiring.join(before, device, segments))
         apply(rewiring.shape(link, backend, device, changing=changing))
+        ends.append(departure_watch.watch())
         rates = backend.rate != "tbf"
         _ask(box, link_request.encode("attach", name, link, rates=rates), ends)
     except BaseException:

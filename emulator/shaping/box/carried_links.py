@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import chance
 from .carried_link import CarriedLink
+from .departure_watch import is_watch
 from .frame_loop import FrameLoop
 from .lateness import Lateness
 from .link_request import LinkRequest, RefusedRequestError
@@ -57,17 +58,17 @@ class CarriedLinks:
             raise RefusedRequestError(f"{name} is attached already")
         if len(self._links) >= MOST_LINKS:
             raise RefusedRequestError(f"the box carries {MOST_LINKS} links and takes no more")
-        devices = {device(end) for end in ends}
-        if len(devices) != 2 or None in devices:
-            raise RefusedRequestError("attach needs the descriptors of two TAP devices")
+        devices = {device(end) for end in ends[:2]}
+        if len(ends) != 3 or len(devices) != 2 or None in devices or not is_watch(ends[2]):
+            raise RefusedRequestError("attach needs two TAP devices and a netlink socket")
         if name in self._links:  # of a container that has ended, and whose network lingers
             self._end(self._links[name])
-        for end in ends:
+        for end in ends[:2]:
             os.set_blocking(end, False)
         link = CarriedLink(
             name,
             request.link,
-            (ends[0], ends[1]),
+            (ends[0], ends[1], ends[2]),
             rates=request.rates,
             seed=chance.packets(self._seed, name, self._times[name]),
             lateness=self.lateness,

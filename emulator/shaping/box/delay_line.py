@@ -1,13 +1,13 @@
 """Line of frames that are under way, each due after the delay of its link.
 
 The order is netem's with a rate: a frame is never due before the frame ahead of it, so jitter does
-not reorder. A frame draws its delay from the normal distribution, cut off at four deviations and at
-zero.
+not reorder. Only a frame that overtakes others goes to the front, without any delay.
 """
 
 from collections import deque
 from random import Random
 
+from ...world.delay_draws import DelayDraws, Jitter
 from ...world.link import Side
 
 
@@ -18,25 +18,40 @@ class DelayLine:
         self._held: deque[tuple[float, float, bytes]] = deque()
         self._draws = draws
         self._last = 0.0  # due time of the last frame
+        self._jitter: Jitter | None = None
         self.bytes = 0
         self.change(side)
 
     def change(self, side: Side) -> None:
         """Delay as `side` from here on; frames in the line keep their due times."""
-        self._delay, self._jitter = float(side.delay), float(side.jitter)
+        self._delay = float(side.delay)
+        jitter = Jitter(float(side.jitter), side.distribution, float(side.correlation))
+        if jitter != self._jitter:
+            self._jitter = jitter
+            self._deviations = DelayDraws(self._draws, [jitter]) if side.jitter else None
 
     def held(self) -> list[bytes]:
         """Return the frames in the line."""
         return [entry[2] for entry in self._held]
 
+    def __len__(self) -> int:
+        return len(self._held)
+
     def add(self, frame: bytes, now: float) -> None:
         """Hold `frame`, which entered the line at time `now`."""
-        due = now + (self._drawn() if self._jitter else self._delay)
-        if due < self._last and self._held:
+        due = now + self._delay
+        if self._deviations is not None:
+            due = max(now, due + self._deviations.deviation())
+        if due < self._last:
             due = self._last
         self._last = due
         self.bytes += len(frame)
         self._held.append((due, now, frame))
+
+    def add_ahead(self, frame: bytes, now: float) -> None:
+        """Let `frame`, which entered the line at time `now`, overtake all others at once."""
+        self.bytes += len(frame)
+        self._held.appendleft((now, now, frame))
 
     def deadline(self) -> float | None:
         """Return the time at which the next frame is due; None for an empty line."""
@@ -50,7 +65,3 @@ class DelayLine:
             self.bytes -= len(entry[2])
             released.append(entry)
         return released
-
-    def _drawn(self) -> float:
-        deviation = min(4.0, max(-4.0, self._draws.gauss()))
-        return max(0.0, self._delay + self._jitter * deviation)

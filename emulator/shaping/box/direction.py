@@ -1,32 +1,27 @@
 """One direction of a link in the box, without descriptors and clock: frames in, frames out.
 
-    frame ── [token bucket: rate] ── loss ── delay line ── frame
+    frame ── [token bucket: rate] ── fates ── delay line ── frame
 
-Only IPv4 meets losses: other protocols are delayed in order, and ARP passes at once, as a lost or
-late request for an address would silence a device for a second.
+Only IPv4 meets the fates, for example loss: other protocols are delayed in order, and ARP passes at
+once, as a lost or late request for an address would silence a device for a second.
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from random import Random
+from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Any
 
-from ...units import Rate
 from ...world.link import Side
 from .. import tc
 from .delay_line import DelayLine
-from .frame_loss import FrameLoss
-from .tap import frames, is_arp, is_ipv4
+from .fates import DrawsFor, FateCounts, Fates
+from .tap import Form, frames, is_arp, is_ipv4
 from .token_bucket import WHOLE, TokenBucket
 
 MOST_ROOM = 256 << 20
 """Most bytes that a direction may have under way, whatever its link."""
 UNRATED_ROOM = 64 << 20
 """Bytes that a direction without a rate may have under way: the windows of several sockets."""
-
-DrawsFor = Callable[[str], Random]
-"""Returns the random stream of a use of draws, for example `jitter`."""
 
 
 @dataclass
@@ -38,10 +33,9 @@ class Passage:
     bytes: int = 0
     delivered: int = 0
     """Frames that left the box."""
-    lost: int = 0
-    """Frames lost by a draw."""
     dropped: int = 0
     """Frames dropped for want of room, or refused by the network behind the box."""
+    fates: FateCounts = field(default_factory=FateCounts)
     reads: int = 0
     """Frames or superpackets that arrived, over which the sums run."""
     delay: float = 0.0
@@ -53,7 +47,7 @@ class Passage:
     latest: float = 0.0
 
 
-COUNTS = ("packets", "bytes", "delivered", "lost", "dropped")
+COUNTS = ("packets", "bytes", "delivered", "dropped")
 """Counts of a passage that a report states as they are."""
 
 
@@ -63,10 +57,11 @@ class Direction:
     def __init__(self, side: Side, draws: DrawsFor, *, rates: bool) -> None:
         """`rates`: whether the box shapes the rate, as the kernel does not."""
         self.passage = Passage()
-        self._rates = rates
+        self._rates, self._draws = rates, cache(draws)
         self._bucket: TokenBucket | None = None
-        self._line = DelayLine(side, draws("jitter"))
-        self._draws = draws("loss")
+        self._line = DelayLine(side, self._draws("jitter"))
+        self._fates: Fates | None = None
+        self._fated: tuple[Any, ...] = ()
         self.change(side, 0.0)
 
     def change(self, side: Side, now: float) -> None:
@@ -74,21 +69,31 @@ class Direction:
         self._advance(now)
         self._line.change(side)
         self.nominal = float(side.delay)
-        self._loss = FrameLoss(side.loss, self._draws) if side.loss else None
-        self._room = room(side)
+        self._room, self._limit = room(side), side.limit or math.inf
+        self._set_fates(side)
         if self._rates:
-            self._set_rate(side.rate)
+            self._set_rate(side)
 
-    def _set_rate(self, rate: Rate | None) -> None:
-        if self._bucket is None:
-            self._bucket = TokenBucket(rate) if rate else None
-        else:  # without a rate the frames in the queue leave at once
-            self._bucket.change(rate or tc.FASTEST)
+    def _set_fates(self, side: Side) -> None:
+        """Draw the fates of `side` from here on; a burst of losses lasts if the keys are equal."""
+        drawn = side.loss, side.loss_model, side.duplicate, side.corrupt, side.reorder
+        fated = (*drawn, side.gap)
+        if fated != self._fated:
+            self._fates = Fates(side, self._draws, self.passage.fates) if any(drawn) else None
+            self._fated = fated
 
-    def whole(self, side: Side) -> bool:
-        """Return whether superpackets may pass whole on a link as `side`."""
+    def _set_rate(self, side: Side) -> None:
+        if self._bucket is not None:
+            self._bucket.change(side)
+        elif side.rate is not None:
+            self._bucket = TokenBucket(side)
+
+    def form(self, side: Side) -> Form:
+        """Return the form in which the kernel hands over the frames of a link as `side`."""
+        if side.corrupt:
+            return "finished"
         slow = self._rates and side.rate is not None and side.rate < WHOLE
-        return not (side.loss or slow)
+        return "single" if side.drawn or slow else "superpackets"
 
     def take(self, frame: bytes, now: float) -> bool:
         """Take a `frame` that came at time `now`; return False if it passes the box at once."""
@@ -99,17 +104,34 @@ class Direction:
         passage.bytes += len(frame)
         if self._bucket is None:
             self._enter(frame, now, number)
-        elif not self._bucket.add(frame, now):
+        elif self._is_full() or not self._bucket.add(frame, now):
             passage.dropped += number
         else:
             self._advance(now)
         return True
 
+    def _is_full(self) -> bool:
+        """Return whether the limit of packets is reached, of those that wait and those under way.
+
+        Where packets are limited, each frame is single.
+        """
+        waiting = len(self._bucket) if self._bucket is not None else 0
+        return len(self._line) + waiting >= self._limit
+
     def _enter(self, frame: bytes, now: float, number: int) -> None:
-        """Draw the fate of a frame whose last bit has left at time `now`."""
-        if self._loss is not None and is_ipv4(frame) and self._loss.loses():
-            self.passage.lost += number
-        elif self._line.bytes + len(frame) > self._room:
+        """Let a frame whose last bit has left at time `now` meet its fate."""
+        if self._fates is None or not is_ipv4(frame):
+            self._hold(frame, now, number)
+            return
+        for copy, ahead in self._fates.of(frame, number):
+            if ahead:
+                self._line.add_ahead(copy, now)
+            else:
+                self._hold(copy, now, number)
+
+    def _hold(self, frame: bytes, now: float, number: int) -> None:
+        """Put a frame in the delay line if there is room for it."""
+        if self._line.bytes + len(frame) > self._room or self._is_full():
             self.passage.dropped += number
         else:
             self._line.add(frame, now)
@@ -145,7 +167,7 @@ class Direction:
     def report(self) -> dict[str, Any]:
         """Return the counts, and mean, deviation and lateness of the delay in seconds."""
         passage = self.passage
-        counts = {name: getattr(passage, name) for name in COUNTS}
+        counts = {name: getattr(passage, name) for name in COUNTS} | asdict(passage.fates)
         reads = max(1, passage.reads)
         mean = passage.delay / reads
         variance = passage.squares / reads - (mean - self.nominal) ** 2
@@ -160,6 +182,8 @@ class Direction:
 
 def room(side: Side) -> int:
     """Return the bytes that a direction may have under way, its rate's queue aside."""
+    if side.limit is not None:
+        return MOST_ROOM
     if side.rate is None:
         return UNRATED_ROOM
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)

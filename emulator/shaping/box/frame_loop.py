@@ -50,9 +50,15 @@ class FrameLoop:
         for lane in link.lanes:
             self._lanes[lane.source] = link, lane
             self._epoll.register(lane.source, select.EPOLLIN)
+        self.watch(link.watch, lambda: self._look_after(link))
+
+    def _look_after(self, link: CarriedLink) -> None:
+        if link.is_gone():
+            self._gone(link)
 
     def drop(self, link: CarriedLink) -> None:
         """Carry no more frames of `link`; call it before the link is closed."""
+        self.forget(link.watch)
         for lane in link.lanes:
             del self._lanes[lane.source]
             self._epoll.unregister(lane.source)
@@ -65,7 +71,8 @@ class FrameLoop:
             self._schedule(link, lane)
 
     def _schedule(self, link: CarriedLink, lane: Lane) -> None:
-        if lane.due is None and (due := lane.direction.deadline()) is not None:
+        due = lane.direction.deadline()
+        if due is not None and (lane.due is None or due < lane.due):  # a frame may overtake others
             lane.due = due
             heapq.heappush(self._due, (due, next(self._order), link, lane))
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, cast, get_args
 from ...errors import shortened
 from ...units import Fraction
 from ...world import reshaping
+from ...world.delay_draws import QUANTILES
 from ...world.link import Link, Side
 from ..tc import FASTEST, SLOWEST
 
@@ -105,6 +106,12 @@ def _check(side: Side) -> None:
         value = getattr(side, field.name)
         if isinstance(value, bool | int | float):
             _check_number(field.name, value)
+    if side.distribution not in QUANTILES:
+        raise ValueError(f"distribution {side.distribution} is unknown")
+    if side.loss_model is not None:
+        for values in side.loss_model.plain().values():
+            for name, value in values.items():
+                _check_number(name, Fraction(value))
     if side.rate is not None and not SLOWEST <= side.rate < FASTEST:
         raise ValueError(f"rate {side.rate} is not from {SLOWEST} to {FASTEST} bit/s")
     if not max(side.delay, side.jitter, side.setup) <= LONGEST_TIME:

@@ -12,7 +12,7 @@ from .link_request import LARGEST, RefusedRequestError, decode
 
 MOST_CONNECTIONS = 8192
 """Most connections at a time; further ones are closed at once."""
-_MOST_DESCRIPTORS = 2
+_MOST_DESCRIPTORS = 3
 
 
 class RequestSocket:

@@ -132,7 +132,7 @@ def _tbf(side: Side, backend: Backend, changing: bool) -> str:
     """Return the words of the tbf of a side; empty if the side needs none."""
     if side.rate is None or backend.rate != "tbf":
         return ""
-    return tc.bucket(side.rate, cutting=changing or side.loss > 0)
+    return tc.bucket(side, changing=changing)
 
 
 def _commands(lines: list[str]) -> list[Command]:

@@ -10,6 +10,7 @@ import fcntl
 import os
 import struct
 import sys
+from typing import Literal, TypeAlias
 
 from ...errors import DeploymentError
 
@@ -19,6 +20,8 @@ HEADER = 10
 """Bytes of the offload header."""
 LONGEST = HEADER + 14 + 65535
 """Bytes of a superpacket with its headers, at most."""
+Form: TypeAlias = Literal["superpackets", "single", "finished"]
+"""Superpackets as they are, frames that may lack their checksums, or frames with checksums."""
 GONE = (errno.EBADFD, errno.EBADF, errno.ENODEV)
 """Errors at the descriptor of a TAP whose network is gone."""
 
@@ -26,6 +29,7 @@ _TUNSETIFF, _TUNGETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x800454D2, 0x400454D0
 _TAP, _NO_INFORMATION, _OFFLOAD_HEADER = 0x0002, 0x1000, 0x4000
 _KIND = _TAP | _NO_INFORMATION | _OFFLOAD_HEADER
 _CHECKSUM, _TSO4, _TSO6 = 1, 2, 4
+_OFFLOADS = {"superpackets": _CHECKSUM | _TSO4 | _TSO6, "single": _CHECKSUM, "finished": 0}
 _REQUEST = struct.Struct("16sH22x")
 """struct ifreq with flags."""
 _ARP = b"\x08\x06"
@@ -43,7 +47,7 @@ def make(device: str) -> int:
         raise DeploymentError(f"no TAP device {device}: {PATH}: {error.strerror}") from None
     try:
         fcntl.ioctl(end, _TUNSETIFF, _REQUEST.pack(device.encode(), _KIND))
-        pass_superpackets(end, True)
+        hand_over(end, "superpackets")
     except OSError as error:
         os.close(end)
         raise DeploymentError(f"no TAP device {device}: {error.strerror}") from None
@@ -60,9 +64,9 @@ def device(end: int) -> str | None:
     return name.rstrip(b"\0").decode(errors="replace") if flags & _KIND == _KIND else None
 
 
-def pass_superpackets(end: int, whole: bool) -> None:
-    """Let the kernel hand superpackets to the reader of `end` if `whole`, else single frames."""
-    fcntl.ioctl(end, _TUNSETOFFLOAD, _CHECKSUM | _TSO4 | _TSO6 if whole else _CHECKSUM)
+def hand_over(end: int, form: Form) -> None:
+    """Let the kernel hand frames to the reader of `end` in this form. Raises OSError."""
+    fcntl.ioctl(end, _TUNSETOFFLOAD, _OFFLOADS[form])
 
 
 def is_arp(frame: bytes) -> bool:

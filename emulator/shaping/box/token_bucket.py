@@ -9,8 +9,9 @@ import math
 from collections import deque
 
 from ...units import Rate
+from ...world.link import Side
 from .. import tc
-from .tap import wire_bytes
+from .tap import frames, wire_bytes
 
 WHOLE = 8 * tc.SUPERPACKET / tc.SLACK
 """Rate in bits per second from which superpackets need not be cut into frames: they take less time
@@ -18,19 +19,28 @@ than a busy host's timer may be late."""
 
 
 class TokenBucket:
-    """Queue that frames leave in order, at a rate in bits per second."""
+    """Queue that frames leave in order, at the rate of a side."""
 
-    def __init__(self, rate: float) -> None:
+    def __init__(self, side: Side) -> None:
         self._queue: deque[tuple[float, int, bytes]] = deque()
         self._bytes = 0  # on the wire, of all frames in the queue
         self._used = -math.inf  # time until which the rate is used up
-        self.change(rate)
+        self.change(side)
 
-    def change(self, rate: float) -> None:
-        """Send at `rate` from here on; frames in the queue stay."""
+    def change(self, side: Side) -> None:
+        """Send at the rate of `side` from here on; frames in the queue stay.
+
+        Without a rate the frames in the queue leave at once. A limit counts packets instead of
+        bytes, and is not the bucket's.
+        """
+        rate = side.rate or Rate(tc.FASTEST)
         self._pace = 8 / rate  # seconds per byte
-        self._saved = tc.burst(Rate(rate)) * self._pace
-        self._room = tc.queue(Rate(rate))
+        self._saved = tc.burst(rate) * self._pace
+        self._room = tc.queue(rate) if side.limit is None else math.inf
+        self._overhead = side.overhead
+
+    def __len__(self) -> int:
+        return len(self._queue)
 
     def held(self) -> list[bytes]:
         """Return the frames in the queue."""
@@ -39,6 +49,8 @@ class TokenBucket:
     def add(self, frame: bytes, now: float) -> bool:
         """Queue `frame`, which came at time `now`; return False if the queue has no room."""
         size = wire_bytes(frame)
+        if self._overhead:
+            size += frames(frame) * self._overhead
         if not self._queue:
             # an idle link saves tokens for a burst, so that its first frame leaves at once
             self._used = max(self._used, now - self._saved)

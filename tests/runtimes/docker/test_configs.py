@@ -8,14 +8,16 @@ import msgspec
 import pytest
 
 from emulator.node import config
-from emulator.node.config import NodeConfig, WorkerRole
+from emulator.node.config import Boxed, NodeConfig, WorkerRole
 from emulator.runs import planning
 from emulator.runtimes.docker.configs import NodeConfigs
 from emulator.scenario import Scenario, loads
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.transport.secrets import Guests, Token
+from emulator.world import reshaping
 from emulator.world.link import FRAME, Link
+from emulator.world.reshaping import plain as plain_link
 
 TEXT = """
 name: pair
@@ -78,6 +80,45 @@ WORKER_PLAN = {
 NO_SETUP = {"setup": 0.0, "pace": 0.0}
 
 
+# -- behind the box --------------------------------------------------------------------------------
+
+BOXED = Backend(rate="tbf", delay="packets", loss="box", cut="nftables")
+RATED = TEXT.replace("1gbit, delay: 2ms", "1gbit")
+
+
+def test_nodes_with_a_delay_are_behind_the_box_and_nobody_holds_their_messages() -> None:
+    ours = configs(BOXED)
+    assert ours.boxed == {"server", "far"}
+    far, near = ours.device(FAR, "10.0.0.2"), ours.device(NEAR, "10.0.0.2")
+    assert far.network.shape == []
+    assert far.network.boxed == Boxed(
+        reshaping.plain(FAR.link),
+        BOXED.plain(),
+        [reshaping.plain_side(SCENARIO.server.link.down)],
+    )
+    assert far.network.sever == access.sever(FAR.link, BOXED)
+    assert near.network.boxed is None
+    assert ours.server().network.boxed is not None
+    assert plain(ours.server())["holds"] == {}
+    assert plain(far)["connection"]["hold"] == {"delay": 0.0, "jitter": 0.0, **NO_SETUP}
+    assert ours.evaluator("10.0.0.2").network == configs(HELD).evaluator("10.0.0.2").network
+    assert ours.shortest == 0.002
+
+
+def test_a_link_with_a_rate_alone_is_shaped_as_ever() -> None:
+    ours = configs(BOXED, RATED)
+    assert ours.boxed == {"far"}
+    assert ours.server().network == configs(DELAYED, RATED).server().network
+    assert ours.shortest == 0.025
+    assert configs(HELD).boxed == configs(DELAYED).boxed == set()
+
+
+def test_a_link_that_a_fault_may_delay_is_behind_the_box_from_the_start() -> None:
+    degrade = "{kind: degrade, nodes: [near], at: 5s, lasts: 5s, delay: 100ms}"
+    ours = configs(BOXED, RATED.replace("\nfaults: [", f"\nfaults: [{degrade}, "))
+    assert ours.boxed == {"near", "far"}
+
+
 # -- configs ---------------------------------------------------------------------------------------
 
 
@@ -124,6 +165,30 @@ def test_the_server_is_told_everything_but_the_links_of_others() -> None:
             "evaluator": {"delay": 0.002, "jitter": 0.0, **NO_SETUP},
         },
     }
+
+
+def test_a_shaped_link_is_measured_as_the_scenario_asks_for_it() -> None:
+    made = configs(DELAYED)
+    far = made.device(FAR, "10.0.0.2").network.measured
+    assert far is not None and far.delayed
+    assert (far.link, far.server) == (plain_link(FAR.link), plain_link(SCENARIO.server.link))
+    held = configs(HELD).device(FAR, "10.0.0.2").network.measured
+    assert held is not None and not held.delayed
+    server = made.server().network.measured
+    assert server is not None
+    assert (server.link, server.server) == (plain_link(SCENARIO.server.link), None)
+    assert made.evaluator("10.0.0.2").network.measured is None
+
+
+def test_no_unshaped_link_is_measured() -> None:
+    start, end = TEXT.index("server:"), TEXT.index("devices:")
+    unshaped = TEXT[:start] + TEXT[end:]
+    unshaped = unshaped.replace(
+        unshaped[unshaped.index("    link:") : unshaped.index("    fai")], ""
+    )
+    made = configs(text=unshaped)
+    assert made.server().network.measured is None
+    assert made.device(made.scenario.nodes[1], "10.0.0.2").network.measured is None
 
 
 def test_where_nobody_conducts_the_server_waits_for_hellos_itself() -> None:

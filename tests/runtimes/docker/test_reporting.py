@@ -6,8 +6,11 @@ import pytest
 
 from emulator.core.survivors import Survivors
 from emulator.log.records import PlanRecord, Record
+from emulator.machine.host import Load
+from emulator.runtimes.docker.host_log import HostLog
 from emulator.runtimes.docker.reporting import Reports
 from emulator.runtimes.docker.stdio import Said
+from emulator.world.emulated_clock import EmulatedClock
 from tests.fakes.plain_records import full, plain
 from tests.fakes.virtual_world import Onlooker
 
@@ -54,6 +57,16 @@ def test_a_device_s_plan_is_a_record_at_its_own_time(reports: Reports, logs: Log
     assert logs.texts == []  # a plan is long, and no message of the node
 
 
+SECOND = {"packets": 40, "p50": 1e-4, "p99": 2e-3, "max": 0.01, "cpu": 0.02}
+
+
+def test_how_late_packets_were_is_a_record_of_the_run_s_time(reports: Reports, logs: Logs) -> None:
+    reports.late({"box": "lateness", "time": 99.5, "links": 2, **SECOND})
+    reports.begin(100.0)
+    reports.late({"box": "lateness", "time": 101.5, "links": 2, **SECOND})
+    assert list(map(plain, logs.records)) == [{"at": 1.5, "what": "lateness", **SECOND}]
+
+
 def test_a_plan_that_is_heard_of_before_the_run_has_begun_waits(
     reports: Reports, logs: Logs
 ) -> None:
@@ -67,3 +80,43 @@ def test_no_device_plans_for_another(reports: Reports, logs: Logs) -> None:
     reports.begin(100.0)
     reports.hear(_said(node="near"))
     assert plain(logs.records[0])["node"] == "far"
+
+
+def test_processor_time_goes_to_the_host_s_log(logs: Logs) -> None:
+    load = Load()
+    host = HostLog(load, {"far"})
+    exits: Any = None
+    written: Any = logs
+    reports = Reports(exits, written, Onlooker(), Survivors(1, ()), host=host)
+    reports.begin(100.0)
+    for second in range(3):
+        facts = {"what": "traffic", "now": 101.0 + second, "rx": 1, "tx": 2}
+        reports.hear(Said("server", "", {**facts, "cpu": [0.25 * second, 0.0]}))
+        reports.hear(Said("far", "", {**facts, "cpu": [0.1 * second, 0.75 * second]}))
+        reports.hear(Said("near", "", {**facts, "cpu": [1.0 * second, 0.0]}))
+        load.busy.append(0.5)
+        load.pressure.append(None if second == 0 else 0.2 * second)
+        assert host.tick(2.0 + second) is None
+    assert {record.what for record in logs.records} == {"traffic"}
+    record = host.tick(4.5, last=True)
+    assert record is not None
+    assert plain(record) == {
+        "what": "host",
+        "at": 4.5,
+        "busy": [0.5, 0.5, 0.5],
+        "pressure": [0.2, 0.2, 0.4],
+        "server": [0.25, 0.25, 0.25],
+        "throttled": [0.75, 0.75, 0.75],
+        "step": 1.0,
+    }
+    assert host.tick(5.0, last=True) is None
+
+
+def test_ten_seconds_of_load_are_a_record() -> None:
+    load = Load()
+    host = HostLog(load, (), EmulatedClock(4.0))
+    load.busy, load.pressure = [0.1] * 10, [None] * 10
+    record = host.tick(10.0)
+    assert record is not None
+    assert plain(record) == {"what": "host", "at": 10.0, "busy": [0.1] * 10, "step": 0.25}
+    assert host.tick(10.1) is None

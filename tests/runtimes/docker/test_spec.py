@@ -73,6 +73,54 @@ def test_devices_do_not_wait_for_what_is_on_no_device() -> None:
     assert shares[SERVER] >= 32 * shares["near"] >= 1024 * shares[EVALUATOR]
 
 
+def test_a_node_behind_the_box_has_its_socket_and_the_device_of_taps() -> None:
+    plain, behind = spec.container(WANTED), spec.container(replace(WANTED, boxed=True))
+    folder = {
+        "Type": "volume",
+        "Target": "/box",
+        "Source": "emulate-abc123-packet_box",
+        "ReadOnly": False,
+    }
+    assert behind.pop("devices") == ["/dev/net/tun"]
+    assert behind.pop("mounts") == [*plain.pop("mounts"), folder]
+    assert behind == plain
+
+
+def test_the_box_word_for_word() -> None:
+    assert spec.box("abc123", "sha256:1", MARKS, 7) == {
+        "image": "sha256:1",
+        "name": "emulate-abc123-packet_box",
+        "hostname": "box",
+        "labels": MARKS,
+        "entrypoint": ["python3", "-m", "emulator.node.box_life"],
+        "command": ["--socket", "/box/socket", "--seed", "7"],
+        "network_mode": "none",
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "read_only": True,
+        "mounts": [
+            {
+                "Type": "volume",
+                "Target": "/box",
+                "Source": "emulate-abc123-packet_box",
+                "ReadOnly": False,
+            },
+        ],
+        "pids_limit": 64,
+        "cpu_shares": 262144,
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+        "log_config": {"Type": "none", "Config": {}},
+        "stdin_open": True,
+        "auto_remove": True,
+    }
+    assert spec.box_volume("abc123", MARKS) == {
+        "name": "emulate-abc123-packet_box",
+        "driver": "local",
+        "driver_opts": {"type": "tmpfs", "device": "tmpfs", "o": "size=64k,mode=0700"},
+        "labels": MARKS,
+    }
+
+
 def test_a_network_word_for_word() -> None:
     assert spec.network("emulate-abc123-wan", MARKS) == {
         "name": "emulate-abc123-wan",

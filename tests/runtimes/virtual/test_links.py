@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from random import Random
+from statistics import fmean, pstdev
 
 import pytest
 from hypothesis import assume, given
@@ -15,6 +16,7 @@ from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.transmission import LinkConstants
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import FRAME, Link, Side
+from emulator.world.loss_models import Gemodel, LossModel
 
 EXACT = 1e-9
 
@@ -310,3 +312,41 @@ def test_loss_is_for_tcp_alone() -> None:
     lossy = Link(up=Side(Rate(1e9), Seconds(0.05), loss=Fraction(0.05)))
     assert link_constants(lossy, Link(), "up", tcp=False).rate == 1e9
     assert link_constants(lossy, Link(), "up", tcp=True).rate < 1e7
+
+
+def test_overhead_and_duplicates_take_their_share_of_the_rate() -> None:
+    side = Side(Rate(1514e3), overhead=86, duplicate=Fraction(0.25))
+    link = Link(up=side, down=Side(Rate(8e6)))
+    up = link_constants(link, Link(), "up", tcp=True)
+    assert up.rate == pytest.approx(1514e3 / 1600 * 1514 / 1.25)
+    assert link_constants(link, Link(), "down", tcp=True).rate == 8e6
+
+
+def test_a_burst_of_losses_slows_tcp_as_one_loss() -> None:
+    def rate(model: LossModel | None, loss: float = 0.0, corrupt: float = 0.0) -> float:
+        shares = {"loss": Fraction(loss), "corrupt": Fraction(corrupt)}
+        side = Side(Rate(1e9), Seconds(0.02), loss_model=model, **shares)
+        return link_constants(Link(up=side), Link(), "up", tcp=True).rate
+
+    bursts = LossModel(Gemodel(Fraction(0.01), Fraction(0.2)))
+    single = LossModel(Gemodel(Fraction(0.05)))
+    assert bursts.chain.mean == pytest.approx(0.01 / 0.21)
+    events = 0.01 / 0.21 / 5
+    assert rate(bursts) == pytest.approx(rate(None, events))
+    assert rate(single) == pytest.approx(rate(None, 0.05), rel=0.06)
+    assert rate(None, corrupt=0.01) == pytest.approx(rate(None, 0.01))
+    assert rate(bursts, corrupt=0.01) < rate(bursts)
+
+
+def test_messages_are_late_by_the_distribution_of_the_link() -> None:
+    side = Side(delay=Seconds(1), jitter=Seconds(0.1), distribution="uniform")
+    constants = link_constants(Link(up=side), Link(), "up", tcp=False)
+    heap, arrivals = Heap(), list[float]()
+    line = lines(heap, constants)
+    for number in range(2000):
+        heap.at(10.0 * number, line.send, 0, 1, noting(heap, arrivals))
+    play(heap)
+    took = [at - 10.0 * number for number, at in enumerate(arrivals)]
+    assert min(took) >= 0.9 and max(took) <= 1.1
+    assert fmean(took) == pytest.approx(1, abs=0.005)
+    assert pstdev(took) == pytest.approx(0.1 / 3**0.5, rel=0.05)

@@ -2,9 +2,11 @@
 
 import struct
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
-from statistics import fmean, stdev
+from statistics import correlation, fmean, stdev
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +18,7 @@ from emulator.shaping.box.tap import frames, wire_bytes
 from emulator.shaping.box.token_bucket import WHOLE
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
+from emulator.world.loss_models import Gemodel, LossModel
 
 IPV4, IPV6, ARP = b"\x08\x00", b"\x86\xdd", b"\x08\x06"
 
@@ -61,7 +64,11 @@ def _play(direction: Direction, came: list[tuple[float, bytes]], end: float = 1e
 
 
 SIDES = st.builds(
-    lambda rate, delay, part, loss: _side(rate, delay, delay * part, loss),
+    lambda rate, delay, part, loss, duplicate, limit: replace(
+        _side(rate, delay, delay * part, loss), duplicate=Fraction(duplicate), limit=limit
+    ),
+    duplicate=st.sampled_from([0, 0.3]),
+    limit=st.sampled_from([None, 7]),
     rate=st.sampled_from([0, 50e3, 1e6, 50e6, 1e9]),
     delay=st.sampled_from([0, 0.001, 0.05, 2.0]),
     part=st.sampled_from([0, 0.1, 1.0]),
@@ -89,14 +96,16 @@ def test_order_is_kept_none_is_early_and_the_counts_add_up(
     direction = _direction(side, rates=rates)
     left = _play(direction, came, end=cut)
     numbers = [_number(frame) for _, frame in left]
-    assert numbers == sorted(set(numbers))
+    assert numbers == sorted(numbers)
+    assert side.duplicate or len(numbers) == len(set(numbers))
     arrivals = {_number(frame): at for at, frame in came}
     for at, frame in left:
         least = side.delay - 4 * side.jitter
         assert at >= arrivals[_number(frame)] + max(0.0, least) - 1e-9
     counts = direction.passage
     assert counts.packets == len(came)
-    assert counts.packets == len(left) + counts.lost + counts.dropped + direction.held()
+    came_out = len(left) + counts.fates.lost + counts.dropped + direction.held()
+    assert counts.packets + counts.fates.duplicated == came_out
     if cut == 1e9:
         assert direction.held() == 0
 
@@ -180,14 +189,14 @@ def test_loss_is_drawn_for_ipv4_only() -> None:
     direction = _direction(_side(delay=0.01, loss=1.0))
     left = _play(direction, [(1.0, _frame(0)), (1.0, _frame(1, kind=IPV6))])
     assert [_number(frame) for _, frame in left] == [1]
-    assert direction.passage.lost == 1
+    assert direction.passage.fates.lost == 1
 
 
 def test_loss_is_what_was_asked() -> None:
     """Of 3,000 at 10 %, 99 in 100 seeds lose 258 to 342."""
     direction = _direction(_side(loss=0.1), seed="a")
     _play(direction, [(1.0 + number, _frame(number)) for number in range(3000)])
-    assert 258 <= direction.passage.lost <= 342
+    assert 258 <= direction.passage.fates.lost <= 342
 
 
 def test_arp_passes_at_once_and_is_not_counted() -> None:
@@ -245,10 +254,115 @@ def test_a_direction_gets_a_rate_by_a_change() -> None:
 
 
 def test_superpackets_pass_whole_unless_frames_have_fates_of_their_own() -> None:
-    assert _direction(_side(8e6, delay=0.1)).whole(_side(8e6, delay=0.1, jitter=0.05))
-    assert not _direction(Side()).whole(_side(loss=0.01))
-    assert not _direction(Side(), rates=True).whole(_side(8e6))
-    assert _direction(Side(), rates=True).whole(_side(WHOLE))
+    late = _side(8e6, delay=0.1, jitter=0.05)
+    assert _direction(late).form(late) == "superpackets"
+    assert _direction(Side()).form(_side(loss=0.01)) == "single"
+    assert _direction(Side()).form(Side(limit=100)) == "single"
+    assert _direction(Side()).form(Side(corrupt=Fraction(0.01))) == "finished"
+    assert _direction(Side(), rates=True).form(_side(8e6)) == "single"
+    assert _direction(Side(), rates=True).form(_side(WHOLE)) == "superpackets"
+
+
+def _each_second(side: Side, number: int) -> tuple[Direction, list[int]]:
+    """Play a frame a second; return the direction and the numbers of frames in order."""
+    direction = _direction(side, seed="a")
+    left = _play(direction, [(1.0 + at, _frame(at)) for at in range(number)])
+    return direction, [_number(frame) for _, frame in left]
+
+
+def test_duplicates_are_what_was_asked() -> None:
+    """Of 3,000 at 10 %, 99 in 100 seeds duplicate 258 to 342."""
+    direction, numbers = _each_second(Side(duplicate=Fraction(0.1)), 3000)
+    assert 258 <= direction.passage.fates.duplicated == len(numbers) - 3000 <= 342
+    assert numbers == sorted(numbers)
+
+
+def test_a_duplicate_is_lost_apart() -> None:
+    """A frame that is duplicated and lost arrives once, as in netem."""
+    side = Side(duplicate=Fraction(1), loss=Fraction(0.5))
+    _, numbers = _each_second(side, 2000)
+    twice = len(numbers) - len(set(numbers))
+    assert len(set(numbers)) == 2000
+    assert twice == pytest.approx(500, abs=80)  # neither the frame nor its duplicate is lost
+
+
+def test_losses_come_in_bursts_of_the_model() -> None:
+    model = LossModel(Gemodel(p=Fraction(0.02), r=Fraction(0.25)))
+    _, numbers = _each_second(Side(loss_model=model), 40_000)
+    bursts = [after - before - 1 for before, after in pairwise(numbers) if after > before + 1]
+    assert 1 - len(numbers) / 40_000 == pytest.approx(model.chain.mean, rel=0.15)
+    assert fmean(bursts) == pytest.approx(4, rel=0.15)
+
+
+def test_a_change_of_the_delay_does_not_end_a_burst_of_losses() -> None:
+    model = LossModel(Gemodel(p=Fraction(0.02), r=Fraction(0.25)))
+    changed, same = (_direction(Side(loss_model=model), seed="a") for _ in range(2))
+    for number in range(2000):
+        for direction in (changed, same):
+            direction.take(_frame(number), number)
+        changed.change(Side(delay=Seconds(0.01 * (number % 2)), loss_model=model), number)
+    assert changed.passage.fates.lost == same.passage.fates.lost > 0
+
+
+@pytest.mark.parametrize(("gap", "share"), [(1, 0.25), (5, 0.25 / 2)])
+def test_frames_overtake_others_by_share_and_gap(gap: int, share: float) -> None:
+    """With a gap of five, four frames pass before the next one may overtake: 1 in 4 + 4."""
+    side = Side(delay=Seconds(0.5), reorder=Fraction(0.25), gap=gap)
+    direction = _direction(side, seed="a")
+    came = [(1.0 + 0.01 * number, _frame(number)) for number in range(8000)]
+    left = _play(direction, came)
+    early = [_number(frame) for at, frame in left if at < came[_number(frame)][0] + 0.4]
+    assert len(early) == direction.passage.fates.reordered
+    assert len(early) / 8000 == pytest.approx(share, rel=0.08)
+    assert min(after - before for before, after in pairwise(early)) == gap
+
+
+def test_a_damaged_frame_has_one_wrong_bit_and_an_empty_offload_header() -> None:
+    direction = _direction(Side(corrupt=Fraction(1)))
+    frame = b"\x01" + _frame(7)[1:]
+    ((_, arrived),) = _play(direction, [(1.0, frame)])
+    wrong = int.from_bytes(arrived[10:]) ^ int.from_bytes(frame[10:])
+    assert wrong.bit_count() == 1
+    assert arrived[:24] == bytes(22) + IPV4
+    assert direction.passage.fates.corrupted == 1
+    _play(direction, [(1.0, frame[:24])])  # of a hostile stack
+
+
+@pytest.mark.parametrize(
+    ("distribution", "deviation", "largest"),
+    [("uniform", 0.577, 1.0), ("pareto", 0.88, 4.0), ("paretonormal", 0.84, 4.0)],
+)
+def test_delays_have_the_distribution_asked_for(
+    distribution: Any, deviation: float, largest: float
+) -> None:
+    side = Side(delay=Seconds(0.5), jitter=Seconds(0.1), distribution=distribution)
+    left = _play(_direction(side), [(10.0 * number, _frame(number)) for number in range(5000)])
+    drawn = [(at - 10.0 * number - 0.5) / 0.1 for number, (at, _) in enumerate(left)]
+    assert stdev(drawn) == pytest.approx(deviation, rel=0.1)
+    assert max(drawn) <= largest + 1e-9
+
+
+def test_jitter_is_correlated_as_asked() -> None:
+    side = Side(delay=Seconds(0.5), jitter=Seconds(0.1), correlation=Fraction(0.6))
+    left = _play(_direction(side), [(10.0 * number, _frame(number)) for number in range(5000)])
+    delays = [at - 10.0 * number for number, (at, _) in enumerate(left)]
+    assert correlation(delays[1:], delays[:-1]) == pytest.approx(0.6, abs=0.05)
+    assert stdev(delays) == pytest.approx(0.1, rel=0.05)
+
+
+def test_a_limit_counts_the_packets_that_wait_and_those_under_way() -> None:
+    for rates in (True, False):
+        direction = _direction(replace(_side(1e6, delay=1.0), limit=30), rates=rates)
+        for number in range(100):
+            direction.take(_frame(number, 1514), 1.0)
+        assert direction.held() == 30
+        assert direction.passage.dropped == 70
+
+
+def test_the_rate_is_charged_for_the_overhead() -> None:
+    side = replace(_side(8e6), overhead=486)
+    left = _play(_direction(side, rates=True), [(1.0, _frame(n, 1514)) for n in range(100)])
+    assert left[-1][0] - left[50][0] == pytest.approx(49 * 2000 * 8 / 8e6)
 
 
 def _superpacket(payload: int, size: int) -> bytes:

@@ -15,10 +15,30 @@ from emulator.shaping.box.link_request import (
     encode,
 )
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world import reshaping
 from emulator.world.link import Link, Side
+from emulator.world.loss_models import Gemodel, LossModel
 
 LINK = Link(
     up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.01)), down=Side(Rate(8e6))
+)
+
+
+FULL = Side(
+    Rate(1e6),
+    Seconds(0.025),
+    Seconds(0.003),
+    Fraction(0),
+    Seconds(0.1),
+    distribution="pareto",
+    correlation=Fraction(0.2),
+    loss_model=LossModel(Gemodel(Fraction(0.01), Fraction(0.2))),
+    duplicate=Fraction(0.01),
+    corrupt=Fraction(0.01),
+    reorder=Fraction(0.1),
+    gap=3,
+    limit=100,
+    overhead=8,
 )
 
 
@@ -27,6 +47,7 @@ def test_requests_are_read_back() -> None:
         "attach", "adsl-0", LINK, True
     )
     assert decode(encode("change", "adsl-0", Link())) == LinkRequest("change", "adsl-0", Link())
+    assert decode(encode("change", "adsl-0", Link(up=FULL))).link == Link(up=FULL)
     assert decode(encode("report", "adsl-0")) == LinkRequest("report", "adsl-0")
 
 
@@ -68,6 +89,21 @@ HOSTILE = {
     _up(delay=0.01, jitter=0.02): "link.up: ",
     _up(loss=1.5): "link.up: ",
     _up(setup=1e9): "link.up: ",
+    _up(delay=1, jitter=1, distribution="wide"): "link.up: ",
+    _up(delay=1, jitter=1, distribution={}): "link.up: ",
+    _up(delay=1, jitter=1, correlation=2): "link.up: ",
+    _up(duplicate=-0.1): "link.up: ",
+    _up(delay=1, reorder=0.1, gap=0): "link.up: ",
+    _up(delay=1, reorder=0.1, gap=1e300): "link.up: ",
+    _up(limit=-1): "link.up: ",
+    _up(rate=1e6, overhead=-2000): "link.up: ",
+    _up(loss_model={}): "link.up: ",
+    _up(loss_model={"gemodel": {"p": 2}}): "link.up: ",
+    _up(loss_model={"gemodel": {"p": 0.1, "r": -0.1}}): "link.up: ",
+    _up(loss_model={"gemodel": {"p": 0.1, "1-h": 7}}): "link.up: ",
+    _up(loss_model={"state": {"p13": 0.7, "p14": 0.7}}): "link.up: ",
+    _up(loss_model={"state": {"p13": []}}): "link.up: ",
+    _up(loss_model={"markov": {"p13": 1}}): "link.up: ",
     b'{"do": "attach", "name": "a", "link": {"up": {"delay": NaN}, "down": {}}}': "link.up: ",
     b'{"do": "attach", "name": "a", "link": {"up": {"rate": 1e999}, "down": {}}}': "link.up: ",
 }
@@ -95,7 +131,7 @@ def test_nothing_else_is_raised(up: object, name: object, do: object) -> None:
 
 
 @given(
-    key=st.sampled_from(["rate", "delay", "jitter", "loss", "setup"]),
+    key=st.sampled_from(sorted(reshaping.plain_side(FULL))),
     value=st.floats() | st.integers() | st.text(max_size=3) | st.booleans(),
 )
 def test_a_link_that_is_taken_has_numbers_in_range(key: str, value: object) -> None:

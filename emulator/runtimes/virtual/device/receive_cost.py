@@ -40,7 +40,7 @@ def reception(side: Side, packet: int) -> Reception | None:
         return None
     # tbf cuts a packet longer than its burst, and on a lossy side every packet, into single frames:
     # then each frame wakes the process
-    whole = packet <= burst(side.rate) and not side.loss
+    whole = packet <= burst(side.rate) and not side.drawn
     frames = FRAME / ETHERNET  # for each byte of a message
     work = frames * (EACH + WAKE * (ETHERNET / packet if whole else 1))
-    return Reception(work, 8 * FRAME / side.rate)
+    return Reception(work, 8 * FRAME / side.net_rate)

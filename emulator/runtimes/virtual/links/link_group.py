@@ -20,6 +20,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any, Protocol
 
+from ....world.delay_draws import DelayDraws, Jitter
 from ..clock.heap import Heap
 from .connections import Connections
 from .transmission import BITS, LinkConstants, QueuedMessage, Transmission
@@ -55,12 +56,13 @@ class LinkGroup:
         self._clock, self._constants, self._dice = clock, constants, dice
         self._server_link = server_link
         self._busy: list[Transmission | None] = [None] * devices
+        self._draws: dict[int, tuple[tuple[Jitter, ...], DelayDraws]] = {}
         self._cut: dict[int, float] = {}  # number of a device that is cut off: since when
         self._carried = array("q", bytes(8 * devices))  # bytes, without those of busy links
         self._own: dict[int, LinkConstants] = {}  # of the links that a fault has changed
         # arrival of each device's last message, which none may overtake; only jitter could do that,
         # and a delay that has become shorter
-        in_order = changing or constants.jitter
+        in_order = changing or constants.jitter or constants.jitters
         self._arrived = array("d", bytes(8 * devices)) if in_order else None
         tcp = constants.tcp
         self._connections = Connections(tcp, constants.rate, devices) if tcp else None
@@ -244,9 +246,18 @@ class LinkGroup:
         if constants.jitter:
             # a normal law cut off at four deviations, as netem draws it
             drawn += constants.jitter * min(4.0, max(-4.0, self._dice(number).gauss()))
+        if constants.jitters:
+            drawn += self._deviation(number, constants.jitters)
         due = max(drawn, now, self._arrived[number])
         self._arrived[number] = due
         return due
+
+    def _deviation(self, number: int, jitters: tuple[Jitter, ...]) -> float:
+        """Draw the deviation of a message of the device by `jitters`, the next of its kind."""
+        known = self._draws.get(number)
+        if known is None or known[0] != jitters:  # a fault has changed the link
+            known = self._draws[number] = jitters, DelayDraws(self._dice(number), jitters)
+        return known[1].deviation()
 
     # -- cuts, changes and counters --------------------------------------------------------------
 

@@ -1,6 +1,5 @@
 """The links of a scenario in virtual time: the devices' links behind the server's link."""
 
-import math
 from collections.abc import Callable
 from functools import partial
 from random import Random
@@ -9,6 +8,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
+from ....world.delay_draws import jitters
 from ....world.link import FRAME, Link
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
@@ -141,12 +141,13 @@ def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) ->
     there, back = (link.up, link.down) if direction == "up" else (link.down, link.up)
     beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
     model = Tcp.of(there, back, beyond, returning) if tcp else None
-    rate = math.inf if there.rate is None else float(there.rate)
+    rate = there.net_rate
+    normal, others = jitters(there, beyond)
     return LinkConstants(
         rate=model.limit(rate) if model else rate,
         delay=there.delay + beyond.delay,
-        # both sides draw from normal laws: the variances add up
-        jitter=math.hypot(there.jitter, beyond.jitter),
+        jitter=normal,
+        jitters=others,
         setup=there.setup + beyond.setup,
         tcp=model,
     )

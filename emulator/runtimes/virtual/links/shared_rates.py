@@ -20,7 +20,7 @@ class SharedRates:
         self, clock: Heap, scenario: Scenario, direction: Literal["up", "down"], server: Side
     ) -> None:
         """`server` is the server's side in this direction."""
-        rate = math.inf if server.rate is None else float(server.rate)
+        rate = server.net_rate
         self._members = scenario.bottleneck_of
         self._alone = None if rate == math.inf else ServerLink(clock, rate)
         share = ServerShare(rate)

@@ -19,6 +19,8 @@ Not modelled:
   a real one, and the first megabyte of a real connection, which no loss has slowed yet, is faster;
 * the loss of packets under way when a cut begins, which TCP sends again; the answer to the first
   probe (RFC 8985), which ends a cut of less than two round trips a round trip sooner;
+* time-outs after bursts of loss as long as a window; packets that overtake others, and the queue's
+  `limit`;
 * spurious time-outs; lost acknowledgements;
 * socket buffers, which matter from about 3 MiB under way;
 * other congestion controls: BBR (Cardwell et al., 2016) hardly slows down for loss, and does not
@@ -62,6 +64,8 @@ class Tcp:
     """Seconds of a round trip over idle links."""
     loss: float
     """Share of frames lost in this direction, on either side."""
+    events: float
+    """Losses per frame to which TCP reacts: a burst of lost frames counts once."""
     pace: float
     """Seconds for each byte on the slower side; 0 if neither side is rated."""
     bucket: float
@@ -76,13 +80,14 @@ class Tcp:
         `there` is the device's side in this direction, `beyond` the server's; `back` and
         `beyond_back` are the sides of the opposite direction.
         """
-        rates = [float(side.rate) for side in (there, beyond) if side.rate is not None]
+        rates = [side.net_rate for side in (there, beyond) if side.rate is not None]
         return cls(
             rtt=there.delay + back.delay + beyond.delay + beyond_back.delay,
-            loss=1 - (1 - there.loss) * (1 - beyond.loss),
+            loss=1 - (1 - there.lost) * (1 - beyond.lost),
+            events=1 - (1 - there.loss_events) * (1 - beyond.loss_events),
             pace=8 * FRAME / min(rates) if rates else 0.0,
             bucket=8.0 * burst(there.rate) if there.rate is not None else 0.0,
-            refill=float(there.rate or 0.0),
+            refill=there.net_rate if there.rate is not None else 0.0,
         )
 
     def limit(self, rate: float) -> float:
@@ -94,7 +99,7 @@ class Tcp:
         silence earlier, with a probe after two round trips (RFC 8985): measured, 2 RTT + 20 ms. On
         long paths with little loss CUBIC is faster than that law (RFC 9438).
         """
-        p = self.loss
+        p = self.events
         if not p:
             return rate
         rtt = max(self.rtt, ETHERNET * 8 / rate)  # a frame's time on the link is a part of it
@@ -102,7 +107,7 @@ class Tcp:
         stall = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p) * (2 * rtt + _STALL)
         padhye = 1 / (rtt * math.sqrt(2 * p / 3) + stall)
         cubic = 1.054 * (rtt / p) ** 0.75 / rtt if rtt else 0.0
-        return max(_TRICKLE, min(rate * (1 - p), ETHERNET * 8 * max(padhye, cubic)))
+        return max(_TRICKLE, min(rate * (1 - self.loss), ETHERNET * 8 * max(padhye, cubic)))
 
     def window(self, window: float, idle: float) -> float:
         """Return the window after a pause of `idle` seconds: halved at every time-out."""

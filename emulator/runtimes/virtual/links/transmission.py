@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ....world.delay_draws import Jitter
 from ....world.link import FRAME
 from .connections import Start
 from .tcp import Tcp
@@ -21,11 +22,13 @@ class LinkConstants:
     delay: float = 0.0
     """Seconds of propagation."""
     jitter: float = 0.0
-    """Standard deviation of the propagation, in seconds."""
+    """Standard deviation of the normal part of the propagation, in seconds."""
     setup: float = 0.0
     """Seconds for which each message holds the link before its first bit."""
     tcp: Tcp | None = None
     """None: the link is ideal."""
+    jitters: tuple[Jitter, ...] = ()
+    """Jitters with other distributions, or with a correlation, that come on top."""
 
 
 class QueuedMessage(NamedTuple):

@@ -1,0 +1,120 @@
+"""`emulate link`: put any running container behind an access link, or take it out again."""
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from ..errors import EmulatorError, ScenarioError
+from .options import JSON_OPTION, SHAPING_OPTION
+
+if TYPE_CHECKING:
+    from ..shaping.backend import Delay
+    from ..world.link import Link
+
+_WORLD = """
+name: link
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp}
+stop: {updates: 1}
+devices: [{name: foreign}]
+"""
+"""The smallest scenario, whose device has the link."""
+_PLACE = "devices[0].link"
+
+
+@click.command(short_help="Put any running container behind an access link.")
+@click.argument("container")
+@click.option("--profile", metavar="NAME", help="Link profile, as `emulate profiles links` lists.")
+@click.option(
+    "--up", metavar="KEYS", help="What the container sends, as {rate: 1mbit, delay: 25ms}."
+)
+@click.option("--down", metavar="KEYS", help="What the container receives, in the same keys.")
+@SHAPING_OPTION
+@click.option("--remove", is_flag=True, help="Give the container its own network back.")
+@JSON_OPTION
+def link(
+    container: str,
+    profile: str | None,
+    up: str | None,
+    down: str | None,
+    shaping: "Delay | None",
+    remove: bool,
+    as_json: bool,
+) -> None:
+    """Put the running CONTAINER, by its name or id, behind an access link of its own.
+
+    CONTAINER may be any Docker container with one network; it needs no capability, and is not
+    changed. A sidecar shares its network and shapes it. The keys are those of a device's `link` in
+    a scenario but for `setup`; --up and --down come in the place of a side of the profile. Packets
+    are delayed in the kernel, or else by a second container behind TAP devices. Without netem and
+    without /dev/net/tun no link can have a delay.
+
+    The link stays until --remove, or until `emulate clean`. A container that is started again has
+    lost the link.
+
+    \b
+    emulate link web --profile dsl
+    emulate link web --up '{rate: 1mbit, delay: 25ms}' --down '{rate: 8mbit, delay: 25ms}'
+    emulate link web --remove
+    """
+    given = {"profile": profile, "up": up, "down": down, "shaping": shaping}
+    keys = {name: value for name, value in given.items() if value is not None}
+    if remove:
+        if keys:
+            raise click.UsageError(f"--remove takes no --{next(iter(keys))}")
+        _remove(container, as_json=as_json)
+    elif not keys.keys() - {"shaping"}:
+        raise click.UsageError("name a link: --profile, --up or --down; or --remove")
+    else:
+        _put_behind(container, read_link(profile, up, down), shaping, as_json=as_json)
+
+
+def read_link(profile: str | None, up: str | None, down: str | None) -> "Link":
+    """Return the link of the options. Raises ScenarioError with all mistakes."""
+    from ..scenario import loads
+    from ..scenario.reading.override import Override
+
+    given = [("--profile", "", profile), ("--up", ".up", up), ("--down", ".down", down)]
+    overrides = [
+        Override(f"{_PLACE}{way}={text}", option) for option, way, text in given if text is not None
+    ]
+    try:
+        return loads(_WORLD, overrides).nodes[0].link
+    except ScenarioError as error:
+        raise ScenarioError(str(error).replace("devices[0].", "")) from None
+
+
+def _put_behind(container: str, wanted: "Link", shaping: "Delay | None", *, as_json: bool) -> None:
+    from ..runtimes.docker.client import connect
+    from ..runtimes.docker.foreign_links import put_behind
+    from ..runtimes.docker.images import node_image
+    from ..runtimes.docker.probing import described
+
+    client = connect()
+    image = node_image.require(client).id
+    backend = put_behind(client, image, container, wanted, shaping)
+    if as_json:
+        click.echo(json.dumps({"container": container, "shaping": backend.plain()}))
+        return
+    click.echo(f"link: {container} is behind it: {described(backend.plain())}")
+    click.echo(f"`emulate link {container} --remove` undoes it")
+
+
+def _remove(container: str, *, as_json: bool) -> None:
+    from ..runtimes.docker.client import connect, refusals
+    from ..runtimes.docker.link_removal import linked, remove_link
+
+    client = connect()
+    with refusals(f"removing the link of {container}"):
+        run = linked(client, container)
+        if not run:
+            raise EmulatorError(f"{container} has no link")
+        removed = remove_link(client, run)
+    if as_json:
+        click.echo(json.dumps({"container": container, "left": list(removed.left)}))
+    else:
+        click.echo(f"link: {container} has its own network back")
+        for why in removed.left:
+            click.echo(f"emulate: {why}", err=True)
+    sys.exit(1 if removed.left else 0)

@@ -1,0 +1,28 @@
+"""The node's end of a link through the box, which holds the packets of all containers of a host."""
+
+from ..shaping.backend import Backend
+from ..shaping.box import attachment
+from ..world import reshaping
+from ..world.link import Link
+from .config import BOX, Boxed
+
+
+class BoxEnd:
+    """Puts this container's network behind the box, and changes the link there."""
+
+    def __init__(self, node: str, boxed: Boxed) -> None:
+        self._node, self._boxed = node, boxed
+        self._backend = Backend.read(boxed.backend)
+
+    def attach(self) -> None:
+        """Let all packets of this network pass the box. Raises DeploymentError."""
+        own = self._boxed
+        self._box = attachment.connect(BOX)  # kept: the box takes changes from no other connection
+        link = reshaping.read(own.link)
+        beyond = [reshaping.read_side(side) for side in own.beyond]
+        given = self._box, self._node, link, self._backend
+        attachment.attach(*given, beyond=beyond, changing=own.changing)
+
+    def change(self, old: Link, new: Link) -> None:
+        """Turn the link `old` into `new`; queued packets stay. Raises DeploymentError."""
+        attachment.change(self._box, self._node, old, new, self._backend)

@@ -1,0 +1,288 @@
+"""Measures the link of a container from inside: a part of the supervisor, which calls `tick`.
+
+The rate comes from the counters of the queues, at moments at which packets wait. Delay, jitter and
+loss come from echoes, which the supervisor sends while nothing waits; of echoes at most a share of
+`SHARE` of the link's rate is taken. A report for each direction follows every `WINDOW` seconds.
+"""
+
+import os
+import selectors
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from ...world.emulated_clock import UNDILATED, EmulatedClock
+from ...world.link import Link
+from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
+from .echo_meter import Delays, EchoMeter, Lost
+from .echo_wire import (
+    DOWN_WAITS,
+    FRAME,
+    PORT,
+    SESSION,
+    UP_WAITS,
+    open_socket,
+    question,
+    read_answer,
+    receive,
+    stamp,
+)
+from .queue_counters import Queue, QueueReader, losses, rated
+from .rate_meter import RateMeter
+from .reflector import Reflector
+from .requested import WAYS, Request, Requested
+
+INTERFACE = "eth0"
+WINDOW = 10.0
+"""Seconds that a report covers."""
+EVERY = 0.5
+"""Seconds between two echoes, on a link that is fast enough."""
+RETRIES = 4
+"""Looks for a moment without waiting packets in the time of `EVERY`, where packets wait."""
+SHARE = 0.002
+"""Largest share of the link's rate that echoes take."""
+QUIET = 1000
+"""Bytes that may have passed downwards beside an echo: acknowledgements, a heartbeat."""
+DEAF = 1.0
+"""Seconds for which the server answers nobody after a flood of questions."""
+LONGEST = 3600.0
+"""Seconds. An echo that seems to have taken longer, or less than nothing, met a clock that somebody
+has set."""
+
+
+def link_meter(node: NodeConfig) -> "LinkMeter | None":
+    """Return the meter of the link of `node`; None if there is nothing to measure."""
+    if node.network.measured is None:
+        return None
+    if isinstance(node.part, ServerRole | GatewayRole):
+        return LinkMeter(node.network.measured, None, node.clock)
+    # for example tcp://172.18.0.2:5555
+    server = node.part.connection.address.split(":")[1].strip("/")
+    return LinkMeter(node.network.measured, server, node.clock)
+
+
+class LinkMeter:
+    """The measurements of a node's link."""
+
+    def __init__(
+        self, measured: MeasuredLink, server: str | None, clock: EmulatedClock = UNDILATED
+    ) -> None:
+        """`server`: address of the server; None on the server itself, which only answers.
+
+        All times are those of `clock`, in emulated seconds.
+        """
+        self.request, self._clock = Request(measured), clock
+        self._server: str | None = None
+        if server is not None:
+            with suppress(OSError):  # without a name service, nothing is asked
+                self._server = socket.gethostbyname(server)
+        self._queues: list[Queue] = []
+        self._reader: QueueReader | None = None
+        with suppress(OSError):  # not on this kernel: rates are not measured
+            self._reader = QueueReader()
+        self._rates = {way: RateMeter() for way in WAYS}
+        self._delays = {way: Delays() for way in WAYS}
+        self._lost = {way: Lost() for way in WAYS}
+        self._counted: dict[str, tuple[int, int]] = {}
+        """By direction: packets and losses of the queues when they were last reported."""
+        self._link: Link | None = None
+        self._echoes = EchoMeter.named(os.urandom(SESSION))
+        slowest = self.request.slowest()
+        self._every = max(EVERY, 8 * FRAME / (SHARE * slowest) if slowest else 0.0)
+        self._cut = False
+        self._begun = self._next = clock.now()
+        self.socket: socket.socket | None = None
+        self._reflector: Reflector | None = None
+        self._selector: selectors.BaseSelector | None = None
+        self._deaf = 0.0
+        """When the server listens again after too many questions; 0: it listens."""
+        if server is None:
+            shared = any(self.request.way(way).rate for way in WAYS)
+            self._reflector = Reflector(self._waits if shared else lambda: 0)
+            self.socket = self._reflector.socket
+        elif self._server and any(self.request.way(way).asks for way in WAYS):
+            self.socket = open_socket()
+
+    def listen(self, selector: selectors.BaseSelector) -> None:
+        """Let `selector` call `hear`, as the data of its key."""
+        self._selector = selector
+        if self.socket is not None:
+            selector.register(self.socket, selectors.EVENT_READ, self.hear)
+
+    def due(self) -> float:
+        """Return the time of the next `tick`."""
+        times = [self._begun + WINDOW, *([self._deaf] if self._deaf else [])]
+        if self._reader is not None:
+            times += [self._rates[way].due for way in WAYS if self.request.way(way).rate]
+        if self._server is not None and self.socket is not None:
+            times.append(self._next)
+        return min(times)
+
+    def tick(self, now: float, link: Link | None, *, cut: bool) -> None:
+        """Do what is due at the time `now`.
+
+        `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
+        """
+        if cut != self._cut or link != self._link:
+            self._echoes.renew(os.urandom(SESSION))
+        self._cut, self._link = cut, link
+        if self._deaf and now >= self._deaf and self._selector and self.socket:
+            self._deaf = 0.0
+            self._selector.register(self.socket, selectors.EVENT_READ, self.hear)
+        asking = self._server is not None and self.socket is not None and now >= self._next
+        looking = [
+            way
+            for way in WAYS
+            if now >= self._rates[way].due and self._reader and self.request.way(way, link).rate
+        ]
+        if asking or looking:
+            self._read()
+        for way in looking:
+            rate = None if cut else self.request.way(way, link).rate
+            self._rates[way].look(now, self._rated(way), rate)
+        if asking:
+            asks = not cut and not self._waiting("up")
+            self._next = now + (self._every if asks else self._every / RETRIES)
+            if asks:
+                self._ask()
+
+    # -- echoes ----------------------------------------------------------------------------------
+
+    def _ask(self) -> None:
+        down = self._rated("down")
+        at = stamp()
+        number = self._echoes.ask(at, 0 if down is None else down.sent)
+        with suppress(OSError):  # the network is unreachable: the echo counts as lost
+            assert self.socket is not None
+            place = (self._server, PORT)
+            self.socket.sendto(question(self._echoes.session.name, number), place)
+
+    def hear(self) -> None:
+        """Take what has arrived on `socket`."""
+        if self._reflector is not None:
+            if self._reflector.reflect() and self._selector and self.socket:
+                self._selector.unregister(self.socket)
+                self._deaf = self._clock.now() + DEAF
+            return
+        assert self.socket is not None
+        got = receive(self.socket)
+        if got is None or (answer := read_answer(got[0])) is None:
+            return
+        asked = self._echoes.take(answer)
+        if asked is None:
+            return
+        if not answer.waits & UP_WAITS:
+            self._add("up", answer.arrived - asked.at)
+        if not answer.waits & DOWN_WAITS and self._quiet(asked.state):
+            self._add("down", got[1] - answer.left)
+
+    def _add(self, way: str, nanoseconds: int) -> None:
+        seconds = self._clock.emulated(nanoseconds / 1e9)
+        asked = self.request.way(way, self._link)
+        if 0 <= seconds < LONGEST:
+            self._delays[way].add(seconds, asked.delay, asked.jitter)
+
+    def _quiet(self, sent: object) -> bool:
+        """Return whether the echo waited for no other packet on the way down.
+
+        `sent`: bytes that had passed the downlink's queue when the question left.
+        """
+        if not self.request.way("down", self._link).rate:
+            return True
+        self._read()
+        down = self._rated("down")
+        return down is not None and isinstance(sent, int) and down.sent - sent <= QUIET
+
+    # -- queues ----------------------------------------------------------------------------------
+
+    def _read(self) -> None:
+        if self._reader is None:
+            return
+        try:
+            self._queues = self._reader.read()
+        except OSError:
+            self._reader.close()
+            self._reader, self._queues = None, []
+
+    def _rated(self, way: str) -> Queue | None:
+        return rated(self._queues, self._interface(), outgoing=way == "up")
+
+    def _waiting(self, way: str) -> bool:
+        queue = self._rated(way)
+        return queue is not None and queue.waiting > 0
+
+    def _waits(self) -> int:
+        """Return the flags of the directions in which packets wait at the server."""
+        self._read()
+        # what goes up to the server comes in here
+        return UP_WAITS * self._waiting("down") + DOWN_WAITS * self._waiting("up")
+
+    def _interface(self) -> int:
+        try:
+            return socket.if_nametoindex(INTERFACE)
+        except OSError:
+            return 0
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def report(self, now: float, say: Callable[..., None], *, last: bool = False) -> None:
+        """Say what was measured since the last report, if a window is over, or at the `last`."""
+        if now < self._begun + WINDOW and not last:
+            return
+        lasts, self._begun = now - self._begun, now
+        self._take_losses()
+        for way in WAYS:
+            asked = self.request.way(way, self._link)
+            if asked.asks:
+                say("link", way=way, lasts=round(lasts, 3), **dict(self._facts(way, asked)))
+            self._delays[way], self._lost[way] = Delays(), Lost()
+
+    def _facts(self, way: str, asked: Requested) -> Iterator[tuple[str, Any]]:
+        busy, delays, lost = self._rates[way].take(), self._delays[way], self._lost[way]
+        if asked.rate:
+            requested = busy.requested / busy.seconds if busy.seconds else asked.rate
+            yield "requested_rate", round(requested, 1)
+        if busy.seconds:
+            yield "busy", round(busy.seconds, 3)
+            yield "rate", round(busy.bits / busy.seconds, 1)
+        if self._reflector is not None:
+            return
+        if asked.held:
+            yield "held", round(asked.held, 6)
+        if delays.late:
+            yield "late", delays.late
+        if delays.count:
+            yield "echoes", delays.count
+            yield "delay", round(delays.mean, 6)
+            yield "jitter", round(delays.deviation, 6)
+            yield "requested_delay", round(delays.requested / delays.count, 6)
+            yield "requested_jitter", round((delays.jitters / delays.count) ** 0.5, 6)
+        elif asked.delay:
+            yield "requested_delay", round(asked.delay, 6)
+            yield "requested_jitter", round(asked.jitter, 6)
+        if asked.loss:
+            yield "requested_loss", round(asked.loss, 9)
+        if asked.bursts:
+            yield "bursts", True
+        if lost.packets:
+            yield "packets", lost.packets
+            yield "lost", lost.lost
+
+    def _take_losses(self) -> None:
+        """Take the losses since the last report: of the queues where they lose, else of echoes."""
+        by_echoes = dict(zip(WAYS, self._echoes.losses(), strict=True))
+        self._read()
+        for way in WAYS:
+            self._lost[way] = by_echoes[way]
+            counted = losses(self._queues, self._interface(), outgoing=way == "up")
+            before = self._counted.get(way, (0, 0))
+            if counted is not None and not self._cut:
+                self._counted[way] = counted
+                if counted[0] >= before[0] and counted[1] >= before[1]:  # else the queue is new
+                    self._lost[way] = Lost(counted[0] - before[0], counted[1] - before[1])
+
+    def close(self) -> None:
+        for end in (self.socket, self._reader):
+            if end is not None:
+                end.close()

@@ -1,0 +1,60 @@
+"""The near end of a link of a foreign container: the first process of a sidecar in its network.
+
+Run as `python3 -m emulator.node.foreign_end LINK BACKEND`, with the link and the mechanisms as
+JSON. SIGTERM undoes the link, and ends the process.
+"""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+
+from ..errors import DeploymentError
+from ..shaping import access
+from ..shaping.apply import apply
+from ..shaping.backend import Backend, boxed
+from ..shaping.box import attachment
+from ..world import reshaping
+from ..world.link import Link
+from .config import BOX
+
+READY = "ready"
+"""Line that says that the link stands."""
+_NAME = "foreign"
+"""Name of the link at its box, which carries no other."""
+
+
+def main() -> int:
+    """Make this network the near end of the link until SIGTERM; return the exit status."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    link, backend = reshaping.read(json.loads(sys.argv[1])), Backend.read(json.loads(sys.argv[2]))
+    try:
+        undo = _behind_box(link, backend) if boxed(link, backend) else _shaped(link, backend)
+        print(READY, flush=True)
+        signal.sigwait({signal.SIGTERM})
+        undo()
+    except DeploymentError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+def _behind_box(link: Link, backend: Backend) -> Callable[[], None]:
+    """Put this network behind the box; return the function that undoes it."""
+    box = attachment.connect(BOX)
+    attachment.attach(box, _NAME, link, backend)
+    return lambda: attachment.detach(box, _NAME)
+
+
+def _shaped(link: Link, backend: Backend) -> Callable[[], None]:
+    """Let the kernel shape this network; return the function that undoes it."""
+    apply(access.shape(link, backend))
+
+    def undo() -> None:
+        apply(access.clear())
+
+    return undo
+
+
+if __name__ == "__main__":
+    sys.exit(main())

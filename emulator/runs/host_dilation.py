@@ -1,0 +1,133 @@
+"""The time dilation with which a host has enough cores for the containers of a scenario."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ..calibration import known
+from ..core.prior_costs import LinkEstimate, through
+from ..pulls import floats
+from ..scenario import Scenario, Shortfall
+from ..scenario.devices import Group
+from ..scenario.time_section import AUTO, MOST, TimeSection
+from ..schedules import Sequential
+from ..synchronization import Asynchronous
+from .expected_costs import update_sizes
+from .step_calibration import known_time
+
+ROOM = 0.8
+"""Share of the host's cores that devices and server may want together. The rest is for the engine,
+the kernel's network and the conductor, and for moments at which many devices compute at once."""
+
+QUOTAS, STEPS = "quotas", "steps"
+
+
+@dataclass(frozen=True)
+class CoreDemand:
+    """The cores that the nodes of a scenario want in real time."""
+
+    devices: float
+    """Cores of all devices together: at most their CPU quotas; a device without one wants a core.
+    """
+    server: float
+    """Cores of the server."""
+    source: str
+    """`steps`: from the times of steps and links; `quotas`: all devices compute all the time."""
+
+    def needed(self, cores: float) -> float:
+        """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more."""
+        wanted = (self.devices + self.server) / (ROOM * cores)
+        return min(MOST, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
+
+    def plain(self) -> dict[str, Any]:
+        """Return the fields as JSON types."""
+        return {"devices": self.devices, "server": self.server, "source": self.source}
+
+
+def core_demand(scenario: Scenario) -> CoreDemand:
+    """Return the cores that the nodes of `scenario` want, undilated.
+
+    Where the time of a step is known, from `virtual.step` or this host's calibration, a device of
+    asynchronous training wants its step's share of an iteration: the step, a pull and a push, on
+    the device's own path. Devices that wait for each other compute at one time, so they want their
+    quotas.
+    """
+    groups = scenario.devices
+    shares = [1.0 if group.profile is None else float(group.profile.cpu or 1) for group in groups]
+    counts = [group.count or 1 for group in groups]
+    quotas = sum(share * count for share, count in zip(shares, counts, strict=True))
+    training = scenario.training
+    step, serve = known_time(scenario, training.batch_size), _serve(scenario)
+    whole = training.cutting == Sequential() and training.cut is None
+    if step is None or not whole or training.synchronization != Asynchronous():
+        return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
+    push = sum(update_sizes(training.codec, training.layout))
+    pull = float(floats.width(training.pull.values)) * training.layout.size
+    devices = rate = 0.0
+    for group, share, count in zip(groups, shares, counts, strict=True):
+        iteration = step / min(1.0, share) + serve + _carried(scenario, group, pull, push)
+        if not iteration:  # `virtual.step` is zero, and nothing else takes time
+            return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
+        devices += count * min(share, step / iteration)
+        rate += count / iteration
+    server = min(1.0, rate * serve)
+    return CoreDemand(round(devices, 6), round(server, 6), STEPS)
+
+
+def _serve(scenario: Scenario) -> float:
+    """Return the mean seconds for which an update occupies the server; 0 if they are unknown."""
+    training, given = scenario.training, scenario.virtual.serve
+    if given is not None:
+        return given.mean
+    if scenario.virtual.step is not None or not isinstance(training.model, str):
+        return 0.0
+    measured = known(
+        training.model,
+        training.batch_size,
+        training.codec,
+        error_feedback=training.error_feedback,
+    )
+    return 0.0 if measured is None else measured.serve.mean
+
+
+def _carried(scenario: Scenario, group: Group, pull: float, push: float) -> float:
+    """Return the seconds that a question, a model of `pull` bytes and an update of `push` bytes
+    are under way on the path of a device of `group`, without other traffic."""
+    server = scenario.server.link
+    up, down = through(group.link.up, server.down), through(group.link.down, server.up)
+    return _time(up, 0.0) + _time(down, pull) + _time(up, push)
+
+
+def _time(path: LinkEstimate, size: float) -> float:
+    return path.setup + path.pace * size + path.delay
+
+
+def with_dilation(scenario: Scenario, cores: float) -> Scenario:
+    """Return `scenario` with the dilation that `cores` cores need in place of `auto`."""
+    if scenario.time is None or scenario.time.dilation != AUTO:
+        return scenario
+    needed = core_demand(scenario).needed(cores)
+    return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
+
+
+def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
+    """Return a warning if the CPU quotas of `scenario` need a slower world on `cores` cores.
+
+    Its dilation must be known.
+    """
+    quotas = [group.profile.cpu for group in scenario.devices if group.profile]
+    wanted, dilation = core_demand(scenario), scenario.dilation
+    needed = wanted.needed(cores)
+    # the sum of all quotas is an upper bound already
+    least = wanted.devices + (wanted.server if wanted.source == STEPS else 0.0)
+    short = least > dilation * cores
+    if needed <= dilation or not any(quotas) or not short:
+        return []
+    return [
+        Shortfall(
+            "warning",
+            f"time: devices and server want {wanted.devices + wanted.server:.3g} cores, as far as "
+            f"their {wanted.source} tell, so this host needs a dilation of {needed:g} to keep up: "
+            f"write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much longer",
+        )
+    ]

@@ -1,0 +1,72 @@
+"""The fates of single frames, in netem's order: duplication and loss, damage, overtaking.
+
+A duplicate meets loss, damage and overtaking on its own, and is not duplicated again. In netem a
+duplicate passes the rate as well; in the box the rate lies behind.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+
+from ...world.link import Side
+from .frame_damage import damaged
+from .frame_loss import loss_of
+from .overtaking import Overtaking
+
+DrawsFor = Callable[[str], Random]
+"""Returns the random stream of a use of draws, for example `jitter`."""
+
+
+@dataclass
+class FateCounts:
+    """Numbers of frames with each fate."""
+
+    lost: int = 0
+    duplicated: int = 0
+    corrupted: int = 0
+    reordered: int = 0
+
+
+class Fates:
+    """Draws of what becomes of each frame of a side."""
+
+    def __init__(self, side: Side, draws: DrawsFor, counts: FateCounts) -> None:
+        """Each fate draws from a stream of its own, the result of `draws`."""
+        self._counts = counts
+        self._duplicate, self._duplicates = float(side.duplicate), draws("duplicate").random
+        self._corrupt, self._damage = float(side.corrupt), draws("corrupt")
+        self._loses = loss_of(side, draws("loss"))
+        self._overtaking: Overtaking | None = None
+        if side.reorder:
+            self._overtaking = Overtaking(side.reorder, side.gap, draws("reorder"))
+
+    def of(self, frame: bytes, number: int = 1) -> Iterator[tuple[bytes, bool]]:
+        """Yield what comes of `frame`: each copy, and whether the copy overtakes others.
+
+        `number`: the frames of a superpacket, which arrives before the kernel has learned of a
+        change, and shares its fate.
+        """
+        twice = self._duplicate and self._duplicates() < self._duplicate
+        lost = self._lost(number)
+        if twice:
+            self._counts.duplicated += number
+            # netem loses one copy of a frame that is duplicated and lost
+            if not lost and self._lost(number):
+                lost = True
+        for _ in range(1 + bool(twice) - lost):
+            yield self._arriving(frame, number)
+
+    def _lost(self, number: int) -> bool:
+        if self._loses is None or not self._loses():
+            return False
+        self._counts.lost += number
+        return True
+
+    def _arriving(self, frame: bytes, number: int) -> tuple[bytes, bool]:
+        if self._corrupt and self._damage.random() < self._corrupt:
+            self._counts.corrupted += number
+            frame = damaged(frame, self._damage)
+        ahead = self._overtaking is not None and self._overtaking.chooses()
+        if ahead:
+            self._counts.reordered += number
+        return frame, ahead

@@ -1,0 +1,43 @@
+"""Links as the kernel has to play them in a world that is played slower than real time."""
+
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from ..units import Rate, Seconds
+from ..world.link import Link, Side
+
+
+@dataclass(frozen=True)
+class DilatedSide(Side):
+    """A direction with a rate, in real time."""
+
+    dilation: float = field(default=1.0, kw_only=True)
+    """Real seconds in an emulated second. The queue holds the bytes of the undilated rate, so that
+    a packet waits as many emulated seconds."""
+
+    @property
+    def emulated_rate(self) -> Rate:
+        """The rate in bits per emulated second."""
+        assert self.rate is not None
+        return Rate(self.rate * self.dilation)
+
+
+def dilated_side(side: Side, dilation: float) -> Side:
+    """Return `side` in real time, of which `dilation` seconds pass in an emulated second.
+
+    Rates are divided and times multiplied. Shares of packets, and bytes, stay.
+    """
+    if dilation == 1:
+        return side
+    values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}
+    for name in ("delay", "jitter", "setup"):
+        values[name] = Seconds(values[name] * dilation)
+    if side.rate is None:
+        return Side(**values)
+    values["rate"] = Rate(side.rate / dilation)
+    return DilatedSide(**values, dilation=dilation)
+
+
+def dilated(link: Link, dilation: float) -> Link:
+    """Return `link` with both sides in real time, as `dilated_side` does."""
+    return Link(dilated_side(link.up, dilation), dilated_side(link.down, dilation))

@@ -1,0 +1,48 @@
+"""`emulate link`: the keys that it reads, and what it refuses before it looks for an engine."""
+
+import pytest
+
+from emulator.cli.foreign_link import read_link
+from emulator.errors import ScenarioError
+from emulator.units import Rate, Seconds
+from emulator.world.link import Link, Side
+from tests.fakes.typed_commands import Emulate
+
+FAST = Side(rate=Rate(8e6), delay=Seconds(0.04))
+
+
+def test_a_side_comes_in_the_place_of_the_profile_s() -> None:
+    dsl = read_link("dsl", None, None)
+    assert dsl.up.rate == 384_000
+    assert read_link("dsl", "{rate: 8mbit, delay: 40ms}", None) == Link(FAST, dsl.down)
+    assert read_link(None, None, "{rate: 8mbit, delay: 40ms}") == Link(down=FAST)
+
+
+def test_all_mistakes_are_named_at_once() -> None:
+    with pytest.raises(ScenarioError) as caught:
+        read_link(None, "{rate: 8}", "{fog: 1}")
+    text = str(caught.value)
+    assert "link.up.rate: 8 has no unit" in text
+    assert "link.down.fog: no such key" in text
+    assert "devices" not in text
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ((), 2, "name a link"),
+        (("--shaping", "packets"), 2, "name a link"),
+        (("--remove", "--up", "{rate: 1mbit}"), 2, "--remove takes no --up"),
+        (("--profile", "fog"), 2, "'fog' is no link preset"),
+        (("--up", "{delay: 1}"), 2, "link.up.delay: 1 has no unit"),
+        (("--profile", "dsl"), 1, "no Docker engine answers"),
+        (("--remove",), 1, "no Docker engine answers"),
+    ],
+)
+def test_what_is_wrong_is_said_first(
+    emulate: Emulate, words: tuple[str, ...], code: int, message: str
+) -> None:
+    result = emulate("link", "web", *words)
+    assert result.code == code
+    assert message in result.err
+    assert "Traceback" not in result.err

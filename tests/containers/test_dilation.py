@@ -1,0 +1,53 @@
+"""Dilated runs in containers: as many updates in an emulated second as without a dilation."""
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.docker, pytest.mark.tensorflow, pytest.mark.timeout(300)]
+
+SIXTEEN = """
+# Do sixteen devices update the model as often in a slower world?
+name: sixteen
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp, batch_size: 32}
+stop: {time: 5s}
+devices:
+  - name: home
+    count: 16
+    profile: {cpu: 30%}
+    link: {up: {rate: 2mbit, delay: 20ms}, down: {rate: 8mbit, delay: 20ms}}
+faults: [{kind: crash, nodes: [home-3], at: 2s}]
+"""
+
+AGREE = 0.07
+
+
+@pytest.fixture
+def played(emulate, tmp_path):
+    """Play the scenario at a dilation: the summary and the manifest."""
+
+    def play(dilation: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        file = tmp_path / "scenario.yaml"
+        file.write_text(f"{SIXTEEN}time: {{dilation: {dilation}}}\n")
+        done = emulate("run", str(file), "--json", "--no-report")
+        summary = json.loads(done.stdout)
+        with open(f"{tmp_path / summary['run']}/manifest.json") as manifest:
+            return summary, json.load(manifest)
+
+    return play
+
+
+def test_sixteen_devices_update_as_often(played):
+    """The kernel of the host, its engine and its load are the same; the run takes longer."""
+    rates = []
+    for dilation in (1, 4):
+        summary, manifest = played(dilation)
+        fidelity = summary["fidelity"]
+        assert manifest["dilation"] == fidelity["dilation"] == dilation
+        assert 5.0 <= summary["duration_s"] < 5.1
+        assert summary["faults_realised"] == 1 and fidelity["latest_fault_s"] < 0.5
+        rates.append(summary["updates"] / summary["duration_s"])
+        if not fidelity["kept_up"]:
+            pytest.skip(f"needs a host with cores to spare: {fidelity['reasons']}")
+    assert rates[1] == pytest.approx(rates[0], rel=AGREE)

@@ -1,0 +1,52 @@
+"""Links of real containers: the run says itself whether they were kept."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(200)]
+
+BUSY = """
+# Do a rated and delayed link keep their promise both ways?
+name: busy-link
+training: {dataset: mnist, model: mnist-mlp, algorithm: asgd, learning_rate: 0.1}
+evaluate: {every: 1000000}
+stop: {time: 25s}
+devices:
+  - name: far
+    link: {up: {rate: 8mbit, delay: 25ms}, down: {rate: 8mbit, delay: 40ms}}
+  - name: near
+    link: {up: {rate: 1mbit, delay: 5ms}, down: {rate: 20mbit, delay: 5ms}}
+"""
+
+
+def test_a_rated_and_delayed_link_is_kept_both_ways(emulate, tmp_path: Path) -> None:
+    """A host with other work may delay packets, and the run then names it as the reason."""
+    (tmp_path / "busy.yaml").write_text(BUSY)
+    emulate("run", "busy.yaml", "--no-report")
+    folder = tmp_path / "runs" / "busy-link" / "latest"
+    fidelity = json.loads((folder / "summary.json").read_text())["fidelity"]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    links = {(row["node"], row["way"]): row for row in fidelity["links"]}
+    print(*links.values(), fidelity["reasons"], sep="\n")
+    assert links.keys() == {(node, way) for node in ("far", "near") for way in ("up", "down")}
+    disturbed = fidelity["host_saturated"] > 0.1 or fidelity["shaping"].get("late")
+    for (node, way), row in links.items():
+        if row["verdict"] == "missed":
+            assert disturbed, row
+            assert "host" in row["reason"] or "box" in row["reason"]
+        if (node, way) != ("near", "down"):  # a model takes it a tenth of a second
+            assert row["rate"]["busy_s"] > 0.5
+            assert disturbed or row["rate"]["verdict"] == "kept"
+        if manifest["shaping"]["delay"] == "receiver":
+            assert row["delay"]["verdict"] == "not judged"
+        elif row["delay"]["verdict"] == "kept":
+            asked = row["delay"]["requested"]
+            assert abs(row["delay"]["achieved"] - asked) <= 1e-3 + 0.02 * asked
+    assert fidelity["kept_up"] == (not fidelity["reasons"])
+    lines = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+    load = [line for line in lines if line["what"] == "host"]
+    assert sum(len(line["busy"]) for line in load) == pytest.approx(25, abs=3)
+    assert all(line["server"] for line in load)
+    assert len([line for line in lines if line["what"] == "link"]) < 30

@@ -1,0 +1,195 @@
+"""Links whose packets are held by the box: round trips, changes, the box's death, `emulate link`.
+
+The paths between containers are measured by TCP's handshake, of which the program at the other end
+takes no notice.
+"""
+
+import json
+import signal
+import time
+
+import pytest
+
+from emulator.runtimes.docker import probing
+from emulator.runtimes.docker.images import node_image
+from emulator.runtimes.docker.spec import BOX
+from tests.containers.conftest import until
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+
+RTT = 0.100
+"""Seconds of a round trip of the device `far`: 40 ms up and 60 ms down."""
+WORSE = 0.400
+"""With the 150 ms that a fault adds each way."""
+NEAR = 0.005
+FAR = """
+name: far-away
+training: {dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1}
+evaluate: {every: 100000}
+stop: {time: 60s}
+devices:
+  - name: far
+    profile: {cpu: 20%, memory: 512MiB}
+    link: {up: {rate: 8mbit, delay: 40ms}, down: {rate: 8mbit, delay: 60ms}}
+  - {name: near, profile: {cpu: 20%, memory: 512MiB}}
+faults: [{kind: degrade, nodes: [far], at: 15s, lasts: 15s, delay: 150ms}]
+"""
+SHAKE = """
+import json, socket, time
+def shake():
+    began = time.monotonic()
+    socket.create_connection(("{host}", {port}), 10).close()
+    return time.monotonic() - began
+print(json.dumps([shake() for _ in range({count})]))
+"""
+LISTEN = """
+import socket
+with socket.create_server(("", 7000)) as listening:
+    while True:
+        listening.accept()[0].close()
+"""
+
+
+@pytest.fixture
+def packets(client):
+    """Skip the test where the kernel delays packets itself, or no device makes TAPs."""
+    features = probing.probe(client, node_image.require(client).id)
+    if features.netem or not features.tun:
+        pytest.skip("the box serves where the kernel has no netem, and /dev/net/tun is there")
+
+
+def shakes(container, host: str, port: int, count: int = 9) -> float:
+    """The shortest of some handshakes from `container` with `host`: others load this machine."""
+    script = SHAKE.format(host=host, port=port, count=count)
+    code, said = container.exec_run(["python3", "-c", script])
+    assert code == 0, said
+    return min(json.loads(said))
+
+
+def address(container) -> str:
+    container.reload()
+    (network,) = container.attrs["NetworkSettings"]["Networks"].values()
+    return network["IPAddress"]
+
+
+def run_of(client, tmp_path):
+    """The folder of the run that is being played, and its containers, by role or device."""
+    (folder,) = (tmp_path / "runs/far-away").glob("2*")
+    label = f"emulate.run={folder.name.rpartition('-')[2]}"
+    nodes = client.containers.list(filters={"label": label})
+    return folder, {
+        own.labels.get("emulate.device", own.labels["emulate.role"]): own for own in nodes
+    }
+
+
+def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
+    client, packets, start, tmp_path
+):
+    process = start(FAR)
+    began = time.monotonic()
+    folder, nodes = run_of(client, tmp_path)
+    assert nodes[BOX].attrs["HostConfig"]["NetworkMode"] == "none"
+    server = address(nodes["server"])
+    far, near = (shakes(nodes[name], server, 5555) for name in ("far", "near"))
+    print("handshakes of far and near:", far, near)
+    assert RTT < far < 1.02 * RTT + 0.005
+    assert near < NEAR
+    while time.monotonic() < began + 16:
+        time.sleep(0.1)
+    worse = shakes(nodes["far"], server, 5555, 5)
+    print("with the fault:", worse)
+    assert WORSE < worse < 1.02 * WORSE + 0.005
+    while time.monotonic() < began + 31:
+        time.sleep(0.1)
+    again = shakes(nodes["far"], server, 5555)
+    assert RTT < again < 1.02 * RTT + 0.005
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    manifest = json.loads((folder / "manifest.json").read_text())
+    assert manifest["shaping"]["delay"] == "packets"
+    shaping = json.loads((folder / "summary.json").read_text())["fidelity"]["shaping"]
+    print("lateness:", shaping)
+    assert shaping["backend"] == "packets"
+    assert 0 < shaping["p50"] <= shaping["p99"] <= shaping["max"] < WORSE
+    records = [json.loads(line) for line in (folder / "run.jsonl").read_text().splitlines()]
+    late = [record for record in records if record["what"] == "lateness"]
+    assert len(late) >= 25
+    assert sum(record["packets"] for record in late) > 100
+    updates = [record["at"] for record in records if record.get("node") == "far"]
+    assert len(updates) > 10
+
+
+def test_the_death_of_the_box_ends_the_run_with_its_reason(client, packets, start, tmp_path):
+    process = start(FAR)
+    folder, nodes = run_of(client, tmp_path)
+    nodes[BOX].kill()
+    said = process.stdout.read()
+    assert process.wait(timeout=60) == 1
+    assert "the box that delays packets ended unasked, and the links with it" in said
+    summary = json.loads((folder / "summary.json").read_text())
+    assert summary["outcome"] == "failed"
+    assert "the box that delays packets ended unasked" in summary["detail"]
+
+
+def test_the_box_ends_by_itself_when_its_conductor_dies(client, packets, start, emulate, tmp_path):
+    process = start(FAR)
+    folder, _ = run_of(client, tmp_path)
+    process.kill()
+    run = folder.name.rpartition("-")[2]
+    label = f"emulate.run={run}"
+    until(lambda: not client.api.containers(filters={"label": label}), 60)
+    assert "1 volumes" in emulate("clean", "--run", run).stdout
+
+
+def test_messages_are_held_where_that_is_forced(client, packets, play):
+    short = FAR.replace("time: 60s", "updates: 20, time: 60s")
+    outcome = play(short, "--shaping", "receiver")
+    assert outcome.summary["fidelity"]["shaping"] == {"backend": "receiver"}
+    assert outcome.said("lateness") == []
+
+
+@pytest.fixture
+def pair(client):
+    """Two containers of no run on the engine's own network: one listens, and has no capability."""
+    image = node_image.require(client).id
+    common = {"image": image, "detach": True, "cap_drop": ["ALL"], "auto_remove": True}
+    made = [
+        client.containers.run(entrypoint=["python3", "-c", LISTEN], **common),
+        client.containers.run(entrypoint=["sleep", "600"], **common),
+    ]
+    yield made
+    for container in made:
+        container.kill()
+
+
+def linked(client, container):
+    label = f"emulate.link={container.name}"
+    return client.api.containers(all=True, filters={"label": label})
+
+
+def test_a_foreign_container_gets_a_link_and_loses_it(client, packets, emulate, pair):
+    foreign, other = pair
+    host = address(foreign)
+    assert shakes(other, host, 7000) < NEAR
+    up, down = "{rate: 8mbit, delay: 40ms}", "{rate: 8mbit, delay: 60ms}"
+    said = emulate("link", foreign.name, "--up", up, "--down", down).stdout
+    assert "delay by packets" in said
+    behind = shakes(other, host, 7000)
+    print("handshakes with a foreign container:", behind)
+    assert RTT < behind < 1.02 * RTT + 0.005
+    again = emulate("link", foreign.name, "--profile", "dsl", check=False)
+    assert again.returncode == 1
+    assert f"`emulate link {foreign.name} --remove` undoes it" in again.stderr
+    emulate("link", foreign.short_id, "--remove")
+    assert linked(client, foreign) == []
+    assert shakes(other, host, 7000) < NEAR
+
+
+def test_cleaning_up_undoes_the_link_of_a_foreign_container(client, packets, emulate, pair):
+    foreign, other = pair
+    emulate("link", foreign.name, "--profile", "4g")
+    assert shakes(other, address(foreign), 7000) > 0.085
+    run = linked(client, foreign)[0]["Labels"]["emulate.run"]
+    assert "removed 2 containers, 0 networks, 1 volumes" in emulate("clean", "--run", run).stdout
+    assert linked(client, foreign) == []
+    assert shakes(other, address(foreign), 7000) < NEAR

@@ -1,0 +1,182 @@
+"""The verdicts on links, from records that are made up."""
+
+import random
+from typing import Any
+
+import pytest
+
+from emulator.log.fidelity_records import LinkRecord
+from emulator.log.link_fidelity import (
+    BURSTS,
+    HELD,
+    IDLE,
+    UNHEARD,
+    LinkFidelity,
+    missed,
+    weighted_median,
+)
+from tests.log.test_summary import summary
+
+
+def _row(*records: dict[str, Any], cause: str = "") -> dict[str, Any]:
+    links = LinkFidelity()
+    for facts in records:
+        links.take(LinkRecord(10.0, "far", "up", 10.0, **facts))
+    (row,) = links.rows(cause)
+    return row
+
+
+def _rated(rate: float, busy: float = 1.0) -> dict[str, Any]:
+    return {"busy": busy, "rate": rate, "requested_rate": 8e6}
+
+
+@pytest.mark.parametrize(
+    ("rate", "verdict"),
+    [(7.83e6, "missed"), (7.85e6, "kept"), (8.15e6, "kept"), (8.17e6, "missed")],
+)
+def test_a_rate_is_kept_within_two_per_cent(rate: float, verdict: str) -> None:
+    row = _row(_rated(rate))
+    assert row["rate"] == {
+        "requested": 8_000_000,
+        "achieved": round(rate),
+        "busy_s": 1.0,
+        "verdict": verdict,
+    }
+    assert row["verdict"] == verdict
+
+
+def test_a_short_disturbance_spoils_no_rate() -> None:
+    assert _row(_rated(8e6, 5.0), _rated(2e6, 1.0))["verdict"] == "kept"
+    assert _row(_rated(8e6, 1.0), _rated(2e6, 5.0))["verdict"] == "missed"
+
+
+def test_an_idle_sender_is_not_judged() -> None:
+    row = _row({"requested_rate": 8e6})
+    assert (row["verdict"], row["reason"]) == ("not judged", IDLE)
+    assert row["rate"]["achieved"] is None
+
+
+def _late(delay: float, count: int = 100, jitter: float = 0.0, **more: Any) -> dict[str, Any]:
+    facts = {"echoes": count, "delay": delay, "jitter": jitter, "requested_delay": 0.05}
+    return {**facts, **more}
+
+
+@pytest.mark.parametrize(
+    ("delay", "verdict"),
+    [(0.0519, "kept"), (0.0521, "missed"), (0.0481, "kept"), (0.047, "missed")],
+)
+def test_a_delay_is_kept_within_a_millisecond_and_two_per_cent(delay: float, verdict: str) -> None:
+    assert _row(_late(delay))["delay"]["verdict"] == verdict
+
+
+def test_chance_is_no_miss() -> None:
+    """Ten echoes with a deviation of 5 ms have a mean that is off by some milliseconds."""
+    few = _row(_late(0.0545, 10, 0.005, requested_jitter=0.005))
+    many = _row(_late(0.0545, 1000, 0.005, requested_jitter=0.005))
+    assert (few["delay"]["verdict"], many["delay"]["verdict"]) == ("kept", "missed")
+    assert _row(_late(0.0545, 10, 0.005))["delay"]["verdict"] == "missed"  # no jitter was asked for
+
+
+def test_many_late_echoes_are_a_miss() -> None:
+    assert _row(_late(0.05, 100, late=5))["delay"]["verdict"] == "kept"
+    assert _row(_late(0.05, 100, late=7))["delay"]["verdict"] == "missed"
+
+
+@pytest.mark.parametrize(
+    ("jitter", "verdict"),
+    [(0.0053, "kept"), (0.0045, "kept"), (0.0059, "missed"), (0.004, "missed")],
+)
+def test_a_jitter_is_kept_within_ten_per_cent(jitter: float, verdict: str) -> None:
+    row = _row(_late(0.05, 5000, jitter, requested_jitter=0.005))
+    assert row["jitter"]["verdict"] == verdict
+
+
+def test_windows_add_up() -> None:
+    """The deviation of all echoes is that of the windows, and of their means."""
+    draw = random.Random(3)
+    windows = [[draw.gauss(0.05, 0.005) for _ in range(20)] for _ in range(50)]
+    records = []
+    for window in windows:
+        mean = sum(window) / 20
+        deviation = (sum((delay - mean) ** 2 for delay in window) / 20) ** 0.5
+        records.append(_late(mean, 20, deviation, requested_jitter=0.005))
+    row = _row(*records)
+    every = [delay for window in windows for delay in window]
+    mean = sum(every) / 1000
+    assert row["delay"]["achieved"] == pytest.approx(mean, abs=1e-6)
+    spread = (sum((delay - mean) ** 2 for delay in every) / 1000) ** 0.5
+    assert row["jitter"]["achieved"] == pytest.approx(spread, abs=1e-6)
+    assert row["verdict"] == "kept"
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(100, "kept"), (125, "kept"), (127, "missed")])
+def test_a_loss_is_kept_within_its_binomial_interval(lost: int, verdict: str) -> None:
+    row = _row({"requested_loss": 0.01, "packets": 10_000, "lost": lost})
+    assert row["loss"] == {
+        "requested": 0.01,
+        "achieved": lost / 10_000,
+        "packets": 10_000,
+        "verdict": verdict,
+    }
+
+
+def test_bursts_are_not_judged() -> None:
+    row = _row({"requested_loss": 0.01, "packets": 10_000, "lost": 500, "bursts": True})
+    assert (row["loss"]["achieved"], row["verdict"], row["reason"]) == (0.05, "not judged", BURSTS)
+
+
+def test_messages_that_are_held_have_no_packets_to_judge() -> None:
+    row = _row({"held": 0.05, **_rated(8e6)})
+    assert row["delay"] == {
+        "requested": 0.05,
+        "achieved": None,
+        "verdict": "not judged",
+        "why": HELD,
+    }
+    assert (row["verdict"], row["reason"]) == ("kept", HELD)
+
+
+def test_a_link_that_is_never_idle_has_no_delay() -> None:
+    row = _row({"requested_delay": 0.05, "requested_jitter": 0.005, "requested_loss": 0.01})
+    assert {row[name]["verdict"] for name in ("delay", "jitter", "loss")} == {"not judged"}
+    assert row["reason"] == UNHEARD
+
+
+def test_the_reason_is_the_host_if_it_was_saturated() -> None:
+    assert _row(_rated(4e6))["reason"] == "rate: the load of the host does not explain it"
+    row = _row(_rated(4e6), cause="the host was saturated for 30% of the time")
+    assert row["reason"] == "rate: the host was saturated for 30% of the time"
+    assert missed([row]) == (
+        "links missed what was requested: far up (rate: the host was saturated for 30% of the time)"
+    )
+    assert missed([_row(_rated(8e6))]) == ""
+
+
+SLOW = {"what": "link", "at": 10.0, "node": "far", "way": "up", "lasts": 10.0, **_rated(4e6)}
+
+
+def test_a_saturated_host_is_named_in_the_summary() -> None:
+    records = [SLOW, {"what": "host", "at": 10.0, "busy": [1.0] * 10}]
+    fidelity = summary(records, busy=[1.0] * 10, quotas=True)["fidelity"]
+    assert fidelity["links"][0]["reason"] == "rate: the host was saturated for 100% of the time"
+    assert not fidelity["kept_up"]
+    assert any("far up" in reason for reason in fidelity["reasons"])
+
+
+def test_the_time_before_the_run_does_not_count() -> None:
+    assert "links" not in summary([{**SLOW, "at": -0.5}], busy=[])["fidelity"]
+
+
+def test_the_pressure_is_a_reason_only_where_the_cores_were_in_use() -> None:
+    host = {"what": "host", "at": 10.0, "busy": [0.8, 0.8], "pressure": [0.9, 0.7]}
+    records = [SLOW, host]
+    busy = summary(records, busy=[0.8, 0.8])["fidelity"]
+    idle = summary(records, busy=[0.2, 0.2])["fidelity"]
+    assert "processes waited for a core for 80% of the time" in busy["links"][0]["reason"]
+    assert "does not explain" in idle["links"][0]["reason"]
+    assert busy["host_pressure_mean"] == 0.8
+
+
+def test_the_median_is_weighted() -> None:
+    assert weighted_median([(1.0, 1.0), (2.0, 5.0), (9.0, 1.0)]) == 2.0
+    assert weighted_median([(3.0, 0.0)]) == 3.0

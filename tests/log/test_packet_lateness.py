@@ -1,0 +1,49 @@
+"""The verdict on the box that delays packets, from the lateness of each second."""
+
+from typing import Any
+
+import pytest
+
+from emulator.log.packet_lateness import LatenessSums, Shaped
+from emulator.log.records import LatenessRecord
+
+PACKETS = Shaped("packets", 0.025)
+
+
+def sums(*p99: float, packets: int = 9) -> LatenessSums:
+    found = LatenessSums()
+    for at, late in enumerate(p99):
+        found.take(LatenessRecord(at, packets, late / 2, late, 2 * late, 0.01))
+    return found
+
+
+@pytest.mark.parametrize(("shortest", "bound"), [(0.0, 2e-3), (0.04, 2e-3), (0.3, 0.015)])
+def test_the_bound_is_two_milliseconds_or_a_twentieth_of_the_delay(
+    shortest: float, bound: float
+) -> None:
+    shaped = Shaped("packets", shortest)
+    assert shaped.bound == pytest.approx(bound)
+    assert not sums(*[0.99 * bound] * 20).late(shaped)
+    assert sums(*[1.01 * bound] * 20).late(shaped)
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(5, False), (6, True)])
+def test_one_second_in_twenty_may_be_late(seconds: int, late: bool) -> None:
+    found = sums(*[0.05] * seconds, *[0.001] * (100 - seconds))
+    assert found.late(PACKETS) is late
+    assert found.plain(PACKETS) == {
+        "backend": "packets",
+        "p50": 0.0005,
+        "p99": 0.05 if late else 0.001,
+        "max": 0.1,
+        "bound": 0.002,
+        "late": late,
+    }
+    assert ("50.0 ms" in found.reason(PACKETS)) is late
+
+
+@pytest.mark.parametrize("backend", ["netem", "packets", "receiver"])
+def test_without_packets_only_the_backend_is_known(backend: Any) -> None:
+    assert LatenessSums().plain(Shaped(backend)) == {"backend": backend}
+    assert sums(0.5, packets=0).plain(Shaped(backend)) == {"backend": backend}
+    assert not LatenessSums().reason(Shaped(backend))

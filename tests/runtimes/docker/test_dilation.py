@@ -1,0 +1,94 @@
+"""A dilated run's containers: quotas, configurations and clocks, word for word."""
+
+from dataclasses import replace
+
+import pytest
+
+from emulator.node.access_link import AccessLink
+from emulator.runtimes.docker import spec
+from emulator.runtimes.docker.configs import NodeConfigs
+from emulator.runtimes.docker.container_powers import UNLIMITED, ContainerPowers
+from emulator.shaping import access
+from emulator.shaping.dilated_link import dilated
+from tests.runtimes.docker.test_configs import DELAYED, FAR, HELD, TEXT, configs
+from tests.runtimes.docker.test_spec import WANTED
+
+SLOW = f"{TEXT}time: {{dilation: 4}}\n"
+RESHAPED = f"{SLOW}faults: [{{kind: degrade, nodes: [far], at: 10s, lasts: 5s, delay: 100ms}}]\n"
+
+
+@pytest.mark.parametrize(
+    "cpu, dilation, quota",
+    [
+        (0.2, 1.0, (100_000, 20_000)),
+        (None, 1.0, None),
+        (0.2, 4.0, (400_000, 20_000)),
+        (None, 4.0, (400_000, 100_000)),
+        (1.5, 2.5, (250_000, 150_000)),
+        (0.2, 20.0, (1_000_000, 10_000)),  # the kernel's longest period
+        (0.01, 100.0, (1_000_000, 1_000)),  # the engine's shortest time
+    ],
+)
+def test_a_quota_is_divided_and_its_period_multiplied(
+    cpu: float | None, dilation: float, quota: tuple[int, int] | None
+) -> None:
+    assert spec.cpu_quota(cpu, dilation) == quota
+    kwargs = spec.container(replace(WANTED, cpu=cpu, dilation=dilation))
+    assert (kwargs.get("cpu_period"), kwargs.get("cpu_quota")) == (quota or (None, None))
+
+
+class Engine:
+    """Notes the quotas that a container gets."""
+
+    def __init__(self) -> None:
+        self.api, self.quotas = self, list[tuple[int, int]]()
+
+    def update_container(self, name: str, *, cpu_period: int, cpu_quota: int) -> None:
+        self.quotas.append((cpu_period, cpu_quota))
+
+
+def test_a_throttled_device_has_a_divided_quota_too() -> None:
+    engine = Engine()
+    for cpu, dilation in [(0.2, 4.0), (None, 4.0), (None, 1.0)]:
+        powers = ContainerPowers(engine, "far", cpu, dilation)  # type: ignore[arg-type]
+        powers.throttle({"factor": 0.5})
+        powers.unthrottle()
+    assert engine.quotas == [
+        *[(400_000, 10_000), (400_000, 20_000)],
+        *[(400_000, 50_000), (400_000, 100_000)],
+        *[(100_000, 50_000), (100_000, UNLIMITED)],
+    ]
+
+
+def _slow(made: NodeConfigs) -> NodeConfigs:
+    return replace(made, scenario=configs(text=SLOW).scenario)
+
+
+def test_the_kernel_gets_real_times_and_the_part_emulated_ones() -> None:
+    plain, slow = configs(HELD), configs(HELD, text=SLOW)
+    far, slower = plain.device(FAR, "server"), slow.device(FAR, "server")
+    assert slower.part == far.part  # its holds, heartbeats and time-outs
+    assert (far.dilation, slower.dilation, slower.clock.dilation) == (1.0, 4.0, 4.0)
+    beyond = [dilated(plain.scenario.server.link, 4).down]
+    assert slower.network.shape == access.shape(dilated(FAR.link, 4), HELD, beyond=beyond)
+    assert slow.server().part == plain.server().part
+    assert slow.server().dilation == slow.evaluator("server").dilation == 4.0
+
+
+def test_netem_delays_by_real_times() -> None:
+    network = configs(DELAYED, text=SLOW).device(FAR, "server").network
+    text = "\n".join(map(str, network.shape))
+    assert "delay 100000us 12000us" in text and "rate 250000bit" in text
+
+
+def test_a_fault_changes_a_dilated_link() -> None:
+    text = RESHAPED.replace("faults: [{kind: partition, nodes: [far], at: 10s, lasts: 5s}]\n", "")
+    made = configs(DELAYED, text=text)
+    (far,) = [device for device in made.scenario.nodes if device.name == "far"]
+    link = AccessLink(made.device(far, "server").network)
+    words = "\n".join(map(str, link.reshape({"delay": 0.1})))
+    assert "delay 500000us 12000us" in words  # (25 ms + 100 ms) * 4
+    held = AccessLink(configs(HELD, text=text).device(far, "server").network)
+    held.reshape({"delay": 0.1})
+    delay = held.received_delay()
+    assert delay is not None and delay.delay == pytest.approx(0.125)  # the part's clock is slow

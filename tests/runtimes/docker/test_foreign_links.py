@@ -1,0 +1,197 @@
+"""Links of foreign containers, with a made-up engine."""
+
+import json
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docker.errors import NotFound
+
+from emulator.errors import DeploymentError, HostError
+from emulator.runtimes.docker import foreign_links, link_removal, owners
+from emulator.shaping.features import Features
+from emulator.units import Rate, Seconds
+from emulator.world import reshaping
+from emulator.world.link import Link, Side
+
+LATE = Link(Side(rate=Rate(1e6), delay=Seconds(0.02)), Side(delay=Seconds(0.02)))
+RATED = Link(up=Side(rate=Rate(1e6)))
+TUN = Features(tbf=True, htb=True, ifb=True, nftables=True, egress=True, tun=True)
+NETEM = Features(netem=True, tbf=True, htb=True, ifb=True)
+NEITHER = Features(tbf=True, htb=True, ifb=True)
+
+
+class Engine:
+    """An engine with a container `web` on a network, and what has been made in it."""
+
+    def __init__(self) -> None:
+        self.api = self
+        self.web: dict[str, Any] = {
+            "Id": "f00",
+            "Name": "/web",
+            "HostConfig": {"NetworkMode": "bridge"},
+            "State": {"Running": True},
+            "NetworkSettings": {"Networks": {"bridge": {}}},
+        }
+        self.made: list[dict[str, Any]] = []
+        self.stopped: list[str] = []
+        self.volumes_: list[dict[str, Any]] = []
+        self.volumes_made = SimpleNamespace(create=lambda **options: self.volumes_.append(options))
+        self.status, self.said = "running", b'{"box": "ready"}\n'
+
+    def inspect_container(self, name: str) -> dict[str, Any]:
+        if name not in ("web", "f00"):
+            raise NotFound(name)
+        return self.web
+
+    def containers(self, all: bool = False, filters: Any = None) -> list[dict[str, Any]]:
+        label = filters["label"]
+        wanted = [label] if isinstance(label, str) else label
+        return [
+            {"Id": own["name"], "Labels": own["labels"], "State": "running", "Names": []}
+            for own in self.made
+            if all_in(wanted, own["labels"])
+        ]
+
+    def networks(self, filters: Any) -> list[Any]:
+        return []
+
+    def volumes(self, filters: Any) -> dict[str, list[Any]]:
+        return {
+            "Volumes": [{"Name": own["name"], "Labels": own["labels"]} for own in self.volumes_]
+        }
+
+    def stop(self, name: str, timeout: int) -> None:
+        self.stopped.append(name)
+
+    def remove_container(self, name: str, **options: object) -> None:
+        self.made = [own for own in self.made if own["name"] != name]
+
+    def remove_volume(self, name: str) -> None:
+        self.volumes_.clear()
+
+    def create(self, **options: Any) -> Any:
+        self.made.append(options)
+        return SimpleNamespace(
+            start=lambda: None,
+            reload=lambda: None,
+            status=self.status,
+            logs=lambda **how: self.said,
+        )
+
+
+def all_in(wanted: list[str], labels: dict[str, str]) -> bool:
+    pairs = [pair.partition("=") for pair in wanted]
+    return all(key in labels and value in ("", labels[key]) for key, _, value in pairs)
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[Engine]:
+    monkeypatch.setattr(foreign_links, "probe", lambda client, image: TUN)
+    yield Engine()
+
+
+def put(engine: Engine, link: Link = LATE, **options: Any) -> Any:
+    client: Any = SimpleNamespace(
+        api=engine,
+        containers=SimpleNamespace(create=engine.create),
+        volumes=engine.volumes_made,
+    )
+    return foreign_links.put_behind(client, "sha256:1", "web", link, **options)
+
+
+def test_a_link_with_a_delay_has_a_box_and_a_sidecar_with_the_device_of_taps(
+    engine: Engine,
+) -> None:
+    assert put(engine).delay == "packets"
+    box, end = engine.made
+    assert box["network_mode"] == "none"
+    assert box["entrypoint"] == ["python3", "-m", "emulator.shaping.box"]
+    assert not box["stdin_open"]
+    assert end["network_mode"] == "container:f00"
+    assert (end["cap_drop"], end["cap_add"]) == (["ALL"], ["NET_ADMIN"])
+    assert end["devices"] == ["/dev/net/tun"]
+    assert end["mounts"] == box["mounts"]
+    assert json.loads(end["command"][0]) == reshaping.plain(LATE)
+    assert {own["labels"]["emulate.link"] for own in engine.made} == {"web"}
+    assert [own["labels"]["emulate.role"] for own in engine.made] == ["box", "link"]
+    assert engine.volumes_[0]["name"] == box["mounts"][0]["Source"]
+
+
+@pytest.mark.parametrize(("features", "link"), [(NETEM, LATE), (TUN, RATED), (NEITHER, RATED)])
+def test_a_link_in_the_kernel_has_a_sidecar_alone(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, features: Features, link: Link
+) -> None:
+    monkeypatch.setattr(foreign_links, "probe", lambda client, image: features)
+    put(engine, link)
+    (end,) = engine.made
+    assert end["labels"]["emulate.role"] == "link"
+    assert (end["devices"], end["mounts"], engine.volumes_) == ([], [], [])
+
+
+def test_nobody_holds_the_messages_of_a_foreign_container(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(HostError, match="nobody holds"):
+        put(engine, shaping="receiver")
+    monkeypatch.setattr(foreign_links, "probe", lambda client, image: NEITHER)
+    with pytest.raises(HostError, match="nobody holds"):
+        put(engine)
+    with pytest.raises(HostError, match="set-up"):
+        put(engine, Link(up=Side(setup=Seconds(1))))
+    assert engine.made == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("State", {"Running": False}, "does not run"),
+        ("HostConfig", {"NetworkMode": "host"}, "network is host"),
+        ("HostConfig", {"NetworkMode": "container:1"}, "network is container:1"),
+        ("NetworkSettings", {"Networks": {"a": {}, "b": {}}}, "2 networks .a, b."),
+    ],
+)
+def test_a_container_that_no_link_fits(
+    engine: Engine, key: str, value: dict[str, Any], message: str
+) -> None:
+    engine.web[key] = value
+    with pytest.raises(DeploymentError, match=message):
+        put(engine)
+    assert engine.made == []
+
+
+def test_a_second_link_is_refused(engine: Engine) -> None:
+    put(engine)
+    with pytest.raises(DeploymentError, match="emulate link web --remove"):
+        put(engine)
+
+
+def test_what_does_not_start_is_removed_and_says_why(engine: Engine) -> None:
+    engine.status, engine.said = "exited", b"no packet box"
+    with pytest.raises(DeploymentError, match="the box did not start: no packet box"):
+        put(engine)
+    assert (engine.made, engine.volumes_) == ([], [])
+
+
+def test_a_link_is_undone_by_its_sidecar_before_all_goes(engine: Engine) -> None:
+    put(engine)
+    client: Any = SimpleNamespace(api=engine)
+    run = link_removal.linked(client, "f00")
+    assert run == link_removal.linked(client, "web") == engine.made[0]["labels"]["emulate.run"]
+    removed = link_removal.remove_link(client, run)
+    assert engine.stopped == [f"emulate-{run}-link"]
+    assert (removed.containers, removed.volumes, engine.made) == (2, 1, [])
+    assert link_removal.linked(client, "web") == ""
+
+
+def test_cleaning_up_undoes_links_and_a_new_run_spares_them(engine: Engine) -> None:
+    put(engine)
+    client: Any = SimpleNamespace(api=engine)
+    owners.remove_dead(client, lambda text: None)
+    assert len(engine.made) == 2
+    (owner,) = owners.owners(client)
+    assert (owner.link, owner.dead, owner.abandoned) == ("web", False, False)
+    owners.remove(client, owner)
+    assert len(engine.stopped) == 1
+    assert engine.made == []

@@ -1,0 +1,63 @@
+"""Links of a dilated world, and the commands that play them."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator.shaping import access, tc
+from emulator.shaping.backend import Backend
+from emulator.shaping.dilated_link import dilated, dilated_side
+from emulator.units import Fraction, Rate, Seconds
+from emulator.world.link import Link, Side
+
+ADSL = Link(
+    up=Side(Rate(1e6), Seconds(0.025), Seconds(0.003), Fraction(0.001), Seconds(0.01)),
+    down=Side(Rate(8e6), Seconds(0.025)),
+)
+DELAYS = st.just(0.0) | st.floats(1e-9, 10)
+"""Down to less than a bit's time: subnormal numbers have too few digits for the law."""
+NETEM = Backend(rate="tbf", delay="netem", loss="netem", cut="nftables")
+
+
+def test_rates_are_divided_and_times_multiplied() -> None:
+    up = dilated(ADSL, 4).up
+    assert (up.rate, up.delay, up.jitter, up.setup) == (250_000, 0.1, 0.012, 0.04)
+    assert up.loss == ADSL.up.loss
+
+
+def test_without_a_dilation_a_link_stays() -> None:
+    assert dilated(ADSL, 1) == ADSL
+
+
+@given(st.floats(1, 1000), st.floats(1e3, 1e9), DELAYS)
+def test_packets_under_way_stay_as_many(dilation: float, rate: float, delay: float) -> None:
+    side = Side(Rate(rate), Seconds(delay))
+    slow = dilated_side(side, dilation)
+    assert slow.rate is not None
+    assert abs(slow.rate * slow.delay - rate * delay) <= 1e-9 * rate * delay
+
+
+def test_the_commands_of_a_dilated_link() -> None:
+    lines = [str(command) for command in access.shape(dilated(ADSL, 4), NETEM)]
+    text = "\n".join(lines)
+    assert "rate 250000bit" in text and "delay 100000us 12000us" in text
+    assert "loss 0.100000%" in text
+    assert "rate 2000000bit" in text and "delay 100000us" in text
+
+
+def test_a_queue_holds_the_bytes_of_the_undilated_rate() -> None:
+    """As many bytes at a quarter of the rate: each waits four times as long, in real seconds."""
+    own, slow = (tc.bucket(side, changing=False) for side in (ADSL.down, dilated(ADSL, 4).down))
+    assert own.partition("limit")[2] == slow.partition("limit")[2] == " 250000"
+    places = [re.findall(r"netem limit (\d+)", _text(link)) for link in (ADSL, dilated(ADSL, 4))]
+    assert places[0] == places[1] != []
+
+
+def _text(link: Link) -> str:
+    return "\n".join(map(str, access.shape(link, NETEM)))
+
+
+def test_a_side_without_a_rate_or_shape_stays_one() -> None:
+    assert not dilated(Link(), 4).shaped
+    assert dilated_side(Side(delay=Seconds(0.1)), 4) == Side(delay=Seconds(0.4))
