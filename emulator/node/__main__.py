@@ -1,9 +1,9 @@
 """The entry point of every container."""
 
-from . import config, gateway, supervisor
+from . import config, gateway_life, supervisor
 
 node = config.read()
 if isinstance(node.part, config.GatewayRole):
-    gateway.main(node)
+    gateway_life.main(node)
 else:
     supervisor.main()

@@ -18,7 +18,7 @@ _numbers = itertools.count()
 _SUBNET = "10.80.79"
 _SERVER, _GATEWAY, _FIRST = 1, 2, 3
 _FORWARD = "sysctl -q -w net.ipv4.ip_forward=1 net.ipv4.conf.all.send_redirects=0"
-_QUIET = "from emulator.node.gateway import send_no_redirects as quiet; quiet('eth0')"
+_QUIET = "from emulator.node.gateway_life import send_no_redirects as quiet; quiet('eth0')"
 
 
 class Street:

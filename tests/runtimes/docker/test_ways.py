@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from emulator.errors import DeploymentError
+from emulator.node.access_link import AccessLink
 from emulator.node.config import GatewayRole
 from emulator.runtimes.docker import spec
 from emulator.runtimes.docker.manifest import bottlenecks
@@ -85,8 +86,8 @@ def test_the_receivers_hold_messages_for_the_bottlenecks_delay_too() -> None:
 
 @pytest.mark.parametrize("backend", [HELD, DELAYED])
 def test_a_link_in_place_of_a_members_own_keeps_the_bottlenecks_delay(backend: Backend) -> None:
-    fault = "  - {kind: degrade, nodes: [far], at: 1s, link: {up: {rate: 9mbit, delay: 1ms}}}\n"
-    text = TEXT + fault + STREET
+    fault = "{kind: degrade, nodes: [far], at: 1s, link: {up: {rate: 9mbit, delay: 1ms}}}"
+    text = TEXT.replace("\nfaults: [", f"\nfaults: [{fault}, ") + STREET
     made = shared(backend, text)
     _, far = made.scenario.nodes
     setting = {"link": {"up": {"rate": 9e6, "delay": 0.001}, "down": {}}}
@@ -94,8 +95,6 @@ def test_a_link_in_place_of_a_members_own_keeps_the_bottlenecks_delay(backend: B
     assert reshaping is not None
     assert reshaping.delays == (0.005, 0.003)
     assert read(reshaping.link).up.delay == pytest.approx(0.03)
-    from emulator.node.access_link import AccessLink
-
     ours = AccessLink(made.device(far, "x").network)
     ours.reshape(setting)
     assert ours._wanted.up == Side(Rate(9e6), Seconds(0.006))
