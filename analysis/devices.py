@@ -58,8 +58,39 @@ def mbit(rate: object) -> float | None:
 
 
 def loss(side: dict[str, Any]) -> float:
-    """Return the share of packets, from 0 to 1, that the `side` of a link loses."""
-    match = re.fullmatch(r"([\d.]+(?:e[+-]?\d+)?)\s*%", str(side.get("loss") or "").strip())
+    """Return the share of packets, from 0 to 1, that the `side` of a link loses or doubles."""
+    shares = [_share(side.get(key)) for key in ("loss", "corrupt", "duplicate")]
+    model = side.get("loss_model") or {}
+    return min(1.0, sum(shares) + _gemodel(**model) + _four_states(**model))
+
+
+def _gemodel(gemodel: dict[str, Any] | None = None, **other: Any) -> float:
+    """Return the mean loss of a Gilbert-Elliott model, or 0 without a model."""
+    if gemodel is None:
+        return 0.0
+    p, r, bad, good = (_share(gemodel.get(key)) for key in ("p", "r", "1-h", "1-k"))
+    return (p * bad + r * good) / (p + r) if p + r else good
+
+
+def _four_states(state: dict[str, Any] | None = None, **other: Any) -> float:
+    """Return the mean loss of a model of four states, or 0 without a model.
+
+    A model without an end of its bursts, or of the packets received in a burst, counts as loss.
+    """
+    if state is None:
+        return 0.0
+    p13, p31, p32, p23, p14 = (
+        _share(state.get(key)) for key in ("p13", "p31", "p32", "p23", "p14")
+    )
+    if p13 and not (p31 and p23):
+        return 1.0
+    burst = p13 / p31 if p13 else 0.0
+    received = burst * p32 / p23 if burst else 0.0
+    return (burst + p14) / (1 + p14 + burst + received)
+
+
+def _share(written: object) -> float:
+    match = re.fullmatch(r"([\d.]+(?:e[+-]?\d+)?)\s*%", str(written or "").strip())
     return float(match[1]) / 100 if match else 0.0
 
 

@@ -60,6 +60,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "socket": {
         *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
         "node/gateway_life.py",  # netlink, in place of /proc/sys
+        "transport/wake_up.py",
     },
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},

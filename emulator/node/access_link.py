@@ -1,7 +1,8 @@
 """The access link of a container: commands that cut, mend and reshape the link for a fault.
 
-Faults of different verbs overlap, so the link keeps the setting in force: a cut that ends, and a
-device that boots, find the link as the setting has it, not as it was at first.
+Faults of different verbs overlap, and the link's own steps and trace go on under a fault, so the
+link keeps the setting in force: a cut that ends, and a device that boots, find the link as the
+setting has it, not as it was at first.
 """
 
 import math
@@ -14,10 +15,14 @@ from ..units import Seconds
 from ..world import reshaping
 from ..world.bottleneck import SharedLink, SharedSide
 from ..world.link import FRAME, Link, Side
+from ..world.link_course import link_at
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting
 from .box_end import BoxEnd
 from .config import Delay, Network, Reshaping
+
+SLOW = 250e3
+"""Rate in bits per second below which a full frame takes 50 ms, and the wait for its turn too."""
 
 
 class AccessLink:
@@ -29,13 +34,18 @@ class AccessLink:
     def __init__(self, network: Network, box: BoxEnd | None = None) -> None:
         """`box` is the node's end of a link through the box."""
         self._network, self._cut, self._box = network, False, box
-        self._own = self._wanted = self._shaped = Link()
+        self._own = self._wanted = self._shaped = self._first = Link()
+        self._setting: Setting | None = None
+        self.risen = False
+        """Whether the last change has raised a rate below `SLOW`: the queues sleep on."""
         self._backend, self._beyond, self._dilation = Backend(), list[Side](), 1.0
         self._shared = SharedLink()
         if network.reshaping is not None:
-            self._own = self._wanted = self._shaped = reshaping.read(network.reshaping.link)
+            facts = network.reshaping
+            self._shared = _delays(*facts.delays)
+            self._own = link_at(reshaping.read(facts.link), facts.draw, facts.since)
+            self._first = self._wanted = self._shaped = self._shared.lengthen(self._own)
             self._backend = Backend.read(network.reshaping.backend)
-            self._shared = _delays(*network.reshaping.delays)
             self._dilation = network.reshaping.dilation
             beyond = map(reshaping.read_side, network.reshaping.beyond)
             self._beyond = [dilated_side(side, self._dilation) for side in beyond]
@@ -48,7 +58,7 @@ class AccessLink:
     def mend(self) -> list[Command]:
         """Return the commands that let packets through again, on the link as the setting has it."""
         self._cut = False
-        if self._wanted == self._own == self._shaped:
+        if self._wanted == self._first == self._shaped:
             return self._network.mend
         wanted = dilated(self._wanted, self._dilation)
         mend = access.mend(wanted, self._backend, beyond=self._beyond, changing=True)
@@ -63,14 +73,19 @@ class AccessLink:
 
         A link that is cut changes when it is mended.
         """
-        self._wanted = reshaped(self._own, setting)
-        if setting is not None and "link" in setting:
-            self._wanted = self._shared.lengthen(self._wanted)
+        self._setting = setting
+        self._wanted = self._shared.lengthen(reshaped(self._own, setting))
         return [] if self._cut else self._change()
+
+    def change_own(self, link: Link) -> list[Command]:
+        """Return commands that make `link` the node's own link; the setting in force changes it."""
+        self._own = link
+        return self.reshape(self._setting)
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
         old, new = dilated(old, self._dilation), dilated(self._wanted, self._dilation)
+        self.risen = _risen(old.up, new.up) or _risen(old.down, new.down)
         if self._box is not None:
             if old != new:
                 self._box.change(old, new)
@@ -92,6 +107,18 @@ class AccessLink:
             return None
         server = reshaping.read_side(changed.server_up)
         return held(self._backend, server, self._wanted.down)
+
+    def sent_delay(self) -> Delay:
+        """Return the time for which the server holds back the messages of the node."""
+        beyond = self._network.reshaping.beyond if self._network.reshaping else []
+        server = reshaping.read_side(beyond[0]) if beyond else Side()
+        return held(self._backend, self._wanted.up, server)
+
+
+def _risen(old: Side, new: Side) -> bool:
+    """Return whether the rate of a slow side has become higher."""
+    slow = old.rate is not None and old.rate < SLOW
+    return slow and (new.rate is None or new.rate > (old.rate or 0.0))
 
 
 def held(backend: Backend, first: Side, second: Side) -> Delay:
@@ -116,16 +143,20 @@ def reshaping_of(
     backend: Backend,
     server: Link,
     dilation: float = 1.0,
+    draw: float = 0.0,
+    since: float = 0.0,
     shared: SharedLink | None = None,
 ) -> Reshaping:
     """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind.
 
-    `link` has the delays of the bottleneck `shared`, if there is one.
+    `draw` and `since` place the steps and traces of `link`, as `link_course` takes them.
+    `shared` is the node's bottleneck, with delays that `link` does not have.
     """
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
     delays = (float(shared.up.delay), float(shared.down.delay)) if shared else (0.0, 0.0)
-    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, dilation, delays)
+    own = reshaping.plain(link)
+    return Reshaping(own, backend.plain(), beyond, up, dilation, draw, since, delays)
 
 
 def _delays(up: float, down: float) -> SharedLink:

@@ -164,7 +164,7 @@ _PACKETS_ONLY = (
 
 
 def _missing_for_keys(links: tuple[Link, ...]) -> list[str]:
-    """Return a line for each key that no receiver of messages can keep."""
+    """Return a line for each key of `links` beyond a receiver of messages."""
     used = set().union(*(plain_side(side).keys() for side in _sides(links)))
     tun = "/dev/net/tun in containers (tun)"
     need = {"correlation": f"{tun}: netem draws without it"}

@@ -7,8 +7,9 @@ the distribution as it is: a correlated normal number is turned into a quantile.
 
 import math
 from collections.abc import Callable, Iterable
+from functools import cache
 from random import Random
-from statistics import NormalDist
+from statistics import NormalDist, fmean, pstdev
 from typing import NamedTuple
 
 from .link import Distribution, Side
@@ -16,12 +17,14 @@ from .link import Distribution, Side
 _LARGEST = 4.0
 """netem's tables have 16 bits, and a jitter is 8192 in them."""
 _NORMAL = NormalDist()
+_GRAIN = 4096
+"""Entries of netem's tables."""
 _SMALLEST = 1 / 65536
 """The smallest share of the tables: beyond it their quantiles are cut off."""
 
 
 class Jitter(NamedTuple):
-    """The jitter of one side, or of several whose sum is normal."""
+    """The jitter of a side, or the sum of normal jitters of several sides."""
 
     deviation: float
     """Jitter in seconds, as the key `jitter` has it."""
@@ -41,11 +44,20 @@ def jitters(*sides: Side) -> tuple[float, tuple[Jitter, ...]]:
     return math.hypot(*plain), tuple(others)
 
 
+@cache
+def moments(distribution: Distribution) -> tuple[float, float]:
+    """Return mean and standard deviation of the draws, in units of the jitter."""
+    if distribution == "normal":
+        return 0.0, 1.0
+    drawn = [QUANTILES[distribution]((number + 0.5) / _GRAIN) for number in range(_GRAIN)]
+    return fmean(drawn), pstdev(drawn)
+
+
 class DelayDraws:
-    """The deviations of one packet after another, from one random stream."""
+    """Draws of deviations, packet after packet, from a random stream."""
 
     def __init__(self, rng: Random, every: Iterable[Jitter]) -> None:
-        """`every`: the jitters that add up."""
+        """Draw the sum of the jitters in `every`."""
         self._draws = [(jitter.deviation, _draw(rng, jitter)) for jitter in every]
 
     def deviation(self) -> float:

@@ -39,7 +39,7 @@ class Chain(NamedTuple):
 
     @property
     def burst(self) -> float:
-        """Mean number of packets that are lost in a row; infinite if all are, 0 if none is."""
+        """Mean number of packets lost in a row; infinite if all packets are lost."""
         mean = self.mean
         # P(this packet and the next are lost); a burst ends with a loss that no loss follows
         both = sum(
@@ -63,7 +63,7 @@ def _product(first: float, second: float) -> float:
 
 
 class _Model(ABC):
-    """A chain that a scenario describes by its probabilities."""
+    """A loss model of a scenario, described by the probabilities of a chain."""
 
     @property
     @abstractmethod

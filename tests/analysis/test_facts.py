@@ -2,12 +2,13 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from analysis import Run, RunError, pushes, read, traffic
 from analysis.compare import compare
-from analysis.devices import devices, mbit
+from analysis.devices import devices, loss, mbit
 from analysis.reconcile import reconcile
 from analysis.run_warnings import warnings
 from tests.fakes.handmade_run import act, due, traffic_record, update, written
@@ -142,6 +143,26 @@ def test_devices_come_from_the_scenario_with_their_links(tmp_path: Path) -> None
     farm, near = devices(run)[0], devices(run)[2]
     assert (farm.rate("tx"), farm.rate("rx"), farm.link) == (0.5, None, "500kbit 5ms up")
     assert (near.link, near.profile) == ("unshaped", "phone: 9% of a core")
+
+
+@pytest.mark.parametrize(
+    ("side", "share"),
+    [
+        ({}, 0),
+        ({"loss": "1%", "corrupt": "0.5%", "duplicate": "2%"}, 0.035),
+        ({"loss_model": {"gemodel": {"p": "1%", "r": "9%", "1-h": "50%", "1-k": "0%"}}}, 0.05),
+        (
+            {
+                "loss_model": {
+                    "state": {"p13": "1%", "p31": "25%", "p32": "0%", "p23": "100%", "p14": "0%"}
+                }
+            },
+            0.01 / 0.26,
+        ),
+    ],
+)
+def test_a_side_loses_by_every_key(side: dict[str, Any], share: float) -> None:
+    assert loss(side) == pytest.approx(share)
 
 
 def test_without_a_scenario_devices_are_those_that_the_records_name(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def _link(way: Way, side: Side) -> Link:
 
 
 def _spray(key: str, backend: Backend) -> list[list[float]]:
-    """Number of each datagram and the seconds that it took, in order of arrival."""
+    """Return number and seconds on the way of each datagram, in order of arrival."""
     way, side, count, gap = SPRAYS[key]
     with lab() as here:
         here.shape(access.shape(_link(way, side), backend))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from emulator.world.delay_draws import QUANTILES
+from emulator.world.delay_draws import moments
 from tests.netem import key_guest, machine
 
 pytestmark = [
@@ -112,9 +112,7 @@ def test_only_each_fifth_packet_passes_with_a_gap_of_five(measured: dict[str, An
 @pytest.mark.parametrize("key", ["normal", "uniform", "pareto", "paretonormal"])
 def test_a_distribution_has_its_deviation(measured: dict[str, Any], key: str) -> None:
     seen, side = _sprayed(measured, key), key_guest.SPRAYS[key][1]
-    shares = [(number + 0.5) / 4096 for number in range(4096)]
-    quantiles = [QUANTILES[side.distribution](share) for share in shares]
-    mean, deviation = fmean(quantiles), pstdev(quantiles)
+    mean, deviation = moments(side.distribution)
     times = list(seen.took.values())
     print(key, f"mean {fmean(times):.5f} deviation {pstdev(times):.5f} of {side.jitter}")
     assert pstdev(times) == pytest.approx(side.jitter * deviation, rel=0.15)
@@ -132,8 +130,11 @@ def test_no_correlation_of_netem_is_seen(measured: dict[str, Any]) -> None:
 
 
 def test_a_limit_counts_the_packets_under_way(measured: dict[str, Any]) -> None:
-    seen = _sprayed(measured, "limit")
-    assert seen.arrived == list(range(key_guest.SPRAYS["limit"][1].limit or 0))
+    """The kernel's own packets, as those of IPv6, may take a place."""
+    seen, limit = _sprayed(measured, "limit"), key_guest.SPRAYS["limit"][1].limit
+    assert limit is not None
+    assert limit - 2 <= len(seen.arrived) <= limit
+    assert seen.arrived == list(range(len(seen.arrived)))
 
 
 @pytest.mark.parametrize("way", key_guest.WAYS)

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from emulator.units import Fraction, Seconds
-from emulator.world.delay_draws import QUANTILES, DelayDraws, Jitter, jitters
+from emulator.world.delay_draws import QUANTILES, DelayDraws, Jitter, jitters, moments
 from emulator.world.link import Distribution, Side
 
 TABLES = Path("/usr/lib/x86_64-linux-gnu/tc")
@@ -34,6 +34,7 @@ def test_each_distribution_keeps_its_moments_with_a_correlation(
 ) -> None:
     values = _drawn(Jitter(2.0, distribution, rho))
     mean, deviation = MOMENTS[distribution]
+    assert moments(distribution) == pytest.approx((mean, deviation), abs=0.001)
     assert fmean(values) / 2 == pytest.approx(mean, abs=0.04)
     assert pstdev(values) / 2 == pytest.approx(deviation, rel=0.03)
     assert max(map(abs, values)) <= 8

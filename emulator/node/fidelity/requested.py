@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 
+from ...world.delay_draws import moments
 from ...world.link import Link, Side
 from ...world.reshaping import read
 from ..config import MeasuredLink
@@ -47,6 +48,11 @@ class Request:
             return self._path(own.up, self._server.down)
         return self._path(own.down, self._server.up)
 
+    @property
+    def alone(self) -> bool:
+        """Whether all loss of the path is on the node's own side."""
+        return not (self._server.up.lost or self._server.down.lost)
+
     def slowest(self) -> float | None:
         """Return the lowest rate on the way there and back; None without any."""
         sides = (self.link.up, self.link.down, self._server.up, self._server.down)
@@ -65,6 +71,8 @@ class Request:
 
 def _moments(side: Side) -> tuple[float, float]:
     """Return the mean and the variance of the delay of `side`."""
-    variance = side.jitter**2 / (3 if side.distribution == "uniform" else 1)
+    mean, deviation = moments(side.distribution)
+    variance = (side.jitter * deviation) ** 2
     hasty = side.reorder / side.gap  # the share of packets that pass without the delay
-    return side.delay * (1 - hasty), (1 - hasty) * (variance + hasty * side.delay**2)
+    delay = side.delay + side.jitter * mean
+    return delay * (1 - hasty), (1 - hasty) * (variance + hasty * delay**2)

@@ -23,6 +23,7 @@ from ...node.config import (
 )
 from ...scenario import Device, Scenario
 from ...scenario.bottleneck_section import Bottleneck
+from ...scenario.link_changes import start_draw
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access, gateway
@@ -31,6 +32,7 @@ from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
 from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
+from ...world.link_course import link_at
 from ...world.reshaping import plain, plain_side, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
@@ -100,7 +102,7 @@ class NodeConfigs:
 
     def device(self, device: Device, address: str) -> NodeConfig:
         """Return the configuration of the worker on `device`; `address` is the server's."""
-        link, beyond = self._path(device, device.link), [self.scenario.server.link.down]
+        link, beyond = device.link, [self.scenario.server.link.down]
         if bottleneck := self.scenario.bottleneck_of.get(device.name):
             beyond.append(Side(bottleneck.up.rate))
         part = WorkerRole(
@@ -120,9 +122,9 @@ class NodeConfigs:
         shape = gateway.forward(shared, server, self.backend, dilation)
         return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
 
-    def _path(self, device: Device, link: Link) -> Link:
-        """Return `link` of `device` with the delays of the device's bottleneck."""
-        bottleneck = self.scenario.bottleneck_of.get(device.name)
+    def _path(self, name: str, link: Link) -> Link:
+        """Return `link` of the node `name` with the delays of its bottleneck."""
+        bottleneck = self.scenario.bottleneck_of.get(name)
         return link if bottleneck is None else bottleneck.shared.lengthen(link)
 
     def evaluator(self, address: str) -> NodeConfig:
@@ -151,7 +153,8 @@ class NodeConfigs:
         bottleneck = self.scenario.bottleneck_of.get(name)
         shared = bottleneck.shared if bottleneck else None
         dilation, own = self.clock.dilation, link
-        link = dilated(own, dilation)
+        draw, since = start_draw(self.scenario.seed, name), self.resumed_at
+        link = dilated(self._path(name, link_at(own, draw, since)), dilation)
         beyond = [dilated_side(side, dilation) for side in beyond]
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
@@ -162,11 +165,13 @@ class NodeConfigs:
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
             reshaping=(
-                reshaping_of(own, self.backend, self.scenario.server.link, dilation, shared)
+                reshaping_of(
+                    own, self.backend, self.scenario.server.link, dilation, draw, since, shared
+                )
                 if changing
                 else None
             ),
-            measured=self._measured(name, own),
+            measured=self._measured(name, self._path(name, own)),
         )
         booted = self.incarnations.get(name, 0)
         return NodeConfig(name, self.user, part, network, booted, dilation)
@@ -174,7 +179,7 @@ class NodeConfigs:
     @cached_property
     def boxed(self) -> frozenset[str]:
         """Names of the nodes with packets that pass the box."""
-        links = {device.name: device.link for device in self.scenario.nodes}
+        links = {each.name: self._path(each.name, each.link) for each in self.scenario.nodes}
         links[SERVER] = self.scenario.server.link
         return frozenset(
             name
@@ -185,7 +190,8 @@ class NodeConfigs:
     @property
     def shortest(self) -> float:
         """Shortest delay of a link through the box in seconds; 0 if none has any."""
-        links = [device.link for device in self.scenario.nodes if device.name in self.boxed]
+        boxed = (each for each in self.scenario.nodes if each.name in self.boxed)
+        links = [self._path(each.name, each.link) for each in boxed]
         links += [self.scenario.server.link] if SERVER in self.boxed else []
         delays = [side.delay for link in links for side in (link.up, link.down) if side.delay]
         return min(delays, default=0.0)
@@ -212,12 +218,16 @@ class NodeConfigs:
         """The links that faults may give devices, by the device's name."""
         return reshaped_links(self.scenario)
 
+    def _begun(self, name: str, link: Link) -> Link:
+        """Return the `link` of the node `name` as it is when the containers begin."""
+        return link_at(link, start_draw(self.scenario.seed, name), self.resumed_at)
+
     def received_delay(self, device: Device, setting: Setting | None) -> Delay:
         """Return for how long the server holds messages of `device` back under a `setting`.
 
         The setting is that of the verb `reshape` in force; None: none is.
         """
-        link = self._path(device, reshaped(device.link, setting))
+        link = self._path(device.name, reshaped(device.link, setting))
         return self._held(link.up, self.scenario.server.link.down)
 
     def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
@@ -229,7 +239,11 @@ class NodeConfigs:
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, model, others),
             checked=self.plan.worker.checked,
-            hold=self._held(self.scenario.server.link.up, link.down, name == EVALUATOR),
+            hold=self._held(
+                self.scenario.server.link.up,
+                self._path(name, self._begun(name, link)).down,
+                name == EVALUATOR,
+            ),
             changing=bool(others),
         )
 
@@ -245,7 +259,11 @@ class NodeConfigs:
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
-        holds = {d.name: self._held(self._path(d, d.link).up, towards) for d in self.scenario.nodes}
+        ups = {
+            device.name: self._path(device.name, self._begun(device.name, device.link)).up
+            for device in self.scenario.nodes
+        }
+        holds = {name: self._held(up, towards) for name, up in ups.items()}
         holds[EVALUATOR] = self._held(Side(), towards, evaluator=True)
         return {
             name: held

@@ -1,4 +1,4 @@
-"""Check that faults which add loss find links that can lose more."""
+"""Check of faults that add loss to a link: the loss model of the link must allow more loss."""
 
 from collections.abc import Iterator
 

@@ -21,10 +21,8 @@ MOST_LINKS = 4096
 class CarriedLinks:
     """Operations on the links of a box, as requests ask for them."""
 
-    def __init__(
-        self, seed: int, clock: Callable[[], float], output: OutputLines, tick: float
-    ) -> None:
-        self.loop = FrameLoop(clock, self._gone, tick)
+    def __init__(self, seed: int, clock: Callable[[], float], output: OutputLines) -> None:
+        self.loop = FrameLoop(clock, self._gone)
         self.lateness = Lateness()
         self._seed, self._clock, self._output = seed, clock, output
         self._links: dict[str, CarriedLink] = {}

@@ -15,7 +15,7 @@ from ...world.link import Side
 from .. import tc
 from .delay_line import DelayLine
 from .fates import DrawsFor, FateCounts, Fates
-from .tap import Form, frames, is_arp, is_ipv4
+from .tap import ARP, IPV4, KIND, Form, frames
 from .token_bucket import WHOLE, TokenBucket
 
 MOST_ROOM = 256 << 20
@@ -73,6 +73,7 @@ class Direction:
         self._set_fates(side)
         if self._rates:
             self._set_rate(side)
+        self._plain = self._fates is None and self._bucket is None and side.limit is None
 
     def _set_fates(self, side: Side) -> None:
         """Draw the fates of `side` from here on; a burst of losses lasts if the keys are equal."""
@@ -97,12 +98,17 @@ class Direction:
 
     def take(self, frame: bytes, now: float) -> bool:
         """Take a `frame` that came at time `now`; return False if it passes the box at once."""
-        if is_arp(frame):
+        if frame[KIND] == ARP:
             return False
         passage, number = self.passage, frames(frame) if frame[1] else 1
         passage.packets += number
         passage.bytes += len(frame)
-        if self._bucket is None:
+        if self._plain:  # most frames of most links: these lines are the cost of the box
+            if self._line.bytes + len(frame) > self._room:
+                passage.dropped += number
+            else:
+                self._line.add(frame, now)
+        elif self._bucket is None:
             self._enter(frame, now, number)
         elif self._is_full() or not self._bucket.add(frame, now):
             passage.dropped += number
@@ -120,7 +126,7 @@ class Direction:
 
     def _enter(self, frame: bytes, now: float, number: int) -> None:
         """Let a frame whose last bit has left at time `now` meet its fate."""
-        if self._fates is None or not is_ipv4(frame):
+        if self._fates is None or frame[KIND] != IPV4:
             self._hold(frame, now, number)
             return
         for copy, ahead in self._fates.of(frame, number):
@@ -158,6 +164,15 @@ class Direction:
         if self._bucket is not None:
             self._advance(now)
         return self._line.release(now)
+
+    def note(self, late: list[float], delays: list[float]) -> None:
+        """Add the lateness and the delays, both in seconds, of frames that have left."""
+        passage, nominal = self.passage, self.nominal
+        passage.reads += len(late)
+        passage.late += sum(late)
+        passage.latest = max(passage.latest, max(late))
+        passage.delay += sum(delays)
+        passage.squares += sum([(delay - nominal) ** 2 for delay in delays])
 
     def held(self) -> int:
         """Return the number of frames under way."""

@@ -20,14 +20,11 @@ OTHERS_A_ROUND = 4
 class FrameLoop:
     """Lanes by descriptor and by due time, and handlers of other descriptors."""
 
-    def __init__(
-        self, clock: Callable[[], float], gone: Callable[[CarriedLink], None], tick: float
-    ) -> None:
-        """`gone` is called with each link whose network is gone.
-
-        `tick`: shortest time in seconds between the beginnings of two rounds.
-        """
-        self._clock, self._gone, self._tick = clock, gone, tick
+    def __init__(self, clock: Callable[[], float], gone: Callable[[CarriedLink], None]) -> None:
+        """`gone` is called with each link whose network is gone."""
+        self._clock, self._gone = clock, gone
+        self.tick = 0.0
+        """Shortest time in seconds between the beginnings of two rounds."""
         self._epoll = select.epoll()
         self._lanes: dict[int, tuple[CarriedLink, Lane]] = {}  # by the descriptor they read
         self._handlers: dict[int, Callable[[], None]] = {}
@@ -93,7 +90,7 @@ class FrameLoop:
 
     def _wait(self, until: float) -> None:
         now = self._clock()
-        if (pause := self._began + self._tick - now) > 0:
+        if (pause := self._began + self.tick - now) > 0:
             time.sleep(pause)  # frames that come meanwhile share a round
             now = self._clock()
         if self._due:

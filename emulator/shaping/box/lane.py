@@ -49,24 +49,23 @@ class Lane:
 
     def drain(self) -> None:
         """Write all frames that are due to the sink. Raises LinkGoneError."""
-        passage, nominal = self.direction.passage, self.direction.nominal
-        late = self._lateness.add
         now = self._clock()
-        for due, entered, frame in self.direction.release(now):
+        released = self.direction.release(now)
+        if not released:
+            return
+        passage, write, sink = self.direction.passage, os.write, self.sink
+        for _, _, frame in released:
             number = frames(frame) if frame[1] else 1
-            if self._write(frame):
+            try:
+                write(sink, frame)
                 passage.delivered += number
-            else:
+            except OSError as error:
+                if error.errno in GONE:
+                    raise LinkGoneError from None
                 passage.dropped += number
-            over = now - due
-            late(over)
-            passage.reads += 1
-            passage.late += over
-            if over > passage.latest:
-                passage.latest = over
-            delay = now - entered
-            passage.delay += delay
-            passage.squares += (delay - nominal) ** 2
+        late = [now - due for due, _, _ in released]
+        self._lateness.add(late)
+        self.direction.note(late, [now - entered for _, entered, _ in released])
 
     def _write(self, frame: bytes) -> bool:
         """Write `frame` to the sink; return False if the network refuses it."""

@@ -16,13 +16,14 @@ class Lateness:
         self._frames = 0
         self._longest = 0.0
 
-    def add(self, seconds: float) -> None:
-        """Count a frame with a lateness of `seconds`."""
-        place = int(seconds / BIN)
-        self._counts[place if place < _BINS else -1] += 1
-        self._frames += 1
-        if seconds > self._longest:
-            self._longest = seconds
+    def add(self, late: list[float]) -> None:
+        """Count frames by their lateness in seconds."""
+        counts = self._counts
+        for seconds in late:
+            place = int(seconds / BIN)
+            counts[place if place < _BINS else -1] += 1
+        self._frames += len(late)
+        self._longest = max(self._longest, max(late))
 
     def summary(self) -> dict[str, float]:
         """Return number, p50, p99 and maximum of the frames' lateness in seconds, and forget it."""

@@ -32,8 +32,10 @@ _CHECKSUM, _TSO4, _TSO6 = 1, 2, 4
 _OFFLOADS = {"superpackets": _CHECKSUM | _TSO4 | _TSO6, "single": _CHECKSUM, "finished": 0}
 _REQUEST = struct.Struct("16sH22x")
 """struct ifreq with flags."""
-_ARP = b"\x08\x06"
-_IPV4 = b"\x08\x00"
+KIND = slice(HEADER + 12, HEADER + 14)
+"""Place of the protocol in a frame."""
+ARP, IPV4 = b"\x08\x06", b"\x08\x00"
+"""Protocols; no link loses or delays ARP."""
 
 
 def make(device: str) -> int:
@@ -67,16 +69,6 @@ def device(end: int) -> str | None:
 def hand_over(end: int, form: Form) -> None:
     """Let the kernel hand frames to the reader of `end` in this form. Raises OSError."""
     fcntl.ioctl(end, _TUNSETOFFLOAD, _OFFLOADS[form])
-
-
-def is_arp(frame: bytes) -> bool:
-    """Return whether `frame` is a packet of ARP, which no link loses or delays."""
-    return frame[HEADER + 12 : HEADER + 14] == _ARP
-
-
-def is_ipv4(frame: bytes) -> bool:
-    """Return whether `frame` is a packet of IPv4."""
-    return frame[HEADER + 12 : HEADER + 14] == _IPV4
 
 
 def frames(frame: bytes) -> int:

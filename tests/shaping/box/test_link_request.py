@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.shaping.box.link_request import (
@@ -124,12 +124,14 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(up=JSON, name=JSON, do=st.sampled_from(["attach", "change", "report"]) | JSON)
 def test_nothing_else_is_raised(up: object, name: object, do: object) -> None:
     with contextlib.suppress(RefusedRequestError):
         decode(json.dumps({"do": do, "name": name, "link": {"up": up, "down": {}}}).encode())
 
 
+@settings(deadline=None)
 @given(
     key=st.sampled_from(sorted(reshaping.plain_side(FULL))),
     value=st.floats() | st.integers() | st.text(max_size=3) | st.booleans(),
