@@ -23,6 +23,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "goodbye": ("at", "node"),
     "overlap": ("at", "node", "fault", "verb", "lasts"),
     "battery": ("at", "node", "charge"),
+    "link_change": ("at", "node", "changes", "late"),
     "start": ("at", "devices", "zero"),
     "pull": ("at", "node", "version", "bytes"),
     "update": (

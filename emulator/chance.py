@@ -114,6 +114,11 @@ def jitter(seed: int, device: str, direction: str) -> str:
     return f"{seed}/{device}/jitter/{direction}"
 
 
+def trace_start(seed: int, device: str) -> str:
+    """Name the draw of the time at which `device` begins its links' traces."""
+    return f"{seed}/{device}/trace"
+
+
 def packets(seed: int, node: str, attachment: int) -> str:
     """Name the streams of the packets of `node` in the box; a boot makes a new attachment."""
     return f"{seed}/{node}/packets/{attachment}"

@@ -59,10 +59,12 @@ class WireError(EmulatorError):
 class MisplacedKeysError(ValueError):
     """Keys of an entry contradict each other; the error has a message for every wrong key."""
 
-    def __init__(self, conflicts: Collection[tuple[str, str]]) -> None:
-        super().__init__("; ".join(f"{key}: {message}".lstrip(": ") for key, message in conflicts))
+    def __init__(self, conflicts: Collection[tuple[str | tuple[str | int, ...], str]]) -> None:
+        texts = (f"{key}: {message}".lstrip(": ") for key, message in conflicts)
+        super().__init__("; ".join(texts))
         self.conflicts = tuple(conflicts)
-        """Key and message; the key is empty for a mistake of the whole entry."""
+        """Key, or the keys on the way to a value inside, and message; the key is empty for a
+        mistake of the whole entry."""
 
 
 def shortened(value: object) -> str:

@@ -57,7 +57,10 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
-    "socket": {"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
+    "socket": {
+        *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
+        "transport/wake_up.py",
+    },
     "threading": {
         *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweep/play_point.py"},
         *{"transport/farewell.py", "transport/watch.py"},

@@ -17,6 +17,7 @@ NAMES = {
     "7/adsl-3/hold/1": chance.received_delay(7, "adsl-3", 1),
     "7/server/hold/adsl-3": chance.server_received_delay(7, "adsl-3"),
     "7/adsl-3/jitter/up": chance.jitter(7, "adsl-3", "up"),
+    "7/adsl-3/trace": chance.trace_start(7, "adsl-3"),
     "7/adsl-3/packets/1/up/loss": chance.packet_draws(chance.packets(7, "adsl-3", 1), "up", "loss"),
     "7/server/work": chance.work(7, "server"),
     "randomk/00ff": chance.random_k(b"\x00\xff"),

@@ -13,9 +13,10 @@ from .options import FILE
 def compose(file: Path, folder: Path) -> None:
     """Lay down in FOLDER the files that docker-compose.yml mounts, to play the scenario FILE.
 
-    Docker Compose plays no faults, and starts no process that holds packets: on a kernel without
-    netem, delays are applied to whole messages, by their receiver. The server ends the run at a
-    stop condition. FOLDER has the form of a run folder: `emulate logs FOLDER` reads it.
+    Docker Compose plays no faults and no changes of links, and starts no process that holds
+    packets: on a kernel without netem, delays are applied to whole messages, by their receiver. The
+    server ends the run at a stop condition. FOLDER has the form of a run folder: `emulate logs
+    FOLDER` reads it.
 
     \b
     emulate compose scenarios/smallest.yaml build/compose

@@ -27,7 +27,8 @@ _FORMAT_NAMES = list(FORMATS)
     type=click.Choice([AUTO, *_FORMAT_NAMES]),
     default=AUTO,
     show_default=True,
-    help="Format of FILE; auto tells it from the first line.",
+    metavar="FORMAT",
+    help="Format of FILE: mahimahi, csv, cooked, 5g, or auto, which the first line tells.",
 )
 @click.option(
     "--direction",
@@ -49,6 +50,7 @@ _FORMAT_NAMES = list(FORMATS)
     "--to",
     "target",
     type=click.Choice(_FORMAT_NAMES),
+    metavar="FORMAT",
     help="Print the trace in this format instead of its statistics.",
 )
 @JSON_OPTION

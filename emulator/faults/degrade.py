@@ -34,6 +34,8 @@ class Degrade:
             raise ValueError("say how the link changes: give `rate`, `delay`, `loss` or `link`")
         if changes and self.link is not None:
             raise ValueError(f"`link` replaces the whole link: leave out {' and '.join(changes)}")
+        if self.link is not None and self.link.changes:
+            raise ValueError("`link` of a fault has no steps and no trace")
         if self.rate is not None:
             _check_rate(self.rate)
         if (schedule := getattr(super(), "__post_init__", None)) is not None:

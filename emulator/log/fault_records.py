@@ -81,6 +81,18 @@ class BatteryRecord(LogRecord, tag="battery"):
     """Energy in the battery, as a share of its capacity."""
 
 
+class LinkChangeRecord(LogRecord, tag="link_change"):
+    """A container has changed its device's link, as steps and traces of the link ask, later than
+    ever before in the run. Changes that are made sooner have no record."""
+
+    node: str
+    """Name of the device."""
+    changes: int
+    """Number of the link's changes so far."""
+    late: Time
+    """Time from the change's due moment until it was in force."""
+
+
 def verb_records() -> Iterator[type[FaultRecord]]:
     """Yield a Struct for the doing and one for the undoing of each verb in the table."""
     for verb in VERBS:

@@ -11,7 +11,13 @@ from typing import Any, TypeAlias, get_args
 
 from ..layout import Kind
 from .cut_records import ActivationsRecord
-from .fault_records import BatteryRecord, FaultRecord, OverlapRecord, verb_records
+from .fault_records import (
+    BatteryRecord,
+    FaultRecord,
+    LinkChangeRecord,
+    OverlapRecord,
+    verb_records,
+)
 from .fidelity_records import HostRecord, LinkRecord
 from .plan_records import IterationRecord, PlanRecord
 from .record_fields import LogRecord, Share, Size, Time, kind
@@ -281,6 +287,7 @@ Record: TypeAlias = (
     | PlanRecord
     | IterationRecord
     | BatteryRecord
+    | LinkChangeRecord
     | LinkRecord
     | HostRecord
     | LatenessRecord

@@ -1,7 +1,8 @@
 """The access link of a container: commands that cut, mend and reshape the link for a fault.
 
-Faults of different verbs overlap, so the link keeps the setting in force: a cut that ends, and a
-device that boots, find the link as the setting has it, not as it was at first.
+Faults of different verbs overlap, and the link's own steps and trace go on under a fault, so the
+link keeps the setting in force: a cut that ends, and a device that boots, find the link as the
+setting has it, not as it was at first.
 """
 
 import math
@@ -12,10 +13,14 @@ from ..shaping.command import Command
 from ..shaping.dilated_link import dilated, dilated_side
 from ..world import reshaping
 from ..world.link import FRAME, Link, Side
+from ..world.link_course import link_at
 from ..world.reshaping import reshaped
 from ..world.verbs import Setting
 from .box_end import BoxEnd
 from .config import Delay, Network, Reshaping
+
+SLOW = 250e3
+"""Rate in bits per second below which a full frame takes 50 ms, and the wait for its turn too."""
 
 
 class AccessLink:
@@ -27,10 +32,15 @@ class AccessLink:
     def __init__(self, network: Network, box: BoxEnd | None = None) -> None:
         """`box` is the node's end of a link through the box."""
         self._network, self._cut, self._box = network, False, box
-        self._own = self._wanted = self._shaped = Link()
+        self._own = self._wanted = self._shaped = self._first = Link()
+        self._setting: Setting | None = None
+        self.risen = False
+        """Whether the last change has raised a rate below `SLOW`: the queues sleep on."""
         self._backend, self._beyond, self._dilation = Backend(), list[Side](), 1.0
         if network.reshaping is not None:
-            self._own = self._wanted = self._shaped = reshaping.read(network.reshaping.link)
+            facts = network.reshaping
+            self._first = link_at(reshaping.read(facts.link), facts.draw, facts.since)
+            self._own = self._wanted = self._shaped = self._first
             self._backend = Backend.read(network.reshaping.backend)
             self._dilation = network.reshaping.dilation
             beyond = map(reshaping.read_side, network.reshaping.beyond)
@@ -44,7 +54,7 @@ class AccessLink:
     def mend(self) -> list[Command]:
         """Return the commands that let packets through again, on the link as the setting has it."""
         self._cut = False
-        if self._wanted == self._own == self._shaped:
+        if self._wanted == self._first == self._shaped:
             return self._network.mend
         wanted = dilated(self._wanted, self._dilation)
         mend = access.mend(wanted, self._backend, beyond=self._beyond, changing=True)
@@ -59,12 +69,19 @@ class AccessLink:
 
         A link that is cut changes when it is mended.
         """
+        self._setting = setting
         self._wanted = reshaped(self._own, setting)
         return [] if self._cut else self._change()
+
+    def change_own(self, link: Link) -> list[Command]:
+        """Return commands that make `link` the node's own link; the setting in force changes it."""
+        self._own = link
+        return self.reshape(self._setting)
 
     def _change(self) -> list[Command]:
         old, self._shaped = self._shaped, self._wanted
         old, new = dilated(old, self._dilation), dilated(self._wanted, self._dilation)
+        self.risen = _risen(old.up, new.up) or _risen(old.down, new.down)
         if self._box is not None:
             if old != new:
                 self._box.change(old, new)
@@ -87,6 +104,18 @@ class AccessLink:
         server = reshaping.read_side(changed.server_up)
         return held(self._backend, server, self._wanted.down)
 
+    def sent_delay(self) -> Delay:
+        """Return the time for which the server holds back the messages of the node."""
+        beyond = self._network.reshaping.beyond if self._network.reshaping else []
+        server = reshaping.read_side(beyond[0]) if beyond else Side()
+        return held(self._backend, self._wanted.up, server)
+
+
+def _risen(old: Side, new: Side) -> bool:
+    """Return whether the rate of a slow side has become higher."""
+    slow = old.rate is not None and old.rate < SLOW
+    return slow and (new.rate is None or new.rate > (old.rate or 0.0))
+
 
 def held(backend: Backend, first: Side, second: Side) -> Delay:
     """Return for how long a receiver holds back messages that pass both sides of a link.
@@ -105,8 +134,18 @@ def held(backend: Backend, first: Side, second: Side) -> Delay:
     return Delay(delay, jitter, setup, pace)
 
 
-def reshaping_of(link: Link, backend: Backend, server: Link, dilation: float = 1.0) -> Reshaping:
-    """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind."""
+def reshaping_of(
+    link: Link,
+    backend: Backend,
+    server: Link,
+    dilation: float = 1.0,
+    draw: float = 0.0,
+    since: float = 0.0,
+) -> Reshaping:
+    """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind.
+
+    `draw` and `since` place the steps and traces of `link`, as `link_course` takes them.
+    """
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
-    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, dilation)
+    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, dilation, draw, since)

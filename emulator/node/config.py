@@ -52,6 +52,10 @@ class Reshaping(msgspec.Struct, frozen=True):
     """The server's side that the node's incoming messages pass."""
     dilation: float = 1.0
     """Real seconds in an emulated second; the links are in emulated seconds."""
+    draw: float = 0.0
+    """Draw of the device, from 0 to below 1, that places link traces with a random start."""
+    since: float = 0.0
+    """Emulated second of the run at which the container begins."""
 
 
 class Boxed(msgspec.Struct, frozen=True):

@@ -16,6 +16,10 @@ HOLD = "hold"
 no verb: the conductor sends it to the server when the link of a device changes."""
 
 
+ZERO = "zero"
+"""Name under which the conductor tells a supervisor the run's zero, a time of the node's clock."""
+
+
 class PartOrders:
     """The settings in force on this part, by verb."""
 
@@ -53,6 +57,10 @@ class PartSettings:
         self._part = part
         for verb, setting in self._settings.items():
             self._tell(verb, setting)
+
+    def of(self, verb: str) -> Setting | None:
+        """Return the setting of `verb` in force; None: none is."""
+        return self._settings.get(verb)
 
     def change(self, verb: str, setting: Setting | None) -> None:
         """Put the `setting` of `verb` into force; None ends the fault."""

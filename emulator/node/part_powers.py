@@ -5,13 +5,15 @@ from collections.abc import Callable
 
 from ..shaping.apply import apply
 from ..shaping.command import Command
+from ..transport.wake_up import wake_queues
 from ..world.fault_counts import FaultCounts
 from ..world.link import Link
 from ..world.verbs import Setting
 from . import memory
 from .access_link import AccessLink
 from .box_end import BoxEnd
-from .config import GOODBYE, NodeConfig, WorkerRole
+from .config import GOODBYE, Delay, NodeConfig, WorkerRole
+from .link_schedule import LinkSchedule
 from .part_orders import PartSettings
 from .part_process import PartProcess
 from .presser import Presser
@@ -31,6 +33,8 @@ class PartPowers:
         boxed = node.network.boxed
         self._box = None if boxed is None else BoxEnd(node.name, boxed)
         self._link = AccessLink(node.network, self._box)
+        self.schedule = LinkSchedule(node.network.reshaping)
+        """The dated changes of the node's link."""
         self.part = PartProcess(node.user, node.incarnation)
         self.faults = FaultCounts()
         self.settings = PartSettings()
@@ -53,6 +57,10 @@ class PartPowers:
     def link_in_force(self) -> Link | None:
         """The link that the node should have now; None if no fault changes it."""
         return self._link.in_force
+
+    def box_losses(self) -> dict[str, tuple[int, int]]:
+        """Return the counts of the box as `BoxEnd.losses` does; empty without a box."""
+        return {} if self._box is None else self._box.losses()
 
     def shape(self) -> None:
         """Make the container's network the near end of the node's link. Raises DeploymentError."""
@@ -217,8 +225,33 @@ class PartPowers:
     def _reshape(self, setting: Setting | None) -> None:
         """Change the link by `setting`. None gives the node's own link back."""
         self._apply_at_rest(lambda: self._link.reshape(setting))
-        delay = None if setting is None else self._link.received_delay()
-        self.settings.change("reshape", None if delay is None else delay.plain())
+        own = setting is None and not self.schedule.changes
+        self._tell_delay(None if own else self._link.received_delay())
+        self._wake()
+
+    def change_link(self) -> None:
+        """Make the link of the schedule the node's own; a fault in force changes it."""
+        self._apply_at_rest(lambda: self._link.change_own(self.schedule.link))
+        self._tell_delay(self._link.received_delay())
+        self._wake()
+
+    def sent_delay(self) -> Delay | None:
+        """Return the time for which the server has to hold back the node's messages from now on.
+
+        None if the schedule of the link does not change it.
+        """
+        return self._link.sent_delay() if self.schedule.changes else None
+
+    def _tell_delay(self, delay: Delay | None) -> None:
+        """Tell the part for how long it holds received messages; None: as it was configured."""
+        plain = None if delay is None else delay.plain()
+        if plain != self.settings.of("reshape"):
+            self.settings.change("reshape", plain)
+
+    def _wake(self) -> None:
+        """Wake up the queues of a slow link that has become faster."""
+        if self._link.risen and isinstance(self._node.part, WorkerRole):
+            wake_queues(self._node.part.connection.address)
 
     def _apply_at_rest(self, commands: Callable[[], list[Command]]) -> None:
         """Run the commands that `commands` returns, while the part stands still."""

@@ -24,7 +24,7 @@ from .config import ENDINGS, NodeConfig
 from .fidelity.cpu_use import cpu_use
 from .fidelity.link_meter import LinkMeter, link_meter
 from .line_reader import LineReader
-from .part_orders import HOLD
+from .part_orders import HOLD, ZERO
 from .part_powers import PartPowers
 from .revivals import Revivals
 from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_on, say
@@ -63,6 +63,8 @@ class Supervisor:
         """Boots of a durable server that died unasked."""
         self.holds: dict[str, Any] = {}
         """Changed delays of the messages that the server receives, by node."""
+        self.sent_delay = self.powers.sent_delay()
+        """The delay that the server adds to this node's messages, as it was last reported."""
 
     def run(self) -> None:
         """Shape the link, start the part, and do verbs until the part or the conductor ends."""
@@ -75,7 +77,7 @@ class Supervisor:
         self.orders, self.draws = LineReader(0), LineReader(control)
         if isinstance(self.node.part, config.WorkerRole) and self.node.part.battery:
             self.battery = BatteryFeed(BatteryConstants.read(self.node.part.battery))
-        self.meter = link_meter(self.node)
+        self.meter = link_meter(self.node, self.powers.box_losses)
         if self.meter is not None:
             self.meter.listen(self.selector)
         self.powers.boot(anew=False)
@@ -99,6 +101,7 @@ class Supervisor:
             if self.meter is not None:
                 self._measure(self.meter, now)
             self._end_due(now)
+            self._change_link(now)
             self._revive()
             self.powers.presser.keep()
             if self.battery is not None and not self.powers.closing:
@@ -126,12 +129,29 @@ class Supervisor:
             if not self.powers.closing:  # SIGTERM may come at any line
                 self.obey(order)
 
+    def _change_link(self, now: float) -> None:
+        """Make the changes of the link that are due by `now`."""
+        schedule = self.powers.schedule
+        if schedule.take(now):
+            self.powers.change_link()
+            self._report_delay()
+            if schedule.done(self.clock.now()):
+                say("link_change", changes=schedule.played, late=round(schedule.latest, 6))
+
+    def _report_delay(self) -> None:
+        """Report the delay that the server has to add to the node's messages, if it has changed."""
+        delay = self.powers.sent_delay()
+        if delay is not None and delay != self.sent_delay:
+            self.sent_delay = delay
+            say(HOLD, delay=delay.plain())
+
     def _until(self, sample: float) -> float:
         """Return the real seconds until something is due; `sample` is when the next sample is."""
         parting = [] if self.powers.parting is None else [self.powers.parting]
         battery = [] if self.battery is None else [self.battery.due(self.part.pid)]
         meter = [] if self.meter is None else [self.meter.due()]
-        due = min([sample, *parting, *battery, *meter, *(at for at, _ in self.later)])
+        dated = [self.powers.schedule.due, *(at for at, _ in self.later)]
+        due = min([sample, *parting, *battery, *meter, *dated])
         wait = self.clock.real(max(0.0, due - self.clock.now()))
         return min(0.2, wait)  # no event tells of the child's end
 
@@ -166,9 +186,12 @@ class Supervisor:
         elif verb == HOLD:
             self.holds[order["node"]] = order["delay"]
             self.powers.settings.change(HOLD, self.holds)
+        elif verb == ZERO:
+            self.powers.schedule.begin(order["at"])
         elif self.powers.faults.changes(verb, order.get("fault", "")):
             perform(self.powers, verb, setting)
             self._report(verb, setting, order.get("planned"))
+            self._report_delay()
 
     def _close(self, how: signal.Signals = signal.SIGTERM) -> None:
         """Ask the part to end, by the signal `how`, and plan no more ends of faults."""

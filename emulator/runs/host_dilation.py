@@ -65,7 +65,9 @@ def core_demand(scenario: Scenario) -> CoreDemand:
     pull = float(floats.width(training.pull.values)) * training.layout.size
     devices = rate = 0.0
     for group, share, count in zip(groups, shares, counts, strict=True):
-        iteration = step / min(1.0, share) + serve + _carried(scenario, group, pull, push)
+        # a device that has rested does a short step at full speed, within its quota's budget
+        bursts = step + serve + _carried(scenario, group, pull, push)
+        iteration = max(step / min(1.0, share), bursts)
         if not iteration:  # `virtual.step` is zero, and nothing else takes time
             return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
         devices += count * min(share, step / iteration)

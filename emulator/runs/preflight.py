@@ -23,7 +23,8 @@ from ..shaping.tc import FASTEST, SLOWEST
 from ..units import Rate, Share
 from ..world.bottleneck import SharedLink
 from ..world.laws import Fixed, Law, Uniform
-from ..world.link import Link
+from ..world.link import Link, Side
+from ..world.link_course import link_at
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .host_dilation import with_dilation
@@ -153,7 +154,10 @@ def _links(scenario: Scenario) -> Iterator[tuple[str, Link | SharedLink]]:
     for number, bottleneck in enumerate(scenario.bottlenecks):
         yield f"bottlenecks[{number}]", bottleneck.shared
     for number, group in enumerate(scenario.devices):
-        yield f"devices[{number}].link", group.link
+        yield f"devices[{number}].link", link_at(group.link)
+        for way in ("up", "down"):
+            for place, step in enumerate(getattr(group.link, way).steps):
+                yield f"devices[{number}].link, steps[{place}]", Link(**{way: Side(rate=step.rate)})
     for name, links in reshaped_links(scenario).items():
         for link in links:
             yield f"{name}: link under a fault", link

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from ..world.bottleneck import SharedSide
@@ -10,6 +10,7 @@ from ..world.link import Link, Side, named_keys
 from ..world.loss_models import LossModel
 from .bottleneck_section import Bottleneck
 from .devices import Device, Section
+from .link_changes import change_facts, change_words
 from .model import Scenario
 from .timeline import Outage, outages
 from .training_section import TrainingSection
@@ -87,10 +88,15 @@ class Overview:
 
 def _sides(sides: DeviceRow | Link) -> dict[str, Any]:
     """Return both sides of a link as JSON types, without the optional keys that are not set."""
-    return {
-        way: {key: _json(value) for key, value in named_keys(getattr(sides, way)).items()}
-        for way in ("up", "down")
-    }
+    plain = {}
+    for way in ("up", "down"):
+        side: Side = getattr(sides, way)
+        keys = {
+            key: _json(value)
+            for key, value in named_keys(replace(side, steps=(), trace=None)).items()
+        }
+        plain[way] = keys | change_facts(side)
+    return plain
 
 
 def _plain(training: TrainingSection) -> dict[str, Any]:
@@ -157,6 +163,8 @@ def _optional_words(side: Side) -> Iterator[str]:
         yield f"limit {side.limit}"
     if side.overhead:
         yield f"overhead {side.overhead}"
+    if side.changes:
+        yield change_words(side)
 
 
 def _device(device: Device) -> DeviceRow:

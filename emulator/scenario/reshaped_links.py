@@ -1,17 +1,21 @@
-"""The links that faults may give the devices of a scenario, beside the devices' own links."""
+"""The links that faults, steps and traces may give devices, beside the devices' own links."""
 
 from collections.abc import Sequence
 
 from ..faults import Scheduled
 from ..world.link import Link
+from ..world.link_course import slowest
 from ..world.reshaping import VERB, reshaped
 from ..world.verbs import Setting
 from .model import Scenario
 
 
 def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
-    """Return, by name of the device, the links that faults may give; unaffected devices have no
-    entry."""
+    """Return, by name of the device, the links that faults and the link's own changes may give.
+
+    Devices whose links never change have no entry. Of a link with steps or a trace the slowest
+    link counts, as `link_course.slowest` says.
+    """
     aimed = [
         (setting, frozenset(scenario.targets_of_faults.aimed(index)))
         for index, fault in enumerate(scenario.faults)
@@ -21,10 +25,11 @@ def reshaped_links(scenario: Scenario) -> dict[str, tuple[Link, ...]]:
     for group in scenario.devices:
         entries = [entry for profile in group.failures for entry in profile.faults]
         own = [setting for entry in entries if (setting := _setting(entry)) is not None]
-        if not (own or aimed):
+        if not (own or aimed or group.link.changes):
             continue
-        common = _links(group.link, own)
-        others = [(reshaped(group.link, setting), names) for setting, names in aimed]
+        link = slowest(group.link)
+        common = (*([link] if group.link.changes else []), *_links(link, own))
+        others = [(reshaped(link, setting), names) for setting, names in aimed]
         for name in group.names:
             found = common + tuple(link for link, names in others if name in names)
             if found:

@@ -8,6 +8,7 @@ from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..models import MODELS
 from ..schedules import Sequential
 from ..world.link import Link, Side
+from ..world.link_course import slowest
 from .model import Scenario
 from .reshaped_links import reshaped_links
 
@@ -28,8 +29,8 @@ def answer_timeout(
     """
     waits = scenario.training.synchronization if scenario.training.cut else None
     patience = float(getattr(waits, "patience", 0.0))
-    slowest = max(exchange_time(scenario, each, model) for each in (link, *others))
-    return max(LEAST_TIMEOUT, 4 * slowest) + patience
+    longest = max(exchange_time(scenario, each, model) for each in (slowest(link), *others))
+    return max(LEAST_TIMEOUT, 4 * longest) + patience
 
 
 def slowest_exchange(scenario: Scenario, model: int) -> float:
@@ -37,7 +38,7 @@ def slowest_exchange(scenario: Scenario, model: int) -> float:
 
     The links count that faults may give devices, too.
     """
-    links = {group.link for group in scenario.devices}
+    links = {slowest(group.link) for group in scenario.devices}
     links |= set(chain.from_iterable(set(reshaped_links(scenario).values())))
     return max(exchange_time(scenario, link, model) for link in links)
 

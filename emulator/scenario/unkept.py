@@ -247,6 +247,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
         Unkept("virtual", "virtual time models no queue that overflows, so nothing is dropped"),
     ),
     "Side.overhead": KEPT,
+    "Side.steps": KEPT,
+    "Side.trace": KEPT,
     "Side.setup": (
         Unkept(
             "docker",

@@ -2,11 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from typing import Annotated, Any, Literal, TypeAlias
 
 from ..errors import MisplacedKeysError
 from ..units import AtLeast, Checked, Fraction, Rate, Seconds
+from .link_steps import LinkStep, PlayedTrace
 from .loss_models import LossModel
 
 ETHERNET = 1514
@@ -76,6 +78,10 @@ class Side:
         default=0, metadata=_OPTIONAL, kw_only=True
     )
     """Bytes that the `rate` is charged for each frame beyond its 1514, for example 8 for PPPoE."""
+    steps: tuple[LinkStep, ...] = field(default=(), metadata=_OPTIONAL, kw_only=True)
+    """Steps: other values of `rate`, `delay`, `jitter` and `loss` from times of the run on."""
+    trace: PlayedTrace | None = field(default=None, metadata=_OPTIONAL, kw_only=True)
+    """Trace: rate, delay and loss over time from a file, in place of the side's own."""
 
     def __post_init__(self) -> None:
         _check_packets(self.gap)
@@ -85,7 +91,7 @@ class Side:
         if conflicts := list(self._conflicts()):
             raise MisplacedKeysError(conflicts)
 
-    def _conflicts(self) -> Iterator[tuple[str, str]]:
+    def _conflicts(self) -> Iterator[tuple[str | tuple[str | int, ...], str]]:
         """Yield the keys that contradict others, with messages; no key for the whole side."""
         if self.jitter > self.delay:
             yield "", f"jitter {self.jitter} is above its delay {self.delay}"
@@ -101,11 +107,33 @@ class Side:
             yield "gap", f"{self.gap} without packets to reorder: give `reorder`"
         if self.overhead and self.rate is None:
             yield "overhead", f"{self.overhead} bytes of no rate: give `rate`"
+        if self.steps and self.trace is not None:
+            yield "trace", "either `steps` or `trace`: leave one of them out"
+        if self.loss_model is not None and self.trace is not None and self.trace.loses:
+            yield "loss_model", "the `trace` has losses of its own: leave one of them out"
+        yield from self._step_conflicts()
+
+    def _step_conflicts(self) -> Iterator[tuple[str | tuple[str | int, ...], str]]:
+        for number, (before, step) in enumerate(pairwise(self.steps), 1):
+            if step.at <= before.at:
+                message = f"{step.at} does not follow {before.at}: steps stand in increasing time"
+                yield ("steps", number, "at"), message
+        own = replace(self, steps=(), trace=None) if self.steps else self
+        for number, step in enumerate(self.steps):
+            try:
+                replace(own, **step.named)
+            except MisplacedKeysError as error:
+                yield ("steps", number), str(error)
 
     @property
     def shaped(self) -> bool:
         """Whether the side has any property of a real link."""
         return self != Side()
+
+    @property
+    def changes(self) -> bool:
+        """Whether the side changes over time, by itself."""
+        return bool(self.steps) or self.trace is not None
 
     @property
     def drawn(self) -> bool:
@@ -180,3 +208,8 @@ class Link:
     @property
     def shaped(self) -> bool:
         return self.up.shaped or self.down.shaped
+
+    @property
+    def changes(self) -> bool:
+        """Whether a side changes over time, by itself."""
+        return self.up.changes or self.down.changes

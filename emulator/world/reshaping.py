@@ -10,6 +10,7 @@ from typing import Any
 
 from ..units import Fraction, Quantity, Rate, Seconds
 from .link import Link, Side
+from .link_steps import LinkStep, PlayedTrace
 from .loss_models import LossModel
 from .verbs import Setting
 
@@ -31,6 +32,8 @@ _TYPES: dict[str, Callable[[Any], Any]] = {
     "limit": int,
     "overhead": int,
     "setup": Seconds,
+    "steps": lambda steps: tuple(map(LinkStep.read, steps)),
+    "trace": PlayedTrace.read,
 }
 
 
@@ -72,8 +75,10 @@ def plain_side(side: Side) -> dict[str, Any]:
 
 def _plain(value: Any) -> Any:
     """Return the value of a side's key as a JSON type; a quantity in its base unit."""
-    if isinstance(value, LossModel):
+    if isinstance(value, LossModel | LinkStep | PlayedTrace):
         return value.plain()
+    if isinstance(value, tuple):
+        return [each.plain() for each in value]
     return float(value) if isinstance(value, Quantity) else value
 
 

@@ -73,6 +73,18 @@ class Lab:
         words = [_address(way), port, str(size), str(count), str(gap), control, str(pause)]
         return Stream(sink, self._run(start, "source", *words))
 
+    def wake(self, port: int) -> None:
+        """Send an empty datagram to the far end."""
+        to = f"('{_address('up')}', {port})"
+        words = f"import socket as s; s.socket(s.AF_INET, s.SOCK_DGRAM).sendto(b'', {to})"
+        subprocess.run([*_inside(self.near), sys.executable, "-I", "-S", "-c", words], check=True)
+
+    def carried(self, device: str) -> int:
+        """Return the bytes of frames that have left the queue of the node's `device`."""
+        command = ["ip", "-s", "-j", "link", "show", "dev", device]
+        shown = subprocess.run([*_inside(self.near), *command], check=True, capture_output=True)
+        return int(json.loads(shown.stdout)[0]["stats64"]["tx"]["bytes"])
+
     def ping(self, count: int, gap: float = 0.001, wait: float = 1.0) -> list[float | None]:
         """Round trips from the node, in order of sending; None for what was lost."""
         port = str(next(self.ports))

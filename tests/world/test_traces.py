@@ -6,7 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from emulator.world.traces import AUTO, FORMATS, LinkTrace, Sample, TraceLineError, Way
@@ -228,6 +228,7 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
     assert time.process_time() - began < 5
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=400) | st.text("0123456789 ,.-\nen+", max_size=400).map(str.encode))
 def test_any_bytes_are_a_trace_or_refused(tmp_path_factory: pytest.TempPathFactory, text: bytes):
     folder = tmp_path_factory.getbasetemp()

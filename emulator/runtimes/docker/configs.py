@@ -21,6 +21,7 @@ from ...node.config import (
     WorkerRole,
 )
 from ...scenario import Device, Scenario
+from ...scenario.link_changes import start_draw
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
 from ...shaping import access
@@ -29,6 +30,7 @@ from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
 from ...world.emulated_clock import EmulatedClock
 from ...world.link import Link, Side
+from ...world.link_course import link_at
 from ...world.reshaping import plain, plain_side, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
@@ -128,7 +130,8 @@ class NodeConfigs:
         """
         cuts, changing = self.backend.cut != "none", name in self._reshaped
         dilation, own = self.clock.dilation, link
-        link = dilated(own, dilation)
+        draw, since = start_draw(self.scenario.seed, name), self.resumed_at
+        link = dilated(link_at(own, draw, since), dilation)
         beyond = [dilated_side(side, dilation) for side in beyond]
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
@@ -139,7 +142,7 @@ class NodeConfigs:
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
             reshaping=(
-                reshaping_of(own, self.backend, self.scenario.server.link, dilation)
+                reshaping_of(own, self.backend, self.scenario.server.link, dilation, draw, since)
                 if changing
                 else None
             ),
@@ -189,6 +192,10 @@ class NodeConfigs:
         """The links that faults may give devices, by the device's name."""
         return reshaped_links(self.scenario)
 
+    def _begun(self, name: str, link: Link) -> Link:
+        """Return the `link` of the node `name` as it is when the containers begin."""
+        return link_at(link, start_draw(self.scenario.seed, name), self.resumed_at)
+
     def received_delay(self, device: Device, setting: Setting | None) -> Delay:
         """Return for how long the server holds messages of `device` back under a `setting`.
 
@@ -205,7 +212,9 @@ class NodeConfigs:
             heartbeat=self.heartbeat(),
             timeout=answer_timeout(self.scenario, link, model, others),
             checked=self.plan.worker.checked,
-            hold=self._held(self.scenario.server.link.up, link.down, name == EVALUATOR),
+            hold=self._held(
+                self.scenario.server.link.up, self._begun(name, link).down, name == EVALUATOR
+            ),
             changing=bool(others),
         )
 
@@ -221,7 +230,10 @@ class NodeConfigs:
     def _holds(self) -> dict[str, Delay]:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
-        holds = {d.name: self._held(d.link.up, towards) for d in self.scenario.nodes}
+        ups = {
+            device.name: self._begun(device.name, device.link).up for device in self.scenario.nodes
+        }
+        holds = {name: self._held(up, towards) for name, up in ups.items()}
         holds[EVALUATOR] = self._held(Side(), towards, evaluator=True)
         return {
             name: held

@@ -13,7 +13,7 @@ from ...core.survivors import SETTLE, Survivors
 from ...errors import DeploymentError
 from ...log.records import RecoveredRecord, StartRecord
 from ...machine.host import Load
-from ...node.part_orders import HOLD
+from ...node.part_orders import HOLD, ZERO
 from ...node.roll import FILE as HELLOS
 from ...node.roll import members
 from ...runs.conductor import RunView
@@ -207,6 +207,8 @@ class DockerRuntime:
                 self._follow()  # the server may have written that the run is over
                 if not self._log.stop:
                     self._reports.ended(news.node)
+            elif news.fact and news.fact["what"] == HOLD:
+                self._hold(news.node, news.fact["delay"])
             elif news.fact and news.fact["what"] == "drawn":
                 self._engine.draw(news.node, news.fact)
             else:
@@ -243,11 +245,24 @@ class DockerRuntime:
         if fact is None or (verb := verbs.row_of_record(fact["what"])) is None or verb.name != VERB:
             return
         device = next(each for each in self._world.scenario.nodes if each.name == news.node)
-        delay = self._world.configs.received_delay(device, fact.get("setting"))
-        self._stdio.tell(SERVER, {"verb": HOLD, "node": news.node, "delay": delay.plain()})
+        if not device.link.changes:  # else it reports the delay itself
+            delay = self._world.configs.received_delay(device, fact.get("setting"))
+            self._hold(news.node, delay.plain())
+
+    def _hold(self, node: str, delay: dict[str, float]) -> None:
+        """Tell the server's supervisor for how long to hold back the messages of `node`."""
+        self._stdio.tell(SERVER, {"verb": HOLD, "node": node, "delay": delay})
+
+    def _begin_links(self, zero: float) -> None:
+        """Tell the devices whose links change by themselves the run's `zero`, a time of the
+        clock."""
+        for device in self._world.scenario.nodes:
+            if device.link.changes:
+                self._stdio.tell(device.name, {"verb": ZERO, "at": zero})
 
     def _follow(self) -> None:
         for record in self._log.read():
             if isinstance(record, StartRecord | RecoveredRecord):
                 self._reports.begin(record.zero)
+                self._begin_links(record.zero)
             self._view.record(record)

@@ -33,6 +33,7 @@ from .fleet import Fleet
 from .garbling_dice import Garbling
 from .layered_fleet import LayeredFleet
 from .learning.gradient_handle import FleetLearning
+from .links.link_player import LinkPlayer
 from .links.network import build_links
 from .server_processor import ServerProcessor
 from .traffic_meter import TrafficMeter
@@ -71,6 +72,7 @@ class VirtualRuntime:
         size, encrypted = server.layout.size, scenario.server.encrypt
         self.clock = clock = Heap()
         self.links = build_links(clock, scenario)
+        self._link_player = LinkPlayer(clock, scenario, self.links)
         self.fleet = Fleet(scenario, learning, size, boot, layered, cut)
         self._server, self._learning = server, learning
         self._log, self._view, self._chores = log, view, chores
@@ -136,6 +138,7 @@ class VirtualRuntime:
             self.clock.run(math.inf, 1)
         batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
         batteries.install(scenario, self.fleet.nodes)
+        self._link_player.begin(self._zero)
         self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero)
         self._do(self._meter)
         for chore in self._chores:

@@ -106,7 +106,8 @@ def _tidy(part: dict[str, Any]) -> None:
         part["required"] = ["kind", *part.get("required", ())]
     for name, key in part["properties"].items():
         key.pop("title", None)
-        if name == "trace":  # a name of a file, which `trace_files` replaces by the contents
+        # the name of a file, which `trace_files` replaces by the contents
+        if name == "trace" and "items" in key:
             key["anyOf"] = [{"type": "string"}, {at: key.pop(at) for at in ("type", "items")}]
     for schedule in (Aimed, Recurring):
         if part["title"].startswith(schedule.__name__):

@@ -17,6 +17,7 @@ from .fault_checks import check_batteries
 from .fault_numbers import check_numbers
 from .initial_path import find_initial
 from .json_schema import schema
+from .link_trace_files import find_link_traces
 from .override import Override, override
 from .profiles import Library, inline
 from .trace_files import find_traces
@@ -57,6 +58,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     spell_out(document)
     find_initial(document, library.folder)
     find_traces(document, library.folder)
+    find_link_traces(document, library.folder)
     check_keys(document)
     scenario = _validated(document)
     check(document)

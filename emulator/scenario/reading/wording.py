@@ -43,7 +43,8 @@ def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -
         cause = error.get("ctx", {}).get("error")
         if isinstance(cause, MisplacedKeysError):
             for key, message in cause.conflicts:
-                document.complain((*address, key) if key else address, message)
+                inside = key if isinstance(key, tuple) else (key,) if key else ()
+                document.complain((*address, *inside), message)
         else:
             document.complain(address, _message(error, address, schema))
 

@@ -1,7 +1,7 @@
 """The links of a scenario in virtual time: the devices' links behind the server's link."""
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 from random import Random
 from typing import Literal, NamedTuple, TypeAlias
 
@@ -10,6 +10,7 @@ from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
 from ....world.delay_draws import jitters
 from ....world.link import FRAME, Link
+from ....world.link_course import link_at
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock.heap import Heap
@@ -39,15 +40,18 @@ class GroupLinks:
         up: LinkGroup,
         down: LinkGroup,
         acknowledged: float,
-        constants: Callable[[int, Setting | None, Direction], LinkConstants | None] | None = None,
+        link: Link | None = None,
+        constants: Callable[[int, Link, Direction], LinkConstants | None] | None = None,
     ) -> None:
         """`acknowledged`: bytes of TCP's acknowledgements per byte of a message.
 
-        `constants` returns those of a device's link under a setting, or None for those of the
-        group. Without it no link changes.
+        `link` is the devices' own link as `up` and `down` have it; `constants` returns those of a
+        device with another link, or None for those of the group. None: no link changes.
         """
         self.up, self.down = up, down
-        self._acknowledged, self._constants = acknowledged, constants
+        self._acknowledged, self._link, self._constants = acknowledged, link or Link(), constants
+        self._own: dict[int, Link] = {}  # of devices with a link that changes by itself
+        self._settings: dict[int, Setting] = {}  # of devices that a fault reshapes
 
     def cut(self, number: int) -> None:
         """Stop both directions until `mend`."""
@@ -61,10 +65,23 @@ class GroupLinks:
 
     def reshape(self, number: int, setting: Setting | None) -> None:
         """Change the link as the verb `reshape` with `setting` does; None restores it."""
+        if setting is None:
+            self._settings.pop(number, None)
+        else:
+            self._settings[number] = setting
+        self._reshape(number)
+
+    def change(self, number: int, link: Link) -> None:
+        """Give the device `link` as its own link; a fault in force changes the new one."""
+        self._own[number] = link
+        self._reshape(number)
+
+    def _reshape(self, number: int) -> None:
         if self._constants is None:
             return
+        link = reshaped(self._own.get(number, self._link), self._settings.get(number))
         for group, direction in ((self.up, UP), (self.down, DOWN)):
-            group.reshape(number, self._constants(number, setting, direction))
+            group.reshape(number, self._constants(number, link, direction))
 
     def drop(self, number: int) -> None:
         """Forget the connection and every message not sent yet."""
@@ -102,25 +119,29 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
-        constants = link_constants(group.link, server, direction, tcp)
+        constants = link_constants(link_at(group.link), server, direction, tcp)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
         rates = shared[direction].of(group)
         return LinkGroup(clock, constants, len(group.names), dice, rates, changing=changes)
 
+    @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
+    def constants_of(link: Link, direction: Direction) -> LinkConstants:
+        return link_constants(link, server, direction, tcp)
+
     def constants(
-        group: Group, number: int, setting: Setting | None, direction: Direction
+        group: Group, base: Link, number: int, link: Link, direction: Direction
     ) -> LinkConstants | None:
         own = scenario.bottleneck_of.get(group.names[number])
-        if own is None and setting is None:
-            return None
-        link = reshaped(group.link, setting)
-        return link_constants(own.shared.alone(link) if own else link, server, direction, tcp)
+        if own is not None:
+            return constants_of(own.shared.alone(link), direction)
+        return None if link == base else constants_of(link, direction)
 
     links = []
     for group in scenario.devices:
-        own = partial(constants, group)
-        made = GroupLinks(one_way(group, UP), one_way(group, DOWN), acknowledged, own)
+        base = link_at(group.link)
+        sides = one_way(group, UP), one_way(group, DOWN)
+        made = GroupLinks(*sides, acknowledged, base, partial(constants, group, base))
         for number, name in enumerate(group.names) if scenario.bottlenecks else ():
             if name in scenario.bottleneck_of:
                 made.reshape(number, None)

@@ -1,0 +1,54 @@
+"""Links that change while containers train: both runtimes take the same time for the transfers."""
+
+from itertools import pairwise
+from statistics import mean
+
+import pytest
+
+pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+
+BOUNDS = [(4, 14), (18, 33), (37, 58)]
+"""Emulated seconds in which one rate holds, without the first seconds of each."""
+TEXT = """
+# Does a transfer take as long in containers as in virtual time while the link changes?
+name: changing
+seed: 3
+training: {dataset: digits, model: digits-mlp, algorithm: asgd}
+evaluate: {every: 1000}
+stop: {time: 60s}
+virtual: {learner: none, step: 5ms}
+devices:
+  - name: stepping
+    link:
+      up: {rate: 400kbit, delay: 20ms, steps: [{at: 15s, rate: 1mbit}, {at: 35s, rate: 200kbit}]}
+      down: {rate: 2mbit, delay: 20ms}
+  - name: tracing
+    link:
+      up: {rate: 2mbit, delay: 20ms}
+      down:
+        delay: 20ms
+        trace: {samples: "0 1000000, 15 300000, 35 2000000, end 60"}
+"""
+NODES = ("stepping", "tracing")
+
+
+def test_both_runtimes_agree_on_a_changing_link(play):
+    docker, virtual = play(TEXT), play(TEXT, "--on", "virtual")
+    assert docker.summary["outcome"] == virtual.summary["outcome"] == "success"
+    for node in NODES:
+        for begin, end in BOUNDS:
+            real, exact = (cycle(run, node, begin, end) for run in (docker, virtual))
+            print(f"{node} {begin} to {end} s: {real:.4f} s, in virtual time {exact:.4f} s")
+            assert real == pytest.approx(exact, rel=0.1), (node, begin, end)
+    late = [record["late"] for record in docker.said("link_change")]
+    print("late", late)
+    assert {record["node"] for record in docker.said("link_change")} == set(NODES)
+    assert max(late) < 0.1
+
+
+def cycle(run, node, begin, end):
+    """Return the mean seconds from update to update of `node` between two times."""
+    times = [record["at"] for record in run.said("update", node=node)]
+    inside = [at for at in times if begin <= at < end]
+    assert len(inside) > 5, (node, begin, end, times)
+    return mean(after - before for before, after in pairwise(inside))

@@ -1,0 +1,145 @@
+"""Steps and traces on this kernel, by the product's commands: packets between two namespaces."""
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+
+from emulator.node.access_link import AccessLink, reshaping_of
+from emulator.node.config import Network
+from emulator.node.link_schedule import LinkSchedule
+from emulator.shaping import access
+from emulator.shaping.backend import Backend
+from emulator.transport.wake_up import DISCARD
+from emulator.units import Rate, Seconds
+from emulator.world.link import FRAME, Link, Side
+from emulator.world.link_course import link_at
+from emulator.world.link_steps import LinkStep, PlayedTrace
+from tests.netem.lab import Lab, Way, lab
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to make network namespaces"),
+]
+
+TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
+WAYS: tuple[Way, Way] = ("up", "down")
+TRIES = 3
+SMALL = 1448 * 4
+"""Bytes of a message, of whose arrivals a rate is counted."""
+
+
+class Played:
+    """A lab whose node plays the changes of its link, as a supervisor does."""
+
+    def __init__(self, here: Lab, link: Link) -> None:
+        self._lab = here
+        begun = link_at(link)
+        facts = reshaping_of(link, TBF, Link())
+        self._link = AccessLink(Network(reshaping=facts))
+        self._schedule = LinkSchedule(facts)
+        here.shape(access.shape(begun, TBF, changing=True))
+        self._over = threading.Event()
+        self.zero = time.monotonic()
+        self._schedule.begin(self.zero)
+        self.late: list[float] = []
+        self._thread = threading.Thread(target=self._play)
+        self._thread.start()
+
+    def _play(self) -> None:
+        while not self._over.wait(max(0.0, min(0.2, self._schedule.due - time.monotonic()))):
+            due = self._schedule.due
+            if self._schedule.take(time.monotonic()):
+                self._lab.shape(self._link.change_own(self._schedule.link))
+                self.late.append(time.monotonic() - due)
+                if self._link.risen:
+                    self._lab.wake(DISCARD)
+
+    def close(self) -> None:
+        self._over.set()
+        self._thread.join()
+
+
+@contextmanager
+def played(link: Link) -> Iterator[tuple[Lab, Played]]:
+    with lab() as here:
+        player = Played(here, link)
+        try:
+            yield here, player
+        finally:
+            player.close()
+
+
+def both(side: Side) -> Link:
+    return Link(side, side)
+
+
+DEVICES: dict[Way, str] = {"up": "eth0", "down": "ifb-eth0"}
+"""Interface with the queue of a direction."""
+
+
+def rates(here: Lab, way: Way, zero: float, edges: list[float]) -> list[float]:
+    """Return the rates of frames between neighbours of `edges`, seconds after `zero`, as mbit."""
+    seen = []
+    for edge in edges:
+        time.sleep(max(0.0, zero + edge - time.monotonic()))
+        seen.append((time.monotonic(), here.carried(DEVICES[way])))
+    return [
+        (after[1] - before[1]) * 8e-6 / (after[0] - before[0]) for before, after in pairwise(seen)
+    ]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_rate_is_followed_second_by_second(way: Way) -> None:
+    """The mean error of a second is under 5 %, and each change in force within 100 ms."""
+    wanted = [4, 9, 6, 2, 3, 8, 5, 7, 1.5, 6]
+    samples = ", ".join(f"{at} {round(rate * 1e6)}" for at, rate in enumerate(wanted))
+    side = Side(trace=PlayedTrace(samples=f"{samples}, end {len(wanted)}"))
+    for _ in range(TRIES):
+        with played(both(side)) as (here, player):
+            here.stream(way, SMALL, count=10_000)
+            # the first second has the start of the connection
+            got = rates(here, way, player.zero, [float(at) for at in range(1, len(wanted) + 1)])
+        errors = [abs(had / rate - 1) for had, rate in zip(got, wanted[1:], strict=True)]
+        mean = sum(errors) / len(errors)
+        print(f"{way}: mean error {mean:.2%}, latest change {max(player.late) * 1e3:.1f} ms")
+        if mean < 0.05 and max(player.late) < 0.1:
+            return
+    raise AssertionError((errors, player.late))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_change_is_in_force_within_100_ms(way: Way) -> None:
+    """From 2 s on 8 mbit are 2 mbit, and 8 mbit again from 3 s on."""
+    steps = (LinkStep(at=Seconds(2), rate=Rate(2e6)), LinkStep(at=Seconds(3), rate=Rate(8e6)))
+    side = Side(rate=Rate(8e6), steps=steps)
+    for _ in range(TRIES):
+        with played(both(side)) as (here, player):
+            here.stream(way, SMALL, count=10_000)
+            edges = [1.5, 1.95, 2.1, 2.95, 3.1, 3.6]
+            before, _, after, _, again = rates(here, way, player.zero, edges)
+        print(f"{way}: {before:.2f}, {after:.2f}, {again:.2f} mbit, late {player.late}")
+        seen = abs(before / 8 - 1) < 0.1 and abs(after / 2 - 1) < 0.1 and abs(again / 8 - 1) < 0.1
+        if seen and max(player.late) < 0.1:
+            return
+    raise AssertionError((before, after, again, player.late))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_packets_wait_for_the_end_of_an_outage(way: Way) -> None:
+    """1 s at 8 mbit, 2 s of silence: the rest goes on at once, not at TCP's next time-out."""
+    side = Side(trace=PlayedTrace(samples="0 8000000, 1 0, 3 8000000, end 30"))
+    size = round(2e6 * 8 / 8 / FRAME)
+    for _ in range(TRIES):
+        with played(both(side)) as (here, _):
+            (message,) = here.stream(way, size).messages()
+        # bits that a late start leaves over are sent at the end
+        took = message.received - message.sent
+        print(f"{way}: {took:.3f} s for 4 s")
+        if 3.9 < took < 4.3:
+            return
+    raise AssertionError(took)
