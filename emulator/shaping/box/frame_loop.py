@@ -74,7 +74,7 @@ class FrameLoop:
             heapq.heappush(self._due, (due, next(self._order), link, lane))
 
     def round(self, until: float) -> None:
-        """Wait for a frame, a due time or a request, at most until the time `until`, and serve it."""
+        """Wait at most until the time `until` for frames, due times and requests; serve them."""
         self._wait(until)
         self._began = self._clock()
         others = []
