@@ -1,5 +1,6 @@
 """The node's end of a link through the box, which holds the packets of all containers of a host."""
 
+from ..errors import DeploymentError
 from ..shaping.backend import Backend
 from ..shaping.box import attachment
 from ..world import reshaping
@@ -26,3 +27,17 @@ class BoxEnd:
     def change(self, old: Link, new: Link) -> None:
         """Turn the link `old` into `new`; queued packets stay. Raises DeploymentError."""
         attachment.change(self._box, self._node, old, new, self._backend)
+
+    def losses(self) -> dict[str, tuple[int, int]]:
+        """Return the frames of each direction, and how many of them the box lost or damaged.
+
+        Empty if the box does not answer.
+        """
+        try:
+            told = attachment.report(self._box, self._node)
+            return {
+                way: (told[way]["packets"], told[way]["lost"] + told[way]["corrupted"])
+                for way in ("up", "down")
+            }
+        except (DeploymentError, KeyError, TypeError):
+            return {}

@@ -12,7 +12,7 @@ class LinkSchedule:
     """The links that a node's steps and traces make of its link, one after the other."""
 
     def __init__(self, facts: Reshaping | None) -> None:
-        """`facts` is None for a link that nothing changes."""
+        """`facts`: None for a constant link."""
         link = Link() if facts is None else reshaping.read(facts.link)
         self.changes = link.changes
         """Whether the link changes by itself."""

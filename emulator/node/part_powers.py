@@ -58,6 +58,10 @@ class PartPowers:
         """The link that the node should have now; None if no fault changes it."""
         return self._link.in_force
 
+    def box_losses(self) -> dict[str, tuple[int, int]]:
+        """Return the counts of the box as `BoxEnd.losses` does; empty without a box."""
+        return {} if self._box is None else self._box.losses()
+
     def shape(self) -> None:
         """Make the container's network the near end of the node's link. Raises DeploymentError."""
         apply(self._node.network.shape)

@@ -1,4 +1,4 @@
-"""Changes of a link that its scenario dates: steps, and the trace that a side plays."""
+"""Dated changes of a link: the steps of a side, and the played trace of a side."""
 
 import math
 from dataclasses import dataclass

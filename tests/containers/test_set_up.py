@@ -86,7 +86,7 @@ apply(node.network.shape)
 connection = node.part.connection
 frames = [bytes(4 * PARAMETERS)]
 def update(version): return Update("far", version, 0.0, 0.0, frames)
-with _connect(connection) as peer:
+with _connect(connection, node.clock) as peer:
     inbox = Inbox(peer, _hold(connection, 1, "far", 0))
     peer.send(Hello("far", 0))
     inbox.next(30.0)

@@ -6,21 +6,28 @@ import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from emulator.node.config import MeasuredLink
+from emulator.errors import DeploymentError
+from emulator.node.box_end import BoxEnd
+from emulator.node.config import Boxed, MeasuredLink
 from emulator.node.fidelity import echo_wire, reflector
 from emulator.node.fidelity.cpu_use import cpu_use
 from emulator.node.fidelity.echo_meter import MOST_OPEN, Delays, EchoMeter, Lost
 from emulator.node.fidelity.echo_wire import Answer
+from emulator.node.fidelity.link_meter import LinkMeter
 from emulator.node.fidelity.queue_counters import Queue, QueueReader, losses, parse, rated
 from emulator.node.fidelity.rate_meter import FRAME_BITS, FRAMES, RateMeter
 from emulator.node.fidelity.reflector import Reflector
-from emulator.node.fidelity.requested import Request, Requested
+from emulator.node.fidelity.requested import WAYS, Request, Requested
+from emulator.shaping.backend import Backend
+from emulator.shaping.box import attachment
 from emulator.units import Fraction, Rate, Seconds
+from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.link import Link, Side
 from emulator.world.loss_models import Gemodel, LossModel
 from emulator.world.reshaping import plain
@@ -241,6 +248,74 @@ def test_the_moments_of_netem_s_keys() -> None:
     assert request.way("up").jitter == pytest.approx(0.03 / 3**0.5)
     assert request.way("down").delay == pytest.approx(0.075)
     assert request.way("down").jitter == pytest.approx((0.25 * 0.75) ** 0.5 * 0.1)
+
+
+def test_a_slower_world_is_measured_in_its_own_seconds() -> None:
+    """80 real ms are 20 emulated ms where an emulated second takes four."""
+    link = Link(Side(delay=Seconds(0.02)))
+    meter = LinkMeter(MeasuredLink(plain(link)), "127.0.0.1", EmulatedClock(4.0))
+    told: list[dict[str, Any]] = []
+    try:
+        meter._add("up", 80_000_000)
+        meter.report(0.0, lambda what, **facts: told.append(facts), last=True)
+    finally:
+        meter.close()
+    (report,) = told
+    assert (report["delay"], report["requested_delay"], report["echoes"]) == (0.02, 0.02, 1)
+
+
+def test_echoes_under_way_outlive_a_new_rate_but_no_new_delay() -> None:
+    slow = Link(Side(Rate(1e6), Seconds(0.02)))
+    meter = LinkMeter(MeasuredLink(plain(slow)), "127.0.0.1")
+    try:
+        meter.tick(0.0, slow, cut=False)
+        session = meter._echoes.session
+        meter.tick(0.1, Link(Side(Rate(2e6), Seconds(0.02))), cut=False)
+        assert meter._echoes.session is session
+        meter.tick(0.2, Link(Side(Rate(2e6), Seconds(0.05))), cut=False)
+        assert meter._echoes.session is not session
+        session = meter._echoes.session
+        meter.tick(0.3, Link(Side(Rate(2e6), Seconds(0.05))), cut=True)
+        assert meter._echoes.session is not session
+    finally:
+        meter.close()
+
+
+@pytest.mark.parametrize("server", [Link(), Link(up=Side(loss=Fraction(0.1)))])
+def test_the_box_counts_what_it_loses_unless_the_server_s_side_loses_too(server: Link) -> None:
+    lossy = Side(loss=Fraction(0.1))
+    counts = {"up": (1000, 90), "down": (500, 60)}
+    measured = MeasuredLink(plain(Link(lossy, lossy)), plain(server))
+    meter = LinkMeter(measured, "127.0.0.1", box_losses=lambda: dict(counts))
+    told: list[dict[str, Any]] = []
+    try:
+        for _ in range(2):
+            meter.report(0.0, lambda what, **facts: told.append(facts), last=True)
+            counts["up"] = (1500, 140)
+    finally:
+        meter.close()
+    lost = [(report["way"], report.get("packets"), report.get("lost")) for report in told]
+    if server.shaped:
+        assert lost == 2 * [("up", None, None), ("down", None, None)]  # echoes count, and none left
+    else:
+        assert lost[:3] == [("up", 1000, 90), ("down", 500, 60), ("up", 500, 50)]
+        assert lost[3] == ("down", None, None)
+
+
+def test_a_box_that_does_not_answer_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = BoxEnd("far", Boxed({"up": {}, "down": {}}, Backend(delay="packets").plain()))
+    monkeypatch.setattr(end, "_box", None, raising=False)
+    answer: dict[str, Any] = {way: {"packets": 9, "lost": 2, "corrupted": 1} for way in WAYS}
+    monkeypatch.setattr(attachment, "report", lambda box, name: answer)
+    assert end.losses() == {"up": (9, 3), "down": (9, 3)}
+    del answer["up"]["lost"]
+    assert end.losses() == {}
+
+    def ended(box: object, name: str) -> None:
+        raise DeploymentError("the packet box does not answer: it ended")
+
+    monkeypatch.setattr(attachment, "report", ended)
+    assert end.losses() == {}
 
 
 # -- the kernel's counters -------------------------------------------------------------------------

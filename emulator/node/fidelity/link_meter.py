@@ -8,9 +8,9 @@ loss come from echoes, which the supervisor sends while nothing waits; of echoes
 import os
 import selectors
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeAlias
 
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.link import Link
@@ -38,7 +38,7 @@ WINDOW = 10.0
 """Seconds that a report covers."""
 EVERY = 0.5
 """Seconds between two echoes, on a link that is fast enough."""
-RETRIES = 4
+RETRIES = 2
 """Looks for a moment without waiting packets in the time of `EVERY`, where packets wait."""
 SHARE = 0.002
 """Largest share of the link's rate that echoes take."""
@@ -51,7 +51,11 @@ LONGEST = 3600.0
 has set."""
 
 
-def link_meter(node: NodeConfig) -> "LinkMeter | None":
+Losses: TypeAlias = Callable[[], Mapping[str, tuple[int, int]]]
+"""Returns the packets of each direction so far, and the lost ones; empty if nobody counts them."""
+
+
+def link_meter(node: NodeConfig, box_losses: Losses = dict) -> "LinkMeter | None":
     """Return the meter of the link of `node`; None if there is nothing to measure."""
     if node.network.measured is None:
         return None
@@ -59,21 +63,28 @@ def link_meter(node: NodeConfig) -> "LinkMeter | None":
         return LinkMeter(node.network.measured, None, node.clock)
     # for example tcp://172.18.0.2:5555
     server = node.part.connection.address.split(":")[1].strip("/")
-    return LinkMeter(node.network.measured, server, node.clock)
+    return LinkMeter(node.network.measured, server, node.clock, box_losses)
 
 
 class LinkMeter:
     """The measurements of a node's link."""
 
     def __init__(
-        self, measured: MeasuredLink, server: str | None, clock: EmulatedClock = UNDILATED
+        self,
+        measured: MeasuredLink,
+        server: str | None,
+        clock: EmulatedClock = UNDILATED,
+        box_losses: Losses = dict,
     ) -> None:
         """`server`: address of the server; None on the server itself, which only answers.
 
-        All times are those of `clock`, in emulated seconds.
+        `box_losses` returns the counts of the box, where a box loses packets. All times are those
+        of `clock`, in emulated seconds.
         """
         self.request, self._clock = Request(measured), clock
+        self._box_losses = box_losses
         self._server: str | None = None
+        self._serves = server is None
         if server is not None:
             with suppress(OSError):  # without a name service, nothing is asked
                 self._server = socket.gethostbyname(server)
@@ -97,12 +108,17 @@ class LinkMeter:
         self._selector: selectors.BaseSelector | None = None
         self._deaf = 0.0
         """When the server listens again after too many questions; 0: it listens."""
+        with suppress(OSError):  # the port is taken: nothing is asked or answered
+            self.socket = self._open(server)
+
+    def _open(self, server: str | None) -> socket.socket | None:
+        """Return the socket for echoes; None if the link asks for nothing. Raises OSError."""
         if server is None:
             shared = any(self.request.way(way).rate for way in WAYS)
             self._reflector = Reflector(self._waits if shared else lambda: 0)
-            self.socket = self._reflector.socket
-        elif self._server and any(self.request.way(way).asks for way in WAYS):
-            self.socket = open_socket()
+            return self._reflector.socket
+        asks = self._server is not None and any(self.request.way(way).asks for way in WAYS)
+        return open_socket() if asks else None
 
     def listen(self, selector: selectors.BaseSelector) -> None:
         """Let `selector` call `hear`, as the data of its key."""
@@ -124,7 +140,7 @@ class LinkMeter:
 
         `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
         """
-        if cut != self._cut or link != self._link:
+        if cut != self._cut or self._passage(link) != self._passage(self._link):
             self._echoes.renew(os.urandom(SESSION))
         self._cut, self._link = cut, link
         if self._deaf and now >= self._deaf and self._selector and self.socket:
@@ -146,6 +162,11 @@ class LinkMeter:
             self._next = now + (self._every if asks else self._every / RETRIES)
             if asks:
                 self._ask()
+
+    def _passage(self, link: Link | None) -> list[tuple[float, float, float]]:
+        """Return the requests that echoes measure; a rate may change while echoes are under way."""
+        ways = [self.request.way(way, link) for way in WAYS]
+        return [(asked.delay, asked.jitter, asked.loss) for asked in ways]
 
     # -- echoes ----------------------------------------------------------------------------------
 
@@ -246,7 +267,7 @@ class LinkMeter:
         if busy.seconds:
             yield "busy", round(busy.seconds, 3)
             yield "rate", round(busy.bits / busy.seconds, 1)
-        if self._reflector is not None:
+        if self._serves:
             return
         if asked.held:
             yield "held", round(asked.held, 6)
@@ -270,17 +291,29 @@ class LinkMeter:
             yield "lost", lost.lost
 
     def _take_losses(self) -> None:
-        """Take the losses since the last report: of the queues where they lose, else of echoes."""
+        """Take the losses since the last report: of the queues or the box, else of echoes."""
         by_echoes = dict(zip(WAYS, self._echoes.losses(), strict=True))
-        self._read()
+        counted = self._counts()
         for way in WAYS:
             self._lost[way] = by_echoes[way]
-            counted = losses(self._queues, self._interface(), outgoing=way == "up")
-            before = self._counted.get(way, (0, 0))
-            if counted is not None and not self._cut:
-                self._counted[way] = counted
-                if counted[0] >= before[0] and counted[1] >= before[1]:  # else the queue is new
-                    self._lost[way] = Lost(counted[0] - before[0], counted[1] - before[1])
+            before, now = self._counted.get(way, (0, 0)), counted.get(way)
+            if now is not None:
+                self._counted[way] = now
+                if now[0] >= before[0] and now[1] >= before[1]:  # else the queue is new
+                    self._lost[way] = Lost(now[0] - before[0], now[1] - before[1])
+
+    def _counts(self) -> dict[str, tuple[int, int]]:
+        """Return packets and losses of the directions whose losses somebody counts."""
+        if self._cut or not self.request.alone:
+            return {}  # a cut loses every packet; echoes see the whole path
+        asked = [way for way in WAYS if self.request.way(way, self._link).loss]
+        if not asked:
+            return {}
+        self._read()
+        own = self._interface()
+        counts = {way: losses(self._queues, own, outgoing=way == "up") for way in asked}
+        known = {way: count for way, count in counts.items() if count is not None}
+        return {**known, **self._box_losses()}
 
     def close(self) -> None:
         for end in (self.socket, self._reader):

@@ -48,6 +48,11 @@ class Request:
             return self._path(own.up, self._server.down)
         return self._path(own.down, self._server.up)
 
+    @property
+    def alone(self) -> bool:
+        """Whether all loss of the path is on the node's own side."""
+        return not (self._server.up.lost or self._server.down.lost)
+
     def slowest(self) -> float | None:
         """Return the lowest rate on the way there and back; None without any."""
         sides = (self.link.up, self.link.down, self._server.up, self._server.down)

@@ -60,7 +60,7 @@ def _read(document: Document, address: Address, given: dict[str, Any], folder: P
 
 
 def _fill(side: dict[str, Any], given: dict[str, Any]) -> None:
-    """Give `side` the mean rate and the mean delay of its trace, where it has none of its own."""
+    """Add the mean rate and the mean delay of the trace to `side`, unless `side` has the key."""
     scale = given.get("scale", 1.0)
     if not given.get("samples") or not isinstance(scale, int | float):
         return

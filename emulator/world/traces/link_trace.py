@@ -91,11 +91,11 @@ class LinkTrace:
 
     @property
     def text(self) -> str:
-        """The trace as `parse` reads it."""
+        """The trace as text for `parse`."""
         return ", ".join([*map(_entry, self.samples), f"{END} {_digits(self.end)}"])
 
     def spans(self) -> list[tuple[Sample, float]]:
-        """Return the samples, each with the seconds for which it holds."""
+        """Return each sample with its duration in seconds."""
         ends = [*(sample.at for sample in self.samples[1:]), self.end]
         return [(sample, end - sample.at) for sample, end in zip(self.samples, ends, strict=True)]
 
