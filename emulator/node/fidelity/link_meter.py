@@ -140,7 +140,7 @@ class LinkMeter:
 
         `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
         """
-        if cut != self._cut or link != self._link:
+        if cut != self._cut or self._passage(link) != self._passage(self._link):
             self._echoes.renew(os.urandom(SESSION))
         self._cut, self._link = cut, link
         if self._deaf and now >= self._deaf and self._selector and self.socket:
@@ -162,6 +162,11 @@ class LinkMeter:
             self._next = now + (self._every if asks else self._every / RETRIES)
             if asks:
                 self._ask()
+
+    def _passage(self, link: Link | None) -> list[tuple[float, float, float]]:
+        """Return the requests that echoes measure; a rate may change while echoes are under way."""
+        ways = [self.request.way(way, link) for way in WAYS]
+        return [(asked.delay, asked.jitter, asked.loss) for asked in ways]
 
     # -- echoes ----------------------------------------------------------------------------------
 
