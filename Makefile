@@ -10,6 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 FAST := not slow and not docker and not tensorflow and not netns and not netem
+ALONE := docker or netns or netem
 # One thread for each process: a host that plays many devices has no cores to spare for thread pools.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -26,7 +27,8 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
 	@tests/netem/setup || true
-	$(BIN)/pytest -m "not ($(FAST))" --durations=10 # one at a time: these share the engine, and measure the host
+	$(BIN)/pytest -n auto --dist worksteal -m "not ($(FAST)) and not ($(ALONE))" --durations=10
+	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these share the engine, and measure the host
 
 check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a minute, without Docker or TensorFlow
 	$(BIN)/ruff format --check .

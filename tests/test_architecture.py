@@ -59,6 +59,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "msgspec": {"core", "node", "log", "transport"},
     "socket": {
         *{"node/fidelity", "runtimes", "shaping/box", "transport/connection.py"},
+        "node/gateway_life.py",  # netlink, in place of /proc/sys
         "transport/wake_up.py",
     },
     "threading": {

@@ -1,5 +1,9 @@
 """The entry point of every container."""
 
-from .supervisor import main
+from . import config, gateway_life, supervisor
 
-main()
+node = config.read()
+if isinstance(node.part, config.GatewayRole):
+    gateway_life.main(node)
+else:
+    supervisor.main()

@@ -11,7 +11,9 @@ from ..shaping import access
 from ..shaping.backend import Backend
 from ..shaping.command import Command
 from ..shaping.dilated_link import dilated, dilated_side
+from ..units import Seconds
 from ..world import reshaping
+from ..world.bottleneck import SharedLink, SharedSide
 from ..world.link import FRAME, Link, Side
 from ..world.link_course import link_at
 from ..world.reshaping import reshaped
@@ -37,10 +39,12 @@ class AccessLink:
         self.risen = False
         """Whether the last change has raised a rate below `SLOW`: the queues sleep on."""
         self._backend, self._beyond, self._dilation = Backend(), list[Side](), 1.0
+        self._shared = SharedLink()
         if network.reshaping is not None:
             facts = network.reshaping
-            self._first = link_at(reshaping.read(facts.link), facts.draw, facts.since)
-            self._own = self._wanted = self._shaped = self._first
+            self._shared = _delays(*facts.delays)
+            self._own = link_at(reshaping.read(facts.link), facts.draw, facts.since)
+            self._first = self._wanted = self._shaped = self._shared.lengthen(self._own)
             self._backend = Backend.read(network.reshaping.backend)
             self._dilation = network.reshaping.dilation
             beyond = map(reshaping.read_side, network.reshaping.beyond)
@@ -70,7 +74,7 @@ class AccessLink:
         A link that is cut changes when it is mended.
         """
         self._setting = setting
-        self._wanted = reshaped(self._own, setting)
+        self._wanted = self._shared.lengthen(reshaped(self._own, setting))
         return [] if self._cut else self._change()
 
     def change_own(self, link: Link) -> list[Command]:
@@ -141,11 +145,19 @@ def reshaping_of(
     dilation: float = 1.0,
     draw: float = 0.0,
     since: float = 0.0,
+    shared: SharedLink | None = None,
 ) -> Reshaping:
     """Return the facts with which a supervisor reshapes `link`; the link `server` lies behind.
 
     `draw` and `since` place the steps and traces of `link`, as `link_course` takes them.
+    `shared` is the node's bottleneck, with delays that `link` does not have.
     """
     beyond = [reshaping.plain_side(server.down)]
     up = reshaping.plain_side(server.up)
-    return Reshaping(reshaping.plain(link), backend.plain(), beyond, up, dilation, draw, since)
+    delays = (float(shared.up.delay), float(shared.down.delay)) if shared else (0.0, 0.0)
+    own = reshaping.plain(link)
+    return Reshaping(own, backend.plain(), beyond, up, dilation, draw, since, delays)
+
+
+def _delays(up: float, down: float) -> SharedLink:
+    return SharedLink(SharedSide(delay=Seconds(up)), SharedSide(delay=Seconds(down)))

@@ -56,6 +56,8 @@ class Reshaping(msgspec.Struct, frozen=True):
     """Draw of the device, from 0 to below 1, that places link traces with a random start."""
     since: float = 0.0
     """Emulated second of the run at which the container begins."""
+    delays: tuple[float, float] = (0.0, 0.0)
+    """Seconds, up and down, that the node's bottleneck adds to the delays of each link."""
 
 
 class Boxed(msgspec.Struct, frozen=True):
@@ -177,6 +179,10 @@ class ServerRole(msgspec.Struct, frozen=True, tag="server"):
     """Emulated seconds from which the clock of a resumed run goes on."""
 
 
+class GatewayRole(msgspec.Struct, frozen=True, tag="gateway"):
+    """The configuration of a bottleneck's gateway, which has nothing but its network."""
+
+
 class NodeConfig(msgspec.Struct, frozen=True):
     """A container's configuration."""
 
@@ -184,7 +190,7 @@ class NodeConfig(msgspec.Struct, frozen=True):
     """The node's."""
     user: int
     """Id of the unprivileged user and group that the part runs as."""
-    part: WorkerRole | EvaluatorRole | ServerRole
+    part: WorkerRole | EvaluatorRole | ServerRole | GatewayRole
     network: Network = Network()
     incarnation: int = 0
     """Boots of the node before the first one of its container."""

@@ -109,11 +109,6 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
             "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
             "with --on virtual"
         )
-    if scenario.bottlenecks:
-        yield ScenarioError(
-            "bottlenecks: containers share no queue yet: leave them out, or play the scenario with "
-            "--on virtual"
-        )
     yield from _quotas(scenario)
     yield from _rates(scenario)
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):

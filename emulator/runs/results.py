@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO
 
 from ..errors import EmulatorError
@@ -12,7 +13,7 @@ from ..log.lines import parse
 from ..log.merging import merge
 from ..log.records import StartRecord, StopRecord
 from .folder import RunFolder
-from .rescued_model import rescue_model
+from .rescue import rescue
 
 _MODEL = "model.npz"
 
@@ -38,12 +39,16 @@ def keep(folder: RunFolder, last: Mapping[str, Any] | None = None) -> str:
     A model that the server did not write itself comes from the server's durable state, and if that
     gives none, from the last checkpoint. Returns why there is no model at all, else empty.
     """
-    _merge(folder, last)
     if (folder.server / _MODEL).is_file():
+        _merge(folder, last)
         _copy_model(folder)
         return ""
-    why = rescue_model(folder)
-    return "" if not why or _copy_model(folder) else why
+    rescued = rescue(folder)
+    with NamedTemporaryFile() as rest:
+        rest.writelines(rescued.lines)
+        rest.flush()
+        _merge(folder, last, Path(rest.name))
+    return "" if not rescued.failure or _copy_model(folder) else rescued.failure
 
 
 def recover(path: Path) -> bool:
@@ -110,9 +115,10 @@ def forget_results(folder: RunFolder) -> None:
         (folder.path / name).unlink(missing_ok=True)
 
 
-def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None) -> None:
+def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None, *rest: Path) -> None:
+    """Write `run.jsonl`; `rest` are files with lines that the server's log lacks."""
     with replacing(folder.records) as sink:
-        merge([folder.server / "run.jsonl", folder.reports], sink, last)
+        merge([folder.server / "run.jsonl", *rest, folder.reports], sink, last)
 
 
 def _model(folder: RunFolder) -> Path | None:

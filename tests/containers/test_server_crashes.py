@@ -16,6 +16,10 @@ from tests.containers.conftest import EMULATE, TINY, Outcome, until
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
 LOAD = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 """Factor by which other work slows a start down."""
+TIMELY = TINY.replace("left}", "left, profile: {cpu: 40%}}").replace(
+    "right}", "right, profile: {cpu: 40%}}"
+)
+"""Two devices that leave the host time to act at the planned moments."""
 DURABLE = TINY.replace("updates: 300, time: 60s", "time: 30s").replace(
     "devices:",
     """server: {durability: update}
@@ -74,7 +78,7 @@ def test_a_killed_server_goes_on_with_every_update(start, client, tmp_path):
 
 
 def test_a_run_whose_conductor_died_is_resumed(start, emulate, tmp_path):
-    text = TINY.replace("updates: 300, time: 60s", "time: 16s").replace(
+    text = TIMELY.replace("updates: 300, time: 60s", "time: 16s").replace(
         "devices:",
         """server: {durability: update}
 faults:
@@ -151,7 +155,7 @@ def check_lives(run: Outcome, recoveries: int) -> None:
 
 @pytest.mark.timeout(400)  # three starts of containers
 def test_a_run_with_states_alone_goes_on_from_its_last_moment(start, emulate, tmp_path):
-    text = TINY.replace("updates: 300, time: 60s", "time: 20s").replace(
+    text = TIMELY.replace("updates: 300, time: 60s", "time: 20s").replace(
         "devices:",
         """server: {durability: {every: 1h}}
 faults:

@@ -264,6 +264,23 @@ def test_a_slower_world_is_measured_in_its_own_seconds() -> None:
     assert (report["delay"], report["requested_delay"], report["echoes"]) == (0.02, 0.02, 1)
 
 
+def test_echoes_under_way_outlive_a_new_rate_but_no_new_delay() -> None:
+    slow = Link(Side(Rate(1e6), Seconds(0.02)))
+    meter = LinkMeter(MeasuredLink(plain(slow)), "127.0.0.1")
+    try:
+        meter.tick(0.0, slow, cut=False)
+        session = meter._echoes.session
+        meter.tick(0.1, Link(Side(Rate(2e6), Seconds(0.02))), cut=False)
+        assert meter._echoes.session is session
+        meter.tick(0.2, Link(Side(Rate(2e6), Seconds(0.05))), cut=False)
+        assert meter._echoes.session is not session
+        session = meter._echoes.session
+        meter.tick(0.3, Link(Side(Rate(2e6), Seconds(0.05))), cut=True)
+        assert meter._echoes.session is not session
+    finally:
+        meter.close()
+
+
 @pytest.mark.parametrize("server", [Link(), Link(up=Side(loss=Fraction(0.1)))])
 def test_the_box_counts_what_it_loses_unless_the_server_s_side_loses_too(server: Link) -> None:
     lossy = Side(loss=Fraction(0.1))

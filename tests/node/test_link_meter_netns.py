@@ -24,6 +24,7 @@ pytestmark = [
 ]
 
 ROOT = Path(__file__).parents[2]
+TRIES = 3
 TBF = Backend(rate="tbf", loss="nftables", cut="nftables")
 
 
@@ -55,27 +56,35 @@ def _reports(node: "subprocess.Popen[str]") -> dict[str, dict[str, Any]]:
 
 
 def test_a_busy_link_has_its_rate_and_an_idle_one_its_delay() -> None:
-    """The cable delays by 20 ms, as if the server's link did."""
-    rate = Rate(8e6)
-    link = Link(up=Side(rate=rate), down=Side(rate=Rate(2e6)))
+    """The cable delays by 20 ms, as if the server's link did. A host with other work disturbs a
+    measurement now and then, but not three in a row."""
+    link = Link(up=Side(rate=Rate(8e6)), down=Side(rate=Rate(2e6)))
+    for _ in range(TRIES):
+        reports = _measured(link)
+        print(reports)
+        for way, asked in (("up", 8e6), ("down", 2e6)):
+            assert reports[way]["requested_rate"] == asked
+            assert reports[way]["requested_delay"] == 0.02
+        if all(_close(told) for told in reports.values()):
+            return
+    raise AssertionError(f"off {TRIES} times in a row: {reports}")
+
+
+def _measured(link: Link) -> dict[str, dict[str, Any]]:
+    """Reports on `link` behind a slow cable, after a bulk transfer in each direction."""
     behind = Side(delay=Seconds(0.02))
     with lab(0.02) as here:
         here.shape(access.shape(link, TBF))
         with measuring(here, link, Link(behind, behind), 9.0) as node:
-            up = here.stream("up", size=3_000_000)
-            up.messages()
-            down = here.stream("down", size=400_000)
-            down.messages()
-            reports = _reports(node)
-    print(reports)
-    for way, asked in (("up", 8e6), ("down", 2e6)):
-        told = reports[way]
-        assert told["requested_rate"] == asked
-        assert told["rate"] == pytest.approx(asked, rel=0.02)
-        assert told["busy"] > 0.5
-        assert told["echoes"] >= 4
-        assert told["requested_delay"] == 0.02
-        assert told["delay"] == pytest.approx(0.02, abs=3e-3)
+            here.stream("up", size=3_000_000).messages()
+            here.stream("down", size=400_000).messages()
+            return _reports(node)
+
+
+def _close(told: dict[str, Any]) -> bool:
+    rate = abs(told.get("rate", 0.0) / told["requested_rate"] - 1) < 0.02
+    enough = told.get("busy", 0.0) > 0.5 and told.get("echoes", 0) >= 4
+    return rate and enough and abs(told["delay"] - 0.02) < 3e-3
 
 
 def test_losses_are_counted() -> None:
@@ -89,4 +98,5 @@ def test_losses_are_counted() -> None:
     for way in ("up", "down"):
         assert reports[way]["requested_loss"] == 0.2
         assert reports[way]["packets"] >= 8
-    assert 0 < reports["up"]["lost"] + reports["down"]["lost"] < 20
+    lost = sum(told["lost"] for told in reports.values())
+    assert 0 < lost < 20

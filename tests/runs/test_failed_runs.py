@@ -84,6 +84,24 @@ def test_a_failed_run_has_its_last_model_and_keeps_the_state(
     assert fleet.server.version == model.version
 
 
+@pytest.mark.parametrize("torn", [0, 20])
+def test_a_model_has_no_update_that_its_log_lacks(
+    folder: RunFolder, fleet: DurableFleet, torn: int
+) -> None:
+    log = folder.server / "run.jsonl"
+    whole = log.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    # killed after an input was stored, while its record was written
+    log.write_bytes(b"".join(lines[:-2]) + lines[-2][:torn])
+    assert results.keep(folder, FAILED) == ""
+    assert log.read_bytes() == b"".join(lines[:-2]) + lines[-2][:torn]
+    records = [json.loads(line) for line in folder.records.read_bytes().splitlines()]
+    kept = [record for record in records if record["what"] != "stop"]
+    assert sorted(kept, key=str) == sorted(map(json.loads, lines), key=str)
+    made = max(r["version"] for r in records if r["what"] == "update")
+    assert made == read(folder.path / "model.npz", LAYOUT).version
+
+
 def test_the_end_of_a_failed_run_names_the_way_back(
     folder: RunFolder, fleet: DurableFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -77,18 +77,22 @@ class LogTail:
         os.close(self._file)
 
 
-class NoTail(LogTail):
-    """A tail without a file, for a replay that only reads: lines are dropped."""
+class ReadTail(LogTail):
+    """A tail for a replay that only reads: the file stays as it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self._length = whole_lines(path)
         self.position = 0
         self.beside = None
-
-    def replay_from(self, position: int) -> None:
-        self.position = position
+        self.missing: list[bytes] = []
+        """Lines of the replay that the file does not have."""
 
     def write(self, line: bytes) -> None:
-        pass
+        """Keep `line`, unless the file has it."""
+        if self.position >= self._length:
+            self.missing.append(line)
+        else:
+            self.position += len(line)
 
 
 def _parsed(line: bytes) -> object:

@@ -13,7 +13,7 @@ from ...log.records import RecoveredRecord
 from ...log.writing import RunLog
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from .durable_server import DurableServer
-from .log_tail import LogTail, NoTail
+from .log_tail import LogTail, ReadTail
 from .object_tree import thaw
 from .state_folder import StateFolder
 
@@ -80,19 +80,19 @@ def recovered(
 
 def last_state(
     output: Path, plan: Plan, build: Callable[[RunLog], ParameterServer]
-) -> ParameterServer:
+) -> tuple[ParameterServer, list[bytes]]:
     """Return the server of a run with durability as its files in the folder `output` have it last.
 
-    The files stay as they are. `build` as in `recovered`. Raises ValueError if no state of the run
-    can be read.
+    Beside it come the lines that its crash has kept from `run.jsonl`. The files stay as they are.
+    `build` as in `recovered`. Raises ValueError if no state of the run can be read.
     """
     assert plan.durability is not None
-    tail, folder = NoTail(), StateFolder(output / FOLDER)
+    tail, folder = ReadTail(output / "run.jsonl"), StateFolder(output / FOLDER)
     server = DurableServer(build(RunLog(tail)), folder, tail, plan.durability)
     _restore(server, folder, tail, plan.durability)
     if server.server.zero is None:
         raise ValueError(f"{output / FOLDER}: no state and no inputs of the run can be read")
-    return server.server
+    return server.server, tail.missing
 
 
 def _restore(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from ...world.emulated_clock import UNDILATED, EmulatedClock
 from ...world.link import Link
-from ..config import MeasuredLink, NodeConfig, ServerRole
+from ..config import GatewayRole, MeasuredLink, NodeConfig, ServerRole
 from .echo_meter import Delays, EchoMeter, Lost
 from .echo_wire import (
     DOWN_WAITS,
@@ -59,7 +59,7 @@ def link_meter(node: NodeConfig, box_losses: Losses = dict) -> "LinkMeter | None
     """Return the meter of the link of `node`; None if there is nothing to measure."""
     if node.network.measured is None:
         return None
-    if isinstance(node.part, ServerRole):
+    if isinstance(node.part, ServerRole | GatewayRole):
         return LinkMeter(node.network.measured, None, node.clock)
     # for example tcp://172.18.0.2:5555
     server = node.part.connection.address.split(":")[1].strip("/")
@@ -140,7 +140,7 @@ class LinkMeter:
 
         `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
         """
-        if cut != self._cut or link != self._link:
+        if cut != self._cut or self._passage(link) != self._passage(self._link):
             self._echoes.renew(os.urandom(SESSION))
         self._cut, self._link = cut, link
         if self._deaf and now >= self._deaf and self._selector and self.socket:
@@ -162,6 +162,11 @@ class LinkMeter:
             self._next = now + (self._every if asks else self._every / RETRIES)
             if asks:
                 self._ask()
+
+    def _passage(self, link: Link | None) -> list[tuple[float, float, float]]:
+        """Return the requests that echoes measure; a rate may change while echoes are under way."""
+        ways = [self.request.way(way, link) for way in WAYS]
+        return [(asked.delay, asked.jitter, asked.loss) for asked in ways]
 
     # -- echoes ----------------------------------------------------------------------------------
 

@@ -71,6 +71,10 @@ def _check(scenario: Scenario) -> None:
         for key, (value, content) in unmounted.items()
         if value is not None
     ]
+    if scenario.bottlenecks:
+        reasons.append(
+            "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
+        )
     if scenario.time is not None:
         reasons.append(
             "time: docker-compose.yml gives the containers no CPU quotas that could be divided: "

@@ -13,6 +13,7 @@ from ...node.config import (
     Boxed,
     Delay,
     EvaluatorRole,
+    GatewayRole,
     MeasuredLink,
     Network,
     NodeConfig,
@@ -21,10 +22,11 @@ from ...node.config import (
     WorkerRole,
 )
 from ...scenario import Device, Scenario
+from ...scenario.bottleneck_section import Bottleneck
 from ...scenario.link_changes import start_draw
 from ...scenario.reshaped_links import reshaped_links
 from ...scenario.timeouts import answer_timeout, slowest_exchange
-from ...shaping import access
+from ...shaping import access, gateway
 from ...shaping.backend import Backend, boxed
 from ...shaping.dilated_link import dilated, dilated_side
 from ...transport.secrets import AllowList, Secret
@@ -34,6 +36,7 @@ from ...world.link_course import link_at
 from ...world.reshaping import plain, plain_side, reshaped
 from ...world.roles import EVALUATOR, SERVER
 from ...world.verbs import Setting
+from .ways import Ways
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,8 @@ class NodeConfigs:
     """Times that the run was resumed."""
     resumed_at: float = 0.0
     """Emulated seconds from which the clock of a resumed run goes on."""
+    ways: Ways = field(default_factory=Ways)
+    """The ways of packets through the gateways of bottlenecks."""
     incarnations: Mapping[str, int] = field(default_factory=dict)
     """First incarnation of nodes that have run before, by name."""
 
@@ -92,19 +97,35 @@ class NodeConfigs:
             resumed_at=self.resumed_at,
         )
         beyond = [device.link.down for device in self.scenario.nodes]
+        beyond += [Side(bottleneck.down.rate) for bottleneck in self.scenario.bottlenecks]
         return self._node(SERVER, part, self.scenario.server.link, beyond)
 
     def device(self, device: Device, address: str) -> NodeConfig:
         """Return the configuration of the worker on `device`; `address` is the server's."""
+        link, beyond = device.link, [self.scenario.server.link.down]
+        if bottleneck := self.scenario.bottleneck_of.get(device.name):
+            beyond.append(Side(bottleneck.up.rate))
         part = WorkerRole(
-            connection=self._connection(device.name, address, device.link, self.model_bytes),
+            connection=self._connection(device.name, address, link, self.model_bytes),
             plan=self.plan.worker.of(device.name),
             hazards=list(device.hazards),
             keeps=device.name in self.scenario.keepers,
             battery=self.scenario.batteries.get(device.name),
             prior=self.priors.get(device.name),
         )
-        return self._node(device.name, part, device.link, [self.scenario.server.link.down])
+        return self._node(device.name, part, link, beyond)
+
+    def gateway(self, bottleneck: Bottleneck) -> NodeConfig:
+        """Return the configuration of the gateway of `bottleneck`."""
+        server = self.ways.addresses[SERVER]
+        shared, dilation = bottleneck.shared, self.clock.dilation
+        shape = gateway.forward(shared, server, self.backend, dilation)
+        return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
+
+    def _path(self, name: str, link: Link) -> Link:
+        """Return `link` of the node `name` with the delays of its bottleneck."""
+        bottleneck = self.scenario.bottleneck_of.get(name)
+        return link if bottleneck is None else bottleneck.shared.lengthen(link)
 
     def evaluator(self, address: str) -> NodeConfig:
         """Return the configuration of the evaluator; `address` is the server's."""
@@ -129,24 +150,28 @@ class NodeConfigs:
         The kernel counts in real time, the part and its supervisor in emulated seconds.
         """
         cuts, changing = self.backend.cut != "none", name in self._reshaped
+        bottleneck = self.scenario.bottleneck_of.get(name)
+        shared = bottleneck.shared if bottleneck else None
         dilation, own = self.clock.dilation, link
         draw, since = start_draw(self.scenario.seed, name), self.resumed_at
-        link = dilated(link_at(own, draw, since), dilation)
+        link = dilated(self._path(name, link_at(own, draw, since)), dilation)
         beyond = [dilated_side(side, dilation) for side in beyond]
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
-            shape=[] if name in self.boxed else shaped,
+            shape=[*self.ways.routes(name), *([] if name in self.boxed else shaped)],
             boxed=self._boxed(link, beyond, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
             ),
             reshaping=(
-                reshaping_of(own, self.backend, self.scenario.server.link, dilation, draw, since)
+                reshaping_of(
+                    own, self.backend, self.scenario.server.link, dilation, draw, since, shared
+                )
                 if changing
                 else None
             ),
-            measured=self._measured(name, own),
+            measured=self._measured(name, self._path(name, own)),
         )
         booted = self.incarnations.get(name, 0)
         return NodeConfig(name, self.user, part, network, booted, dilation)
@@ -154,7 +179,7 @@ class NodeConfigs:
     @cached_property
     def boxed(self) -> frozenset[str]:
         """Names of the nodes with packets that pass the box."""
-        links = {device.name: device.link for device in self.scenario.nodes}
+        links = {each.name: self._path(each.name, each.link) for each in self.scenario.nodes}
         links[SERVER] = self.scenario.server.link
         return frozenset(
             name
@@ -165,7 +190,8 @@ class NodeConfigs:
     @property
     def shortest(self) -> float:
         """Shortest delay of a link through the box in seconds; 0 if none has any."""
-        links = [device.link for device in self.scenario.nodes if device.name in self.boxed]
+        boxed = (each for each in self.scenario.nodes if each.name in self.boxed)
+        links = [self._path(each.name, each.link) for each in boxed]
         links += [self.scenario.server.link] if SERVER in self.boxed else []
         delays = [side.delay for link in links for side in (link.up, link.down) if side.delay]
         return min(delays, default=0.0)
@@ -201,7 +227,8 @@ class NodeConfigs:
 
         The setting is that of the verb `reshape` in force; None: none is.
         """
-        return self._held(reshaped(device.link, setting).up, self.scenario.server.link.down)
+        link = self._path(device.name, reshaped(device.link, setting))
+        return self._held(link.up, self.scenario.server.link.down)
 
     def _connection(self, name: str, address: str, link: Link, model: int) -> ServerAddress:
         """Return the connection of `name`, which pulls `model` bytes over `link`."""
@@ -213,7 +240,9 @@ class NodeConfigs:
             timeout=answer_timeout(self.scenario, link, model, others),
             checked=self.plan.worker.checked,
             hold=self._held(
-                self.scenario.server.link.up, self._begun(name, link).down, name == EVALUATOR
+                self.scenario.server.link.up,
+                self._path(name, self._begun(name, link)).down,
+                name == EVALUATOR,
             ),
             changing=bool(others),
         )
@@ -231,7 +260,8 @@ class NodeConfigs:
         """Return for how long the server holds back the messages of each node, by name."""
         towards = self.scenario.server.link.down
         ups = {
-            device.name: self._begun(device.name, device.link).up for device in self.scenario.nodes
+            device.name: self._path(device.name, self._begun(device.name, device.link)).up
+            for device in self.scenario.nodes
         }
         holds = {name: self._held(up, towards) for name, up in ups.items()}
         holds[EVALUATOR] = self._held(Side(), towards, evaluator=True)

@@ -91,16 +91,24 @@ class DockerRuntime:
         self._survivors = survivors
         lives = self._world.lives
         made = self._exits, self._node_logs, self._view, survivors, lives
-        self._reports = Reports(*made, self._clock, self._host)
+        self._reports = Reports(*made, self._clock, self._host, self._world.gateways)
         launcher = Launcher(self._client, self._folder, self._world, self._stdio, self._exits)
         self.unanswered = launcher.unanswered
         self._view.progress("network")
-        launcher.create_network()
+        if self._world.gateways:
+            self._world = self._world.with_ways(launcher.create_network_with_addresses())
+            launcher.take(self._world)
+        else:
+            launcher.create_network()
         if self._box is not None:
             self._start_box(launcher, self._box)
         self._world.write_server()
         finished(launcher.start, SERVER)  # alone: the others are told its address
         self._stdio.listen(SERVER)
+        self._world.write_gateways()
+        for gateway in self._world.gateways:
+            launcher.start(gateway)
+            self._stdio.listen(gateway)
         self._world.write_nodes(launcher.server_address())
         gathering = launcher.gathering()
         self._waves = Waves(gathering, launcher.start, members(self._world.output / HELLOS))

@@ -1,6 +1,6 @@
 """Creates the network of a run, and starts the containers on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,6 +17,7 @@ from .gathering import Gathering
 from .prepare import Prepared
 from .spec import BOX
 from .stdio import Stdio
+from .ways import addresses
 
 
 class Launcher:
@@ -36,9 +37,30 @@ class Launcher:
 
     def create_network(self) -> None:
         with refusals("making the run's network"):
-            options = spec.network(self._network, self._labels(SERVER))
-            with self._making(self._network):
-                finished(self._client.networks.create, **options)
+            self._create_network()
+
+    def create_network_with_addresses(self) -> Mapping[str, str]:
+        """Create a network on which containers have the addresses returned, by node.
+
+        The engine gives a free subnet to a network, but takes addresses of containers only where it
+        was told the subnet: so the subnet of a first network is that of a second one.
+        """
+        with refusals("making the run's network"):
+            first = self._create_network()
+            first.reload()
+            subnet = str(first.attrs["IPAM"]["Config"][0]["Subnet"])
+            first.remove()
+            self._create_network(subnet)
+        return addresses(subnet, self._world.nodes)
+
+    def take(self, world: Prepared) -> None:
+        """Start the containers of `world` from here on."""
+        self._world = world
+
+    def _create_network(self, subnet: str | None = None) -> Any:
+        options = spec.network(self._network, self._labels(SERVER), subnet)
+        with self._making(self._network):
+            return finished(self._client.networks.create, **options)
 
     def start_box(self) -> None:
         """Create and start the box, which must serve before the nodes behind it start."""
@@ -99,7 +121,8 @@ class Launcher:
 
     def _container(self, node: str) -> spec.Container:
         device: Device | None = self._devices.get(node)
-        marks = self._labels("device", node) if device else self._labels(node)
+        role = "bottleneck" if node in self._world.gateways else node
+        marks = self._labels("device", node) if device else self._labels(role)
         return self._world.container(node, self._network, marks, device)
 
     def _labels(self, role: str, device: str = "") -> dict[str, str]:

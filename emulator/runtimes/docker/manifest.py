@@ -7,6 +7,7 @@ from docker import DockerClient
 from ...machine import congestion
 from ...machine.host import Host
 from ...scenario import Scenario
+from ...shaping import gateway
 from ...shaping.backend import Backend
 from .client import refusals
 from .images.node_image import NAME, NodeImage
@@ -27,5 +28,19 @@ def facts(
         "shaping": backend.plain(),
         "tcp": scenario.tcp.congestion if scenario.tcp else congestion.default(),
         "encrypted": scenario.server.encrypt,
+        **bottlenecks(scenario, backend),
         **({} if scenario.time is None else {"dilation": scenario.dilation}),
     }
+
+
+def bottlenecks(scenario: Scenario, backend: Backend) -> dict[str, Any]:
+    """Return the members of each bottleneck, and what holds its packets; nothing without any."""
+    members = scenario.bottleneck_of
+    entries = {
+        each.name: {
+            "queue": f"{gateway.queue_of(backend)} in a gateway's container",
+            "members": [name for name in members if members[name] is each],
+        }
+        for each in scenario.bottlenecks
+    }
+    return {"bottlenecks": entries} if entries else {}

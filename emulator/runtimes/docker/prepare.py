@@ -2,8 +2,8 @@
 
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from ...world.roles import EVALUATOR, SERVER
 from . import spec
 from .configs import NodeConfigs
 from .earlier_lives import EarlierLives
+from .ways import Ways
 
 NOBODY = 65534
 """User id of the nodes' processes when the conductor runs as root."""
@@ -41,7 +42,18 @@ class Prepared:
 
     @property
     def nodes(self) -> list[str]:
-        return [SERVER, EVALUATOR, *(device.name for device in self.scenario.nodes)]
+        devices = (device.name for device in self.scenario.nodes)
+        return [SERVER, EVALUATOR, *self.gateways, *devices]
+
+    @property
+    def gateways(self) -> list[str]:
+        return [bottleneck.name for bottleneck in self.scenario.bottlenecks]
+
+    def with_ways(self, addresses: Mapping[str, str]) -> "Prepared":
+        """Return the same with packets of members that go through their gateways."""
+        members = self.scenario.bottleneck_of
+        ways = Ways({name: members[name].name for name in members}, addresses)
+        return replace(self, configs=replace(self.configs, ways=ways))
 
     @property
     def boxed(self) -> bool:
@@ -75,6 +87,11 @@ class Prepared:
         for device in self.scenario.nodes:
             self._write(device.name, self.configs.device(device, address))
 
+    def write_gateways(self) -> None:
+        """Write the configurations of the gateways; the addresses of all nodes must be known."""
+        for bottleneck in self.scenario.bottlenecks:
+            self._write(bottleneck.name, self.configs.gateway(bottleneck))
+
     def _write(self, name: str, node: config.NodeConfig) -> None:
         config.write(node, self._file(name))
 
@@ -86,7 +103,7 @@ class Prepared:
     ) -> spec.Container:
         """Return the specification of the container of the node `name`.
 
-        `device` holds its quota and memory limit; None for the server and the evaluator.
+        `device` holds its quota and memory limit; None for all other nodes.
         """
         mounts = {str(config.PATH): self._file(name)}
         if name == SERVER:
@@ -95,7 +112,7 @@ class Prepared:
                 mounts[str(config.INITIAL)] = self._initial
             if self.scenario.training.cut is not None:
                 mounts[str(config.GRAPH)] = self.graph
-        else:
+        elif name not in self.gateways:
             mounts[str(config.GRAPH)] = self.graph
             mounts[str(config.SHARD)] = self._shards / name
         return spec.Container(
@@ -106,7 +123,9 @@ class Prepared:
             mounts=mounts,
             cpu=device.cpu if device else None,
             dilation=self.configs.clock.dilation if device else 1.0,
-            memory=device.memory if device else self._limits[name],
+            memory=device.memory if device else self._limits.get(name),
+            address=self.configs.ways.addresses.get(name),
+            gateway=name in self.gateways,
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,

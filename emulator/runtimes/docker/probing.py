@@ -1,7 +1,7 @@
 """Probes this kernel's means to shape links, in a container with the rights of a node's."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +9,13 @@ from docker import DockerClient
 from docker.errors import APIError
 from docker.types import LogConfig
 
-from ...errors import DeploymentError
+from ...errors import DeploymentError, HostError
 from ...runs.folder import new_id
 from ...scenario import Device, Scenario, Timed
 from ...scenario.reshaped_links import reshaped_links
 from ...shaping.backend import Backend, Delay, choose
 from ...shaping.features import Features
+from ...world.link import Link, Side
 from ...world.verbs import row
 from .cleanup import clean_up
 from .client import finished, refusals
@@ -92,12 +93,29 @@ def backend_for(
     """
     links = {scenario.server.link, *(device.link for device in scenario.nodes)}
     links.update(*set(reshaped_links(scenario).values()))
+    links.update(_around_bottlenecks(scenario))
     found = probe(client, image)
     features = found if boxes else replace(found, tun=False)
     wanted = cuts_needed(timeline, scenario.nodes, features)
     # an empty battery is a loss of power, too
     cuts = wanted or (bool(scenario.batteries) and features.nftables)
-    return choose(features, links, cuts, shaping)
+    backend = choose(features, links, cuts, shaping)
+    if scenario.bottlenecks and not (features.ifb and backend.rate in ("tbf", "htb")):
+        raise HostError(
+            "bottlenecks: this kernel cannot queue the packets of several devices: a gateway needs "
+            "ifb, sch_ingress, cls_u32, act_mirred, and sch_tbf or sch_htb: load the modules, or "
+            "play the scenario with --on virtual"
+        )
+    return backend
+
+
+def _around_bottlenecks(scenario: Scenario) -> Iterator[Link]:
+    """Yield the links of gateways, and those of the members with the bottlenecks' delays."""
+    for bottleneck in scenario.bottlenecks:
+        yield Link(Side(bottleneck.up.rate), Side(bottleneck.down.rate))
+    for device in scenario.nodes if scenario.bottlenecks else ():
+        if behind := scenario.bottleneck_of.get(device.name):
+            yield behind.shared.lengthen(device.link)
 
 
 def cuts_needed(timeline: Iterable[Timed], devices: Iterable[Device], features: Features) -> bool:

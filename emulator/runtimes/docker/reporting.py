@@ -1,5 +1,6 @@
 """Turns the output of containers, and their ends, into records of the run."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from ...core.survivors import Survivors
@@ -32,9 +33,11 @@ class Reports:
         lives: EarlierLives | None = None,
         clock: EmulatedClock = UNDILATED,
         host: HostLog | None = None,
+        gateways: Iterable[str] = (),
     ) -> None:
         """`lives`: the earlier lives of a run that is resumed; `clock` is the server's. `host`
-        hears of the containers' processor time."""
+        hears of the containers' processor time. `gateways` are those of bottlenecks."""
+        self._vital = {SERVER, EVALUATOR, *gateways}
         self._lives, self._clock, self._host = lives, clock, host
         self._exits, self._logs, self._view, self._survivors = exits, logs, view, survivors
         self._zero: float | None = None
@@ -85,7 +88,7 @@ class Reports:
 
         Raises DeploymentError if the run cannot go on without `node`.
         """
-        vital = node in (SERVER, EVALUATOR)
+        vital = node in self._vital
         if not vital or node not in self._exits.last:  # else its supervisor has said why
             self._exited(node, self._clock.now(), self._exits.container(node))
         if vital:
@@ -109,7 +112,7 @@ class Reports:
         if self._zero is None:
             raise DeploymentError(self._obituary(node))
         self._record(now, node, {"what": "exit", **how._asdict()})
-        if node not in (SERVER, EVALUATOR) and not returns:
+        if node not in self._vital and not returns:
             self._survivors.ended(node, round(now - self._zero, 6))
 
     def _record(self, now: float, node: str, fact: dict[str, Any]) -> None:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from docker.types import IPAMConfig, IPAMPool
+
 from ...machine import congestion
 from ...node import config
 from ...world.cpu_quota import PERIOD
@@ -19,6 +21,9 @@ SYSCTLS = {"net.ipv4.tcp_orphan_retries": "1"}
 """Kernel parameters of a container. A container outlives the crash of its node, and by default its
 kernel goes on for minutes to send the dead process's data, on the connection that the server knows.
 With 1 retry it gives up within seconds; a device without power does at once."""
+
+FORWARDING = {"net.ipv4.ip_forward": "1", "net.ipv4.conf.all.send_redirects": "0"}
+"""Kernel parameters of a gateway: it forwards, and tells nobody of a way around it."""
 
 BOX = "packet_box"
 """Name of the box beside the names of nodes; no device can have it, for the sake of the `_`."""
@@ -63,6 +68,10 @@ class Container:
     """Bytes; None: no limit."""
     congestion: str | None = None
     """TCP congestion control; None: the host's."""
+    address: str | None = None
+    """Address on the network; None: the engine gives one."""
+    gateway: bool = False
+    """Whether the container forwards the packets of others."""
     kept: int = 0
     """Bytes that the node may store at once in its scratch folder, beside the usual 16 MiB."""
     boxed: bool = False
@@ -143,17 +152,20 @@ def _box_mount(run: str) -> dict[str, Any]:
     return {"Type": "volume", "Target": folder, "Source": name(run, BOX), "ReadOnly": False}
 
 
-def network(name: str, labels: dict[str, str]) -> dict[str, Any]:
+def network(name: str, labels: dict[str, str], subnet: str | None = None) -> dict[str, Any]:
     """Return keyword arguments for `docker.networks.create`.
 
-    Containers on this network reach each other, but neither the host nor any other network.
+    Containers on this network reach each other, but neither the host nor any other network. The
+    engine takes addresses of containers on a network with a `subnet` only.
     """
+    pools = [IPAMPool(subnet=subnet)] if subnet else []
     return {
         "name": name,
         "driver": "bridge",
         "internal": True,
         "options": ALONE,
         "labels": labels,
+        **({"ipam": IPAMConfig(pool_configs=pools)} if pools else {}),
     }
 
 
@@ -181,6 +193,11 @@ def container(wanted: Container) -> dict[str, Any]:
         "stdin_open": True,  # the lifeline: at its end the supervisor ends the container
         "auto_remove": True,
     }
+    if wanted.address is not None:
+        endpoint = {"IPAMConfig": {"IPv4Address": wanted.address}}
+        kwargs["networking_config"] = {wanted.network: endpoint}
+    if wanted.gateway:
+        kwargs |= {"cap_add": ["NET_ADMIN"], "sysctls": FORWARDING, "cpu_shares": SHARES[SERVER]}
     if wanted.boxed:
         kwargs["devices"] = [TUN]
         kwargs["mounts"].append(_box_mount(wanted.labels["emulate.run"]))

@@ -23,7 +23,7 @@ _LONGEST_ANSWER = 65536
 
 
 def connect(path: str | Path) -> socket.socket:
-    """Connect to the box whose socket is at `path`. Raises DeploymentError.
+    """Connect to the box with the socket at `path`. Raises DeploymentError.
 
     A link can be changed and detached only by the connection that attached it.
     """

@@ -33,7 +33,7 @@ class CarriedLinks:
         return len(self._links)
 
     def answer(self, request: LinkRequest, ends: list[int], owner: object) -> dict[str, Any]:
-        """Do what `request` asks for; return the answer. Raises RefusedRequestError.
+        """Serve `request`; return the answer. Raises RefusedRequestError.
 
         `ends` are the descriptors that came with the request, closed by the caller if it is
         refused; `owner` is the connection.
@@ -59,7 +59,7 @@ class CarriedLinks:
         devices = {device(end) for end in ends[:2]}
         if len(ends) != 3 or len(devices) != 2 or None in devices or not is_watch(ends[2]):
             raise RefusedRequestError("attach needs two TAP devices and a netlink socket")
-        if name in self._links:  # of a container that has ended, and whose network lingers
+        if name in self._links:  # of a container that has ended and left its network
             self._end(self._links[name])
         for end in ends[:2]:
             os.set_blocking(end, False)
@@ -97,7 +97,7 @@ class CarriedLinks:
         self._owners = {name: other for name, other in self._owners.items() if other is not owner}
 
     def _gone(self, link: CarriedLink) -> None:
-        """End a link whose network is gone, and say so."""
+        """End a link without a network, and print its name."""
         self._end(link)
         self._output.write({"box": "gone", "link": link.name})
 

@@ -49,7 +49,7 @@ class DelayLine:
         self._held.append((due, now, frame))
 
     def add_ahead(self, frame: bytes, now: float) -> None:
-        """Let `frame`, which entered the line at time `now`, overtake all others at once."""
+        """Put `frame` in front of all other frames, due at its time of entry `now`."""
         self.bytes += len(frame)
         self._held.appendleft((now, now, frame))
 

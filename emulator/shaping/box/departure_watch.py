@@ -1,4 +1,4 @@
-"""Watch over the wire of a container, whose departure is the only sign that the container is gone.
+"""Watch over the wire of a container: its deletion is the only sign of a container's end.
 
 The descriptors of TAP devices keep the network of a dead container alive. So the container hands
 the box a netlink socket of this network, at which the kernel reports changes of devices: the engine
@@ -54,7 +54,7 @@ def has_departed(descriptor: int, device: str) -> bool:
 
 
 def deleted(packet: bytes) -> list[str]:
-    """Return the names of the devices whose deletion the netlink `packet` reports."""
+    """Return the names of the deleted devices in the netlink `packet`."""
     names = []
     while len(packet) >= _MESSAGE.size:
         size, kind, *_ = _MESSAGE.unpack_from(packet)

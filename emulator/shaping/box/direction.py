@@ -117,7 +117,7 @@ class Direction:
         return True
 
     def _is_full(self) -> bool:
-        """Return whether the limit of packets is reached, of those that wait and those under way.
+        """Return whether waiting packets and packets under way have reached the limit.
 
         Where packets are limited, each frame is single.
         """
@@ -125,7 +125,7 @@ class Direction:
         return len(self._line) + waiting >= self._limit
 
     def _enter(self, frame: bytes, now: float, number: int) -> None:
-        """Let a frame whose last bit has left at time `now` meet its fate."""
+        """Let a frame meet its fate; its last bit has left at time `now`."""
         if self._fates is None or frame[KIND] != IPV4:
             self._hold(frame, now, number)
             return

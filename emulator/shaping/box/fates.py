@@ -28,7 +28,7 @@ class FateCounts:
 
 
 class Fates:
-    """Draws of what becomes of each frame of a side."""
+    """Draws of the fates of a side's frames."""
 
     def __init__(self, side: Side, draws: DrawsFor, counts: FateCounts) -> None:
         """Each fate draws from a stream of its own, the result of `draws`."""
@@ -41,7 +41,7 @@ class Fates:
             self._overtaking = Overtaking(side.reorder, side.gap, draws("reorder"))
 
     def of(self, frame: bytes, number: int = 1) -> Iterator[tuple[bytes, bool]]:
-        """Yield what comes of `frame`: each copy, and whether the copy overtakes others.
+        """Yield each copy of `frame` that is left, and whether the copy overtakes other frames.
 
         `number`: the frames of a superpacket, which arrives before the kernel has learned of a
         change, and shares its fate.

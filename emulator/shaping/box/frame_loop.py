@@ -21,7 +21,7 @@ class FrameLoop:
     """Lanes by descriptor and by due time, and handlers of other descriptors."""
 
     def __init__(self, clock: Callable[[], float], gone: Callable[[CarriedLink], None]) -> None:
-        """`gone` is called with each link whose network is gone."""
+        """`gone` is called with each link that has lost its network."""
         self._clock, self._gone = clock, gone
         self.tick = 0.0
         """Shortest time in seconds between the beginnings of two rounds."""
@@ -74,7 +74,7 @@ class FrameLoop:
             heapq.heappush(self._due, (due, next(self._order), link, lane))
 
     def round(self, until: float) -> None:
-        """Wait for the first thing to do, at most until the time `until`, and do what waits."""
+        """Wait at most until the time `until` for frames, due times and requests; serve them."""
         self._wait(until)
         self._began = self._clock()
         others = []

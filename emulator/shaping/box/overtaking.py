@@ -1,4 +1,4 @@
-"""Frames that overtake others: netem's `reorder` and `gap`."""
+"""Overtaking of frames by other frames: netem's `reorder` and `gap`."""
 
 from random import Random
 

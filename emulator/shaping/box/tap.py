@@ -23,7 +23,7 @@ LONGEST = HEADER + 14 + 65535
 Form: TypeAlias = Literal["superpackets", "single", "finished"]
 """Superpackets as they are, frames that may lack their checksums, or frames with checksums."""
 GONE = (errno.EBADFD, errno.EBADF, errno.ENODEV)
-"""Errors at the descriptor of a TAP whose network is gone."""
+"""Errors at the descriptor of a TAP without a network."""
 
 _TUNSETIFF, _TUNGETIFF, _TUNSETOFFLOAD = 0x400454CA, 0x800454D2, 0x400454D0
 _TAP, _NO_INFORMATION, _OFFLOAD_HEADER = 0x0002, 0x1000, 0x4000
@@ -57,7 +57,7 @@ def make(device: str) -> int:
 
 
 def device(end: int) -> str | None:
-    """Return the device of the descriptor `end`; None unless `make` or its like has made it."""
+    """Return the name of the TAP device of `end`; None if `end` is no TAP with offload headers."""
     try:
         answer = fcntl.ioctl(end, _TUNGETIFF, bytes(40))
     except OSError:

@@ -1,26 +1,36 @@
-"""The model of a run that ended without the server's help, from the server's state on disk."""
+"""The model and the log of a run that ended without the server's help, from its state on disk."""
 
 from pathlib import Path
+from typing import NamedTuple
 
 from ..errors import EmulatorError
 from .folder import RunFolder
 
 
-def rescue_model(folder: RunFolder) -> str:
-    """Write `model.npz` as the server's durable state has the model; return why not, if not.
+class Rescued(NamedTuple):
+    """What the server's state told of the end of a run."""
+
+    lines: list[bytes]
+    """Last lines of the server's log that its end kept from `run.jsonl`."""
+    failure: str = ""
+    """Why there is no model; empty if there is one."""
+
+
+def rescue(folder: RunFolder) -> Rescued:
+    """Write `model.npz` as the server's durable state has the model.
 
     The state stays as it is. The server of the run is made in this process, and takes the inputs
-    since its newest state: about 1 s of work.
+    since its newest state: about 1 s of work. The server stores an input before it logs what came
+    of it, so the model may contain updates that are only in `Rescued.lines`.
     """
     try:
-        _write(folder, folder.path / "model.npz")
+        return Rescued(_write(folder, folder.path / "model.npz"))
     except (EmulatorError, ImportError, LookupError, OSError, TypeError, ValueError) as error:
-        return f"no model.npz: the server's state gives none: {error}"
-    return ""
+        return Rescued([], f"no model.npz: the server's state gives none: {error}")
 
 
-def _write(folder: RunFolder, path: Path) -> None:
-    """Write the model of the run in `folder` to `path`."""
+def _write(folder: RunFolder, path: Path) -> list[bytes]:
+    """Write the model of the run in `folder` to `path`; return the lines that its log lacks."""
     # late: these take long to import, and few commands need them
     from ..learners.export import exported
     from ..models import saved_model
@@ -36,7 +46,10 @@ def _write(folder: RunFolder, path: Path) -> None:
     planned = plan(scenario, split_data(scenario).examples)
     initial = None if training.initial is None else Path(training.initial)
     graph = Path() if training.cut is None else exported(training.trainable)
-    server = last_state(folder.server, planned, lambda log: from_plan(planned, log, initial, graph))
+    server, lines = last_state(
+        folder.server, planned, lambda log: from_plan(planned, log, initial, graph)
+    )
     state = server.model
     model = SavedModel(state.snapshot(), state.version, server.whole, state.optimizer_state())
     saved_model.write(path, model)
+    return lines

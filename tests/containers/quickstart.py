@@ -1,23 +1,19 @@
-"""The quickstart as a newcomer runs it, held to what the README says of it."""
+"""What a run of the quickstart has to be: what the README says of it."""
 
 import json
-import time
+from datetime import UTC, datetime
 
 import numpy as np
-import pytest
 
-from tests.containers.conftest import ROOT, Outcome
-
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(400)]
+from tests.containers.conftest import Outcome
 
 
-def test_quickstart(emulate, tmp_path):
-    began = time.monotonic()
-    done = emulate("run", ROOT / "scenarios" / "quickstart.yaml", "--json", timeout=380)
-    took = time.monotonic() - began
-    run = Outcome(json.loads(done.stdout))
-    summary = run.summary
-    assert took < 300
+def check(folder):
+    """Check the run of the quickstart in `folder`; a report was made."""
+    summary = json.loads((folder / "summary.json").read_text())
+    run = Outcome({"run": folder, **summary})
+    begun = datetime.strptime(folder.name[:16], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+    assert (folder / "summary.json").stat().st_mtime - begun.timestamp() < 300
     assert summary["outcome"] == "success" and summary["devices"] == 8
     assert summary["final_accuracy"] >= 0.95
     assert summary["compression_ratio"] >= 70
@@ -72,7 +68,6 @@ def everything_is_in_the_folder(run):
     model = np.load(run.folder / "model.npz")
     assert model["theta"].shape == (421_642,) and np.isfinite(model["theta"]).all()
     assert model["version"] == run.summary["updates"]
-    assert (run.folder.parent / "latest").resolve() == run.folder
 
 
 def every_device_took_part(run):
