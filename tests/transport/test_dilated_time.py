@@ -175,7 +175,8 @@ def test_a_gradient_takes_as_long_as_on_a_core() -> None:
     began, line = time.monotonic(), Working("a")
     theta = line.initial(0)
     computed = node_driver._compute(line, theta, SLOW, WorkPace(SLOW))
-    assert 0.05 <= computed.seconds < 0.05 + LATE
+    # the work is measured by another clock
+    assert 0.049 <= computed.seconds < 0.05 + LATE
     assert time.monotonic() - began >= 4 * 0.05
 
 
