@@ -4,7 +4,7 @@ Tolerances beyond what chance explains at 99 %:
 
     rate     2 %, while packets waited for the link
     delay    1 ms and 2 %
-    jitter   10 %
+    jitter   10 %, or what independent waits with a deviation of 1 ms would add, if that is more
     loss     none: the number of lost packets lies in the binomial's 99 % interval
 """
 
@@ -15,7 +15,9 @@ from typing import Any
 
 from .fidelity_records import LinkRecord
 
-RATE, DELAY, DELAY_SHARE, JITTER = 0.02, 1e-3, 0.02, 0.1
+RATE, DELAY, DELAY_SHARE, JITTER, WAITS = 0.02, 1e-3, 0.02, 0.1, 1e-3
+FAR = 2.0
+"""Factor of the tolerances of delay and jitter beyond which a miss marks the run."""
 LATE = 0.05
 """Share of echoes that may come much too late."""
 DEVIATIONS = 2.576
@@ -122,7 +124,7 @@ class DirectionSums:
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes
         # by the requested jitter: what the host adds to it is no excuse
         chance = DEVIATIONS * math.sqrt(self.requested_squares) / self.echoes
-        close = abs(achieved - requested) <= DELAY + DELAY_SHARE * requested + chance
+        close = abs(achieved - requested) <= _tolerance("delay", requested) + chance
         timely = self.late <= LATE * (self.echoes + self.late)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         facts |= {"echoes": self.echoes, "late": self.late}
@@ -139,7 +141,7 @@ class DirectionSums:
         achieved = self._deviation()
         # the standard error of a deviation of n normal numbers
         chance = DEVIATIONS * achieved / math.sqrt(2 * (self.echoes - 1))
-        close = abs(achieved - requested) <= JITTER * requested + chance
+        close = abs(achieved - requested) <= _tolerance("jitter", requested) + chance
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         return {**facts, "verdict": _word(close)}
 
@@ -184,14 +186,38 @@ class LinkFidelity:
 
 
 def missed(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return the directions that missed a request, in words; empty without any."""
-    lines = [
-        f"{row['node']} {row['way']} ({row['reason']})" for row in rows if row["verdict"] == MISSED
-    ]
+    """Return the directions that missed a request by far, in words; empty without any."""
+    lines = [f"{row['node']} {row['way']} ({row['reason']})" for row in rows if _far(row)]
     if not lines:
         return ""
     more = f" and {len(lines) - 3} more" if len(lines) > 3 else ""
     return f"links missed what was requested: {', '.join(lines[:3])}{more}"
+
+
+def _far(row: Mapping[str, Any]) -> bool:
+    """Return whether a direction missed its rate or loss, or another request by far."""
+    return any(
+        row[name]["verdict"] == MISSED
+        and (name not in ("delay", "jitter") or _off(name, row[name]) > FAR)
+        for name in ("rate", "delay", "jitter", "loss")
+        if name in row
+    )
+
+
+def _off(name: str, facts: Mapping[str, Any]) -> float:
+    """Return how many tolerances lie between request and achievement; infinite if echoes came too
+    late."""
+    if facts.get("late", 0) > LATE * (facts.get("echoes", 0) + facts.get("late", 0)):
+        return math.inf
+    requested = facts["requested"]
+    return float(abs(facts["achieved"] - requested) / _tolerance(name, requested))
+
+
+def _tolerance(name: str, requested: float) -> float:
+    """Return by how much a delay or a jitter, in seconds, may be off."""
+    if name == "delay":
+        return DELAY + DELAY_SHARE * requested
+    return max(JITTER * requested, math.hypot(requested, WAITS) - requested)
 
 
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:

@@ -82,6 +82,12 @@ def test_many_late_echoes_are_a_miss() -> None:
     assert _row(_late(0.05, 100, late=7))["delay"]["verdict"] == "missed"
 
 
+@pytest.mark.parametrize(("jitter", "verdict"), [(0.00135, "kept"), (0.0016, "missed")])
+def test_a_short_jitter_bears_the_waits_of_a_host(jitter: float, verdict: str) -> None:
+    row = _row(_late(0.05, 5000, jitter, requested_jitter=0.001))
+    assert row["jitter"]["verdict"] == verdict
+
+
 @pytest.mark.parametrize(
     ("jitter", "verdict"),
     [(0.0053, "kept"), (0.0045, "kept"), (0.0059, "missed"), (0.004, "missed")],
@@ -150,6 +156,13 @@ def test_the_reason_is_the_host_if_it_was_saturated() -> None:
         "links missed what was requested: far up (rate: the host was saturated for 30% of the time)"
     )
     assert missed([_row(_rated(8e6))]) == ""
+
+
+@pytest.mark.parametrize(("delay", "marked"), [(0.0535, False), (0.0545, True)])
+def test_a_delay_marks_the_run_beyond_twice_its_tolerance(delay: float, marked: bool) -> None:
+    row = _row(_late(delay))
+    assert row["delay"]["verdict"] == "missed"
+    assert bool(missed([row])) is marked
 
 
 SLOW = {"what": "link", "at": 10.0, "node": "far", "way": "up", "lasts": 10.0, **_rated(4e6)}

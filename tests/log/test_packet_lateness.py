@@ -10,10 +10,10 @@ from emulator.log.records import LatenessRecord
 PACKETS = Shaped("packets", 0.025)
 
 
-def sums(*p99: float, packets: int = 9) -> LatenessSums:
+def sums(*p50: float, packets: int = 9, tail: float = 2.0) -> LatenessSums:
     found = LatenessSums()
-    for at, late in enumerate(p99):
-        found.take(LatenessRecord(at, packets, late / 2, late, 2 * late, 0.01))
+    for at, late in enumerate(p50):
+        found.take(LatenessRecord(at, packets, late, tail * late, 2 * tail * late, 0.01))
     return found
 
 
@@ -25,6 +25,8 @@ def test_the_bound_is_two_milliseconds_or_a_twentieth_of_the_delay(
     assert shaped.bound == pytest.approx(bound)
     assert not sums(*[0.99 * bound] * 20).late(shaped)
     assert sums(*[1.01 * bound] * 20).late(shaped)
+    assert not sums(*[0.5 * bound] * 20, tail=9.9).late(shaped)
+    assert sums(*[0.5 * bound] * 20, tail=10.1).late(shaped)
 
 
 @pytest.mark.parametrize(("seconds", "late"), [(5, False), (6, True)])
@@ -33,13 +35,14 @@ def test_one_second_in_twenty_may_be_late(seconds: int, late: bool) -> None:
     assert found.late(PACKETS) is late
     assert found.plain(PACKETS) == {
         "backend": "packets",
-        "p50": 0.0005,
-        "p99": 0.05 if late else 0.001,
-        "max": 0.1,
+        "p50": 0.05 if late else 0.001,
+        "p99": 0.1 if late else 0.002,
+        "max": 0.2,
         "bound": 0.002,
         "late": late,
     }
-    assert ("50.0 ms" in found.reason(PACKETS)) is late
+    words = "50.0 ms late or later, and one in a hundred 100.0 ms"
+    assert (words in found.reason(PACKETS)) is late
 
 
 @pytest.mark.parametrize("backend", ["netem", "packets", "receiver"])

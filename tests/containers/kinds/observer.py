@@ -22,6 +22,9 @@ done 2>/dev/null
 """Shell command that shows a container's link to its standard output, again and again. A process
 each of many containers would take the cores that the fleet needs."""
 
+RULES = "nft list ruleset; cat /proc/net/snmp"
+"""Command that shows nft's rules and TCP's counters."""
+
 _ROLES = {b"emulator.node.role": "part", b"emulator.node.presser": "presser"}
 
 
@@ -50,7 +53,7 @@ class LinkSample(NamedTuple):
     at: float
     """Monotonic time, in seconds."""
     text: str
-    """Output of `tc qdisc show`, and of `nft list ruleset` where rules are watched."""
+    """Output of `tc qdisc show`, and of `RULES` where rules are watched."""
 
 
 @dataclass
@@ -67,7 +70,7 @@ class Observer(threading.Thread):
     """Looks at the containers of the run in `folder` until it is told to end."""
 
     def __init__(self, client: DockerClient, folder: Path, linked: dict[str, bool]) -> None:
-        """`linked`: names of devices with links to be watched; with True nft's rules, too."""
+        """`linked`: names of devices with links to be watched; with True their rules, too."""
         super().__init__(daemon=True)
         self._client, self._folder, self._linked = client, folder, linked
         self._over = threading.Event()
@@ -138,11 +141,11 @@ class LinkWatch(threading.Thread):
     """Reads what the kernel of a container says of its link."""
 
     def __init__(self, client: DockerClient, container: str, rules: bool) -> None:
-        """`rules`: whether to read nft's rules, too."""
+        """`rules`: whether to read nft's rules and TCP's counters, too."""
         super().__init__(daemon=True)
         self.samples: list[LinkSample] = []
         self._client = client
-        script = LINKS.format(and_rules="nft list ruleset" if rules else ":")
+        script = LINKS.format(and_rules=RULES if rules else ":")
         self._exec = client.api.exec_create(container, ["sh", "-c", script])["Id"]
         self._offset = time.clock_gettime(time.CLOCK_BOOTTIME) - time.monotonic()
         self.start()
