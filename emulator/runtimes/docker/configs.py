@@ -202,7 +202,7 @@ class NodeConfigs:
         return Boxed(plain(link), self.backend.plain(), sides, changing)
 
     def _measured(self, name: str, link: Link) -> MeasuredLink | None:
-        """Return the link that the supervisor of `name` measures; None if it measures none."""
+        """Return the link for the meter of `name`; None for a node without a meter."""
         server, delayed = self.scenario.server.link, self.backend.delay != "receiver"
         if name == SERVER:
             shaped = server.shaped or any(device.link.shaped for device in self.scenario.nodes)

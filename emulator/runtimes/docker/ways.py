@@ -28,7 +28,7 @@ class Ways:
     """The address of each node; empty: the engine gives them."""
 
     def routes(self, node: str) -> list[Command]:
-        """Return commands with which `node` sends what it has for others through the gateways."""
+        """Return the commands that lead packets of `node` through the gateways."""
         if node == SERVER:
             return [
                 gateway.route(self.addresses[member], self.addresses[name])

@@ -21,7 +21,7 @@ class FrameLoop:
     """Lanes by descriptor and by due time, and handlers of other descriptors."""
 
     def __init__(self, clock: Callable[[], float], gone: Callable[[CarriedLink], None]) -> None:
-        """`gone` is called with each link that has lost its network."""
+        """`gone` is called with a link whose network is gone."""
         self._clock, self._gone = clock, gone
         self.tick = 0.0
         """Shortest time in seconds between the beginnings of two rounds."""
