@@ -18,7 +18,7 @@ STEADY = 0.2
 make that a half, from one minute to the next. Virtual time reckons with the mean."""
 SETTLED = 10
 """Number of last evaluations with a median accuracy that two runs have in common."""
-SPARE = 0.6
+SPARE = 0.8
 """Mean load of the host, as a share of its cores, up to which a device that wants one finds one."""
 
 
