@@ -3,6 +3,7 @@
 import pytest
 
 from tests.soak import judgement, soaking
+from tests.soak.processes import BOX
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -11,5 +12,9 @@ def test_three_minutes_of_soak(client, tmp_path):
     soak = soaking.soak(180.0, tmp_path, print)
     print(judgement.table(soak))
     assert judgement.complaints(soak) == []
-    assert len(soak.samples) == 1 + 1 + 26
+    supervisors = {name for name in soak.samples if name.startswith("supervisor of ")}
+    assert len(supervisors) == 26
+    assert (
+        {"conductor", "server"} <= set(soak.samples) - supervisors <= {"conductor", "server", BOX}
+    )
     assert set(soak.summary["fault_effects"]["kinds"]) >= {"churn", "flap", "straggler"}

@@ -5,7 +5,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from .judgement import warm_up
-from .soaking import CONDUCTOR, Soak
+from .soaking import Soak
 
 
 def draw(soak: Soak, file: Path) -> None:
@@ -13,10 +13,11 @@ def draw(soak: Soak, file: Path) -> None:
     figure = Figure(figsize=(8, 5), layout="constrained")
     memory, descriptors = figure.subplots(2, 1, sharex=True)
     for name, samples in soak.samples.items():
-        alone = name in (CONDUCTOR, "server")
+        alone = not name.startswith("supervisor")
         style = {"label": name} if alone else {"color": "0.6", "linewidth": 0.5}
         if name == "supervisor of server":
-            style["label"] = f"{len(soak.samples) - 2} supervisors"
+            number = sum(each.startswith("supervisor") for each in soak.samples)
+            style["label"] = f"{number} supervisors"
         times = [sample.at / 60 for sample in samples]
         memory.plot(times, [sample.memory / 1e6 for sample in samples], **style)
         descriptors.plot(times, [sample.descriptors for sample in samples], **style)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from emulator.runtimes.docker.labels import DEVICE, ROLE, RUN
+from emulator.runtimes.docker.spec import BOX
 
 PART = b"emulator.node.role"
 """Module of a container's part, in the command line of its process."""
@@ -55,7 +56,7 @@ def _established(process: int) -> set[str]:
 
 
 def find(client: Any, run: str) -> dict[str, int]:
-    """Return the processes of `run` that live as long as the run: supervisors, and the server.
+    """Return the processes of `run` that live as long as the run: supervisors, server, and `BOX`.
 
     A device keeps its supervisor through every crash; the process of the worker is another one each
     time.
@@ -65,6 +66,9 @@ def find(client: Any, run: str) -> dict[str, int]:
         role = container["Labels"][ROLE]
         name = container["Labels"].get(DEVICE, role)
         supervisor = int(client.api.inspect_container(container["Id"])["State"]["Pid"])
+        if role == spec.BOX:
+            found[BOX] = supervisor
+            continue
         found[f"supervisor of {name}"] = supervisor
         if role == "server":
             found["server"] = _part(supervisor)
