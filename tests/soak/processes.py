@@ -66,7 +66,7 @@ def find(client: Any, run: str) -> dict[str, int]:
         role = container["Labels"][ROLE]
         name = container["Labels"].get(DEVICE, role)
         supervisor = int(client.api.inspect_container(container["Id"])["State"]["Pid"])
-        if role == spec.BOX:
+        if role == BOX:
             found[BOX] = supervisor
             continue
         found[f"supervisor of {name}"] = supervisor
