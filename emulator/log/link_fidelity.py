@@ -125,7 +125,7 @@ class DirectionSums:
         # by the requested jitter: what the host adds to it is no excuse
         chance = DEVIATIONS * math.sqrt(self.requested_squares) / self.echoes
         close = abs(achieved - requested) <= _tolerance("delay", requested) + chance
-        timely = self.late <= LATE * (self.echoes + self.late)
+        timely = _timely(self.echoes, self.late)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         facts |= {"echoes": self.echoes, "late": self.late}
         return {**facts, "verdict": _word(close and timely)}
@@ -207,10 +207,15 @@ def _far(row: Mapping[str, Any]) -> bool:
 def _off(name: str, facts: Mapping[str, Any]) -> float:
     """Return how many tolerances lie between request and achievement; infinite if echoes came too
     late."""
-    if facts.get("late", 0) > LATE * (facts.get("echoes", 0) + facts.get("late", 0)):
+    if not _timely(facts.get("echoes", 0), facts.get("late", 0)):
         return math.inf
     requested = facts["requested"]
     return float(abs(facts["achieved"] - requested) / _tolerance(name, requested))
+
+
+def _timely(echoes: int, late: int) -> bool:
+    """Return whether few enough echoes came late; a single one is chance."""
+    return late <= max(1.0, LATE * (echoes + late))
 
 
 def _tolerance(name: str, requested: float) -> float:

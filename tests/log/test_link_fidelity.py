@@ -69,6 +69,13 @@ def test_a_delay_is_kept_within_a_millisecond_and_two_per_cent(delay: float, ver
     assert _row(_late(delay))["delay"]["verdict"] == verdict
 
 
+@pytest.mark.parametrize(("count", "late", "verdict"), [(9, 1, "kept"), (9, 2, "missed")])
+def test_a_single_late_echo_is_chance(count: int, late: int, verdict: str) -> None:
+    row = _row(_late(0.05, count + 1, late=late))
+    assert row["delay"]["verdict"] == verdict
+    assert bool(missed([row])) is (verdict == "missed")
+
+
 def test_chance_is_no_miss() -> None:
     """Ten echoes with a deviation of 5 ms have a mean that is off by some milliseconds."""
     few = _row(_late(0.0545, 10, 0.005, requested_jitter=0.005))
