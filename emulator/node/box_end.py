@@ -3,6 +3,7 @@
 from ..errors import DeploymentError
 from ..shaping.backend import Backend
 from ..shaping.box import attachment
+from ..shaping.dilated_link import dilated, dilated_side
 from ..world import reshaping
 from ..world.link import Link
 from .config import BOX, Boxed
@@ -19,13 +20,16 @@ class BoxEnd:
         """Let all packets of this network pass the box. Raises DeploymentError."""
         own = self._boxed
         self._box = attachment.connect(BOX)  # kept: the box takes changes from no other connection
-        link = reshaping.read(own.link)
-        beyond = [reshaping.read_side(side) for side in own.beyond]
+        link = dilated(reshaping.read(own.link), own.dilation)
+        beyond = [dilated_side(reshaping.read_side(side), own.dilation) for side in own.beyond]
         given = self._box, self._node, link, self._backend
         attachment.attach(*given, beyond=beyond, changing=own.changing)
 
     def change(self, old: Link, new: Link) -> None:
-        """Turn the link `old` into `new`; queued packets stay. Raises DeploymentError."""
+        """Turn the link `old` into `new`, both in real time; queued packets stay.
+
+        Raises DeploymentError.
+        """
         attachment.change(self._box, self._node, old, new, self._backend)
 
     def losses(self) -> dict[str, tuple[int, int]]:

@@ -71,6 +71,8 @@ class Boxed(msgspec.Struct, frozen=True):
     """Sides of far ends that outgoing packets pass."""
     changing: bool = False
     """Whether faults may change the link."""
+    dilation: float = 1.0
+    """Real seconds in an emulated second; `link` and `beyond` are in emulated seconds."""
 
 
 class MeasuredLink(msgspec.Struct, frozen=True):

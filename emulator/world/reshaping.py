@@ -67,9 +67,9 @@ def plain(link: Link) -> dict[str, dict[str, Any]]:
 
 
 def plain_side(side: Side) -> dict[str, Any]:
-    """Return `side` for JSON, as `plain` does."""
-    values = {each.name: getattr(side, each.name) for each in fields(side)}
-    defaults = {each.name: each.default for each in fields(side)}
+    """Return the keys of `Side` for JSON, as `plain` does."""
+    values = {each.name: getattr(side, each.name) for each in fields(Side)}
+    defaults = {each.name: each.default for each in fields(Side)}
     return {key: _plain(value) for key, value in values.items() if value != defaults[key]}
 
 

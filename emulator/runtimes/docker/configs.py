@@ -154,12 +154,13 @@ class NodeConfigs:
         shared = bottleneck.shared if bottleneck else None
         dilation, own = self.clock.dilation, link
         draw, since = start_draw(self.scenario.seed, name), self.resumed_at
-        link = dilated(self._path(name, link_at(own, draw, since)), dilation)
-        beyond = [dilated_side(side, dilation) for side in beyond]
+        emulated, ends = self._path(name, link_at(own, draw, since)), list(beyond)
+        link = dilated(emulated, dilation)
+        beyond = [dilated_side(side, dilation) for side in ends]
         shaped = access.shape(link, self.backend, beyond=beyond, changing=changing)
         network = Network(
             shape=[*self.ways.routes(name), *([] if name in self.boxed else shaped)],
-            boxed=self._boxed(link, beyond, changing) if name in self.boxed else None,
+            boxed=self._boxed(emulated, ends, changing) if name in self.boxed else None,
             sever=access.sever(link, self.backend) if cuts else [],
             mend=(
                 access.mend(link, self.backend, beyond=beyond, changing=changing) if cuts else []
@@ -199,7 +200,7 @@ class NodeConfigs:
     def _boxed(self, link: Link, beyond: Iterable[Side], changing: bool) -> Boxed:
         """Return the facts with which a supervisor puts a node with `link` behind the box."""
         sides = [plain_side(side) for side in beyond]
-        return Boxed(plain(link), self.backend.plain(), sides, changing)
+        return Boxed(plain(link), self.backend.plain(), sides, changing, self.clock.dilation)
 
     def _measured(self, name: str, link: Link) -> MeasuredLink | None:
         """Return the link for the meter of `name`; None for a node without a meter."""
