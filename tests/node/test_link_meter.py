@@ -26,9 +26,7 @@ from emulator.node.fidelity.reflector import Reflector
 from emulator.node.fidelity.requested import WAYS, Request, Requested
 from emulator.shaping.backend import Backend
 from emulator.shaping.box import attachment
-from emulator.shaping.dilated_link import dilated_side
 from emulator.units import Fraction, Rate, Seconds
-from emulator.world import reshaping
 from emulator.world.emulated_clock import EmulatedClock
 from emulator.world.link import Link, Side
 from emulator.world.loss_models import Gemodel, LossModel
@@ -318,19 +316,6 @@ def test_a_box_that_does_not_answer_counts_nothing(monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(attachment, "report", ended)
     assert end.losses() == {}
-
-
-def test_a_dilated_run_gives_the_box_its_link_in_real_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    link = {"up": {"rate": 8e6, "delay": 0.02}, "down": {}}
-    backend = Backend(rate="tbf", delay="packets")
-    told: list[Any] = []
-    monkeypatch.setattr(attachment, "connect", lambda path: None)
-    monkeypatch.setattr(attachment, "attach", lambda *of, **more: told.extend([of, more]))
-    BoxEnd("far", Boxed(link, backend.plain(), [link["up"]], dilation=4.0)).attach()
-    slow = dilated_side(reshaping.read_side(link["up"]), 4.0)
-    assert told[0][2].up == slow and told[1]["beyond"] == [slow]
-    # what the box itself is told has netem's keys alone
-    assert reshaping.read_side(reshaping.plain_side(slow)).rate == 2e6
 
 
 # -- the kernel's counters -------------------------------------------------------------------------

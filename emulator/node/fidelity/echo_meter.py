@@ -110,7 +110,7 @@ class EchoMeter:
         return self.session.sent
 
     def take(self, answer: Answer) -> Asked | None:
-        """Return the question of `answer`; None if this session has asked no such question.
+        """Return the question of `answer`; None if the meter has asked no such question.
 
         An answer that comes twice counts once.
         """
