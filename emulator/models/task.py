@@ -4,9 +4,6 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-MOST_TOKENS = 1 << 24
-"""Largest vocabulary: float32, the type of inputs of models, holds smaller token ids exactly."""
-
 
 @dataclass(frozen=True)
 class Task:
@@ -28,7 +25,7 @@ class Task:
     """Numbers of an answer of a regression; 0 for a classification."""
     vocabulary: int = 0
     """Number of token ids, which count from 0; for a model, 0 if its vocabulary is not known. 0 for
-    inputs that are not tokens."""
+    inputs that are not tokens. Float32 holds each id below 2^24 exactly."""
 
     def __post_init__(self) -> None:
         if (self.classes > 0) == (self.targets > 0):
