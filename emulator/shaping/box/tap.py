@@ -79,7 +79,7 @@ def call_flags(end: int) -> int:
     Who holds a copy of the descriptor may let it wait: that is a property of both. Kernels before
     5.13 have no such flag for TAP devices. Raises OSError.
     """
-    flags: int = os.RWF_NOWAIT
+    flags = int(os.RWF_NOWAIT)
     try:
         os.pwritev(end, [b""], -1, flags)
     except OSError as error:
