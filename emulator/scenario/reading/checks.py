@@ -65,8 +65,8 @@ def _model_fits(document: Document) -> None:
     if not (isinstance(model, str) and model in MODELS):
         return
     has, takes = DATASETS[dataset].task, MODELS[model].task
-    if has != takes:
-        fitting = [name for name, known in MODELS.items() if known.task == has]
+    if not takes.takes(has):
+        fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
         document.complain(
             ("training", "model"),
             f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
