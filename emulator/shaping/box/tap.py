@@ -94,7 +94,8 @@ def frames(frame: bytes) -> int:
     if not (kind and size):
         return 1
     payload = len(frame) - HEADER - _headers(frame, transport)
-    return max(1, -(-payload // size))
+    number: int = -(-payload // size)
+    return max(1, number)
 
 
 def wire_bytes(frame: bytes) -> int:
