@@ -19,6 +19,7 @@ training: {dataset: mnist, model: mnist-cnn, algorithm: asgd, learning_rate: 0.0
 evaluate: {every: 10000}
 stop: {time: 30s}
 virtual: {step: 60ms, boot: 1s, serve: 1ms}
+tcp: {congestion: cubic}
 devices:
   - {name: up-fiber}
   - {name: up-cable, link: {up: {rate: 20mbit}, down: {rate: 100mbit}}}
@@ -33,9 +34,8 @@ bottlenecks:
 WAYS = ("up", "down")
 CLOSE = 0.10
 """Of the updates a second behind a bottleneck, all members together."""
-APART = 0.45
-"""Of the time between two updates of one member: the queue is first in, first out, and TCP gives
-less than a fair share to a connection that has passed another queue."""
+APART = 0.10
+"""Of the mean time between two updates of each member."""
 TRIES = 2
 
 
