@@ -1,7 +1,7 @@
-"""The gateway of a bottleneck, as commands: queues in each direction for all packets it forwards.
+"""The gateway of a bottleneck, as commands: queues in each direction for all forwarded packets.
 
-    eth0 in ── from the server ── ifb-down ── htb: rate ── a queue for each member ── on to it
-            └─ from the members ─ ifb-up ──── htb: rate ── a queue for each member ── on to the server
+    eth0 in ── from the server ── ifb-down ── a queue for each member ── htb: rate ── to the member
+            └─ from the members ─ ifb-up ──── a queue for each member ── htb: rate ── to the server
 
 The members and the server reach each other through the gateway by routes of their own. The gateway
 has one interface, so packets are told apart by their sender, and queue before they are forwarded.
@@ -12,7 +12,7 @@ Without htb the members share one queue, first in, first out: tbf.
 from collections.abc import Sequence
 from typing import Literal
 
-from ..world.bottleneck import SharedLink
+from ..world.bottleneck import SharedLink, SharedSide
 from ..world.link import Link, Side
 from . import access
 from .backend import Backend
@@ -33,16 +33,17 @@ def forward(
     backend: Backend,
     dilation: float = 1.0,
 ) -> list[Command]:
-    """Return commands to let the packets between the address `server` and those of `members` share
-    a rate in each direction.
+    """Return commands to let packets between `server` and `members`, both addresses, share rates.
 
     The rates of `shared` are in emulated seconds, of which each takes `dilation` real ones.
     """
     lines = [f"tc qdisc add dev {DEVICE} ingress"]
     shapes: list[Command] = []
-    down = DOWN, shared.down, f"ip src {server}/32", "dst"
-    up = UP, shared.up, "u32 0 0", "src"
-    for preference, (ifb, side, sender, member) in enumerate((down, up), 1):
+    ways: tuple[tuple[str, SharedSide, str, Literal["src", "dst"]], ...] = (
+        (DOWN, shared.down, f"ip src {server}/32", "dst"),
+        (UP, shared.up, "u32 0 0", "src"),
+    )
+    for preference, (ifb, side, sender, member) in enumerate(ways, 1):
         lines += [
             f"ip link add dev {ifb} type ifb",
             f"ip link set dev {ifb} up",

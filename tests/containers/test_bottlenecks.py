@@ -19,7 +19,6 @@ training: {dataset: mnist, model: mnist-cnn, algorithm: asgd, learning_rate: 0.0
 evaluate: {every: 10000}
 stop: {time: 30s}
 virtual: {step: 60ms, boot: 1s, serve: 1ms}
-tcp: {congestion: cubic}
 devices:
   - {name: up-fiber}
   - {name: up-cable, link: {up: {rate: 20mbit}, down: {rate: 100mbit}}}

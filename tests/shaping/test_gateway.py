@@ -55,7 +55,9 @@ def test_without_tbf_nothing_is_cut_and_without_htb_all_share_one_queue() -> Non
     whole = lines(SHARED, Backend(rate="htb", shared="htb"))
     assert not [each for each in whole if "tbf" in each]
     assert "tc qdisc add dev ifb-up parent 504e:3 bfifo limit 156250" in whole
-    assert [each for each in lines(SHARED, Backend(rate="tbf", shared="tbf")) if "root" in each] == [
+    assert [
+        each for each in lines(SHARED, Backend(rate="tbf", shared="tbf")) if "root" in each
+    ] == [
         "tc qdisc add dev ifb-down root handle 504e: tbf rate 20000000bit burst 6514 limit 625000",
         "tc qdisc add dev ifb-up root handle 504e: tbf rate 5000000bit burst 2764 limit 156250",
     ]
