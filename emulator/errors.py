@@ -2,6 +2,7 @@
 
 * EmulatorError          the command line prints its message without a traceback
     + ScenarioError      the scenario file cannot be run as written: its author mends it
+        + PythonFileError    a Python file that the scenario names cannot be used
     + DataError          a data set is missing, damaged or different from its digest
     + HostError          this machine lacks something: an engine, memory, a kernel feature
     + DeploymentError    Docker, tc or nft refused a request
@@ -38,6 +39,17 @@ class ScenarioError(EmulatorError):
         super().__init__(message)
         unplaced = {"file": None, "line": None, "place": "", "message": message}
         self.mistakes = list(mistakes) or [unplaced]
+
+
+class PythonFileError(ScenarioError, ValueError):
+    """A Python file that a scenario names cannot be used; the message has its file and line."""
+
+    def __init__(self, file: object, line: int | None, message: str) -> None:
+        """Take None for a `file` or `line` that does not exist."""
+        where = ":".join(str(part) for part in (file, line) if part is not None)
+        path = None if file is None else str(file)
+        mistake = {"file": path, "line": line, "place": "", "message": message}
+        super().__init__(": ".join(filter(None, (where, message))), [mistake])
 
 
 class DataError(EmulatorError):

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import chance, codecs, models
 from ..codecs import AnyCodec
@@ -70,9 +71,29 @@ def bench(
 def noise(task: Task, batch_size: int) -> Examples:
     """Draw random examples of `task`, at least `batch_size`."""
     rng, count = chance.stream(chance.CALIBRATION), max(2000, batch_size)
-    levels, scale = (256, 255) if task.inputs == "images" else (task.classes, 1)
-    inputs = rng.integers(0, levels, (count, *task.shape), np.uint8)
-    return Examples(inputs, rng.integers(0, task.classes, (count, *task.answers), np.uint8), scale)
+    inputs, scale = _inputs(task, (count, *task.shape), rng)
+    answers = (count, *task.answers)
+    if task.regression:
+        return Examples(inputs, rng.normal(size=answers).astype(np.float32), scale)
+    return Examples(inputs, rng.integers(0, task.classes, answers, _narrowest(task.classes)), scale)
+
+
+def _inputs(
+    task: Task, shape: tuple[int, ...], rng: np.random.Generator
+) -> tuple[NDArray[Any], int]:
+    """Draw inputs of `task`, and return them with their scale."""
+    if task.inputs == "vectors":
+        return rng.normal(size=shape).astype(np.float32), 1
+    if task.inputs == "images":
+        return rng.integers(0, 256, shape, np.uint8), 255
+    # a model that does not say its vocabulary has at least the ids 0 and 1
+    levels = task.classes if task.inputs == "texts" else task.vocabulary or 2
+    return rng.integers(0, levels, shape, _narrowest(levels)), 1
+
+
+def _narrowest(levels: int) -> type[np.uint8] | type[np.int32]:
+    """Return the narrowest type in use of the numbers below `levels`."""
+    return np.uint8 if levels <= 256 else np.int32
 
 
 @dataclass(frozen=True)

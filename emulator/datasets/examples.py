@@ -1,24 +1,28 @@
-"""Labelled examples, stored as bytes and converted to floats one batch at a time."""
+"""Labelled examples, stored compactly and converted to floats one batch at a time."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
+Array: TypeAlias = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Examples:
     """Inputs and labels of equal number; either array may be mapped from a file."""
 
-    inputs: Bytes
-    """Images [examples, height, width], or character codes of texts [examples, length]; uint8."""
-    labels: Bytes
-    """Classes [examples], or codes of the next characters [examples, length]; uint8."""
+    inputs: Array
+    """Images [examples, height, width] or [examples, height, width, channels], uint8; character
+    codes of texts [examples, length], uint8; token ids [examples, length], whole numbers of any
+    type; vectors [examples, numbers], float32."""
+    labels: Array
+    """Classes [examples], or codes of the next characters [examples, length], whole numbers of any
+    type; targets of a regression [examples, targets], float32."""
     scale: int
-    """Divisor of the inputs: the brightest level of images; 1 leaves character codes unchanged."""
+    """Divisor of the inputs: the brightest level of images; 1 leaves all other inputs unchanged."""
 
     def __post_init__(self) -> None:
         if len(self.inputs) != len(self.labels):
@@ -29,18 +33,21 @@ class Examples:
 
     @property
     def answers(self) -> int:
-        """Number of answers to get right: one for an image, one for each character of a text."""
+        """Number of answers: one for a class, one for each character of a text, one for each target
+        of a regression."""
         return self.labels.size
 
     def batch(
         self, which: slice | NDArray[np.integer[Any]]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    ) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Return the examples `which` as a model takes them: inputs and labels.
 
-        Images: float32 [batch, pixels] in [0, 1], and int32 [batch]. Texts: float32 [batch, length]
-        with character codes, and int32 [batch, length].
+        Inputs are float32 [batch, values], flat: the pixels of images in [0, 1], the codes of
+        characters, token ids, or the numbers of vectors. Labels are int32 [batch], for texts
+        int32 [batch, length], for a regression float32 [batch, targets].
         """
-        labels = self.labels[which].astype(np.int32)
+        chosen = self.labels[which]
+        labels = chosen.astype(np.float32 if chosen.dtype.kind == "f" else np.int32)
         values = self.inputs[which].reshape(len(labels), -1)
         return np.divide(values, np.float32(self.scale), dtype=np.float32), labels
 
@@ -61,6 +68,6 @@ class Subset:
 
     def batch(
         self, which: slice | NDArray[np.integer[Any]]
-    ) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
+    ) -> tuple[NDArray[np.float32], NDArray[Any]]:
         """Return the subset's examples at positions `which`, as `Examples.batch` does."""
         return self.whole.batch(self.which[which])

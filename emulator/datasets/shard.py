@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import DataError
-from .examples import Bytes, Examples
+from .examples import Array, Examples
 
 _INPUTS, _LABELS, _ABOUT = "inputs.npy", "labels.npy", "shard.json"
 
@@ -31,6 +31,6 @@ def read(folder: Path) -> Examples:
         raise DataError(f"{folder} is not a shard: {error}") from error
 
 
-def _mapped(path: Path) -> Bytes:
+def _mapped(path: Path) -> Array:
     """Return the array in the file at `path`, mapped."""
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))

@@ -1,26 +1,89 @@
 """Task of a model: the shape of its inputs and the kind of answers. Data sets fit by task."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 
 @dataclass(frozen=True)
 class Task:
-    """Classification of images, or prediction of the next character at each position of a text."""
+    """Classification or regression of images, vectors or token ids, or prediction of the next
+    character at each position of a text.
 
-    inputs: Literal["images", "texts"]
+    A model takes inputs as `Examples.batch` returns them: float32 [batch, values], flat, with
+    `values` numbers an example. Labels of classes are int32 [batch], or [batch, length] for texts;
+    targets of a regression are float32 [batch, targets].
+    """
+
+    inputs: Literal["images", "texts", "vectors", "tokens"]
     shape: tuple[int, ...]
-    """Shape of one input: height and width of an image, or the number of characters of a text."""
-    classes: int
-    """Number of classes of an answer; for texts, the size of the alphabet."""
+    """Shape of one input: height and width of an image, and its channels if it has several; the
+    numbers of a vector; the characters of a text, or its token ids."""
+    classes: int = 0
+    """Number of classes of an answer; for texts, the size of the alphabet. 0 for a regression."""
+    targets: int = 0
+    """Numbers of an answer of a regression; 0 for a classification."""
+    vocabulary: int = 0
+    """Number of token ids, which count from 0; for a model, 0 if its vocabulary is not known. 0 for
+    inputs that are not tokens. Float32 holds each id below 2^24 exactly."""
+
+    def __post_init__(self) -> None:
+        if (self.classes > 0) == (self.targets > 0):
+            raise ValueError(
+                f"{self.classes} classes and {self.targets} targets: write one of them"
+            )
+        if self.inputs == "texts" and self.targets:
+            raise ValueError("texts are predicted by character, so they have classes, no targets")
+
+    @property
+    def values(self) -> int:
+        """Count of numbers in an input."""
+        return math.prod(self.shape)
+
+    @property
+    def regression(self) -> bool:
+        """Whether answers are numbers, not classes."""
+        return self.targets > 0
 
     @property
     def answers(self) -> tuple[int, ...]:
-        """Shape of the labels of one input: () for an image, (length,) for a text."""
+        """Shape of the labels of one input: () for a class, (length,) for a text, (targets,) for a
+        regression."""
+        if self.regression:
+            return (self.targets,)
         return self.shape if self.inputs == "texts" else ()
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Shape of a model's outputs for one input: (classes,), (length, classes) for texts, or
+        (targets,) for a regression."""
+        return self.answers if self.regression else (*self.answers, self.classes)
+
+    def takes(self, data: "Task") -> bool:
+        """Return whether a model of this task learns from examples of the task `data`.
+
+        The model may have more classes than `data`, and more token ids. An image with one channel
+        is an image without the axis of channels.
+        """
+        return (
+            (self.inputs, self._size, self.targets) == (data.inputs, data._size, data.targets)
+            and self.classes >= data.classes
+            and (not self.vocabulary or self.vocabulary >= data.vocabulary)
+        )
+
+    @property
+    def _size(self) -> tuple[int, ...]:
+        """The shape without an axis of a single channel."""
+        grey = self.inputs == "images" and len(self.shape) == 3 and self.shape[2] == 1
+        return self.shape[:2] if grey else self.shape
 
     def __str__(self) -> str:
         size = " × ".join(map(str, self.shape))
         if self.inputs == "texts":
             return f"texts of {size} characters, out of {self.classes}"
-        return f"images of {size}, in {self.classes} classes"
+        kinds = {"images": f"images of {size}", "vectors": f"vectors of {size} numbers"}
+        out_of = f", out of {self.vocabulary:,}" if self.vocabulary else ""
+        inputs = kinds.get(self.inputs, f"texts of {size} token ids{out_of}")
+        if self.regression:
+            return f"{inputs}, with {self.targets} target{'s' * (self.targets > 1)}"
+        return f"{inputs}, in {self.classes} classes"

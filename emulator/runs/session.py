@@ -187,9 +187,18 @@ class Session:
                 **versions(packages),
             },
             "host": host.plain(),
+            **self._data(),
             **self._initial(),
             "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
+
+    def _data(self) -> dict[str, Any]:
+        """Return the entry of a data set of one's own, or no entry."""
+        data = self.scenario.training.dataset
+        if isinstance(data, str):
+            return {}
+        files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
+        return {"data": {key: value for key, value in files.items() if value is not None}}
 
     def _initial(self) -> dict[str, Any]:
         """Return the entry of the saved model with which the training begins, or no entry."""

@@ -334,7 +334,7 @@ def _places(side: Side) -> int:
     if side.rate is None:
         return UNRATED_QUEUE
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
-    return math.ceil((under_way + _usual_queue(side)) / ETHERNET)
+    return math.ceil((under_way + usual_queue(side)) / ETHERNET)
 
 
 def queued(side: Side) -> int:
@@ -344,13 +344,16 @@ def queued(side: Side) -> int:
     """
     assert side.rate is not None
     if side.limit is None:
-        return _usual_queue(side)
+        return usual_queue(side)
     under_way = math.ceil(side.rate / 8 * side.delay)
     return max(ETHERNET, side.limit * ETHERNET - under_way)
 
 
-def _usual_queue(side: Side) -> int:
-    """Return the length in bytes of the queue of a side with a rate and without a `limit`."""
+def usual_queue(side: Side) -> int:
+    """Return the length in bytes of the queue of a side with a rate and without a `limit`.
+
+    In a dilated run a packet waits as many emulated seconds.
+    """
     assert side.rate is not None
     return queue(side.emulated_rate if isinstance(side, DilatedSide) else side.rate)
 

@@ -203,5 +203,5 @@ def room(side: Side) -> int:
         return UNRATED_ROOM
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
     # a busy host's frames come in bursts, as long as a bottleneck's queue
-    burst = tc.queue(side.rate) + tc.burst(side.rate) + tc.SUPERPACKET
+    burst = tc.usual_queue(side) + tc.burst(side.rate) + tc.SUPERPACKET
     return min(MOST_ROOM, round(under_way) + burst)

@@ -36,7 +36,8 @@ class TokenBucket:
         rate = side.rate or Rate(tc.FASTEST)
         self._pace = 8 / rate  # seconds per byte
         self._saved = tc.burst(rate) * self._pace
-        self._room = tc.queue(rate) if side.limit is None else math.inf
+        room = tc.queue(rate) if side.rate is None else tc.usual_queue(side)
+        self._room = room if side.limit is None else math.inf
         self._overhead = side.overhead
 
     def __len__(self) -> int:

@@ -16,6 +16,7 @@ from emulator.shaping import tc
 from emulator.shaping.box.direction import MOST_ROOM, UNRATED_ROOM, Direction, room
 from emulator.shaping.box.tap import frames, wire_bytes
 from emulator.shaping.box.token_bucket import WHOLE
+from emulator.shaping.dilated_link import dilated_side
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
 from emulator.world.loss_models import Gemodel, LossModel
@@ -147,6 +148,17 @@ def test_a_full_queue_drops_and_says_so() -> None:
         direction.take(_frame(number, 1514), 1.0)
     queued = tc.queue(Rate(1e6)) + tc.burst(Rate(1e6))
     assert direction.passage.dropped == pytest.approx(1000 - queued / 1514, abs=2)
+
+
+def test_a_dilated_queue_holds_as_many_bytes() -> None:
+    dropped = []
+    for dilation in (1.0, 4.0):
+        direction = _direction(dilated_side(_side(8e6), dilation), rates=True)
+        for number in range(1000):
+            direction.take(_frame(number, 1514), 1.0)
+        dropped.append(direction.passage.dropped)
+    assert dropped[0] == pytest.approx(1000 - (tc.queue(Rate(8e6)) + 3514) / 1514, abs=2)
+    assert dropped[1] == pytest.approx(dropped[0], abs=2)  # the bucket is smaller
 
 
 def test_frames_under_way_are_bounded() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any, get_args, get_type_hints
 
-from .units import Quantity
+from ..units import Quantity
 
 
 def plain(plugin: Any) -> dict[str, Any]:
@@ -20,13 +20,19 @@ def plain(plugin: Any) -> dict[str, Any]:
 def make(kinds: Any, description: Mapping[str, Any]) -> Any:
     """Build the plugin that `plain` described; `kinds` is a plugin class or a union of classes.
 
-    Raises ValueError for an unknown kind, and any error of the class for bad fields.
+    A kind like `/path/file.py:Class` names a class in a file. Raises ValueError for an unknown
+    kind, and any error of the class for bad fields.
     """
     classes = {cls.kind: cls for cls in get_args(kinds) or (kinds,)}
     kind = description.get("kind")
-    if kind not in classes:
+    if kind in classes:
+        cls = classes[kind]
+    elif isinstance(kind, str) and ".py:" in kind:
+        from .own_class import own_class  # only here: every device loads this module
+
+        cls = own_class(kind)
+    else:
         raise ValueError(f"kind {kind!r} is not {' or '.join(classes)}")
-    cls = classes[kind]
     hints = get_type_hints(cls)
     return cls(**{name: _typed(hints.get(name), value) for name, value in description.items()})
 

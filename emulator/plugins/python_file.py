@@ -1,0 +1,235 @@
+"""Python files of users, which a scenario names by path and name as in `./models.py:build`.
+
+A file is loaded by its path and need not be installed. It may import modules and packages that
+stand beside it, at its top level, as a script does.
+"""
+
+import ast
+import os
+import re
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from ..errors import PythonFileError, shortened, suggestion
+
+PATTERN = r"^.+\.py:[A-Za-z_][A-Za-z0-9_]*$"
+"""Regular expression of a reference: the path of a Python file, a colon, a name in the file."""
+
+_LOADED: dict[str, ModuleType] = {}
+"""Modules by the digest of path and contents: equal files give one class, not two that differ."""
+
+
+def is_reference(text: object) -> bool:
+    """Return whether `text` names an object in a Python file, as `./models.py:build`."""
+    return isinstance(text, str) and re.match(PATTERN, text) is not None
+
+
+@dataclass(frozen=True)
+class Reference:
+    """An object in a Python file: the path as messages show it, and the object's name."""
+
+    file: Path
+    name: str
+
+    @classmethod
+    def read(cls, text: str, folder: str | Path) -> "Reference":
+        """Return the reference `text`, for which `is_reference` holds, seen from `folder`."""
+        file, _, name = text.rpartition(":")
+        return cls(Path(os.path.normpath(Path(folder) / file)), name)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.name}"
+
+    def load(self) -> Any:
+        """Return the object; the file runs once for each of its contents.
+
+        Raises PythonFileError if the file is missing, has a syntax error, raises an exception, or
+        lacks the name; with the line, where there is one.
+        """
+        contents = self.contents()
+        place = self.file.resolve()
+        parts = (str(place), *(f"{path}\0{text!r}" for path, text in contents.items()))
+        digest = sha256("\0".join(parts).encode()).hexdigest()[:16]
+        if digest not in _LOADED:
+            with self.blamed():
+                _LOADED[digest] = _run(place, f"emulate_file_{digest}", _beside(contents))
+        module = _LOADED[digest]
+        if not hasattr(module, self.name):
+            raise self._lacks(module)
+        return getattr(module, self.name)
+
+    def contents(self) -> Mapping[str, bytes]:
+        """Return the contents of the file, and of those that it imports from beside it.
+
+        The keys are paths from the file's folder. Raises PythonFileError for an unreadable file.
+        """
+        try:
+            found = {self.file.name: self.file.read_bytes()}
+        except OSError as error:
+            raise PythonFileError(self.file, None, self._unreadable(error)) from error
+        _gather(self.file.name, self.file.resolve().parent, found)
+        return found
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Raise a PythonFileError with file and line for any error that the block raises.
+
+        The line is the innermost one in the file or beside it.
+        """
+        try:
+            yield
+        except PythonFileError:
+            raise
+        except (Exception, SystemExit) as error:
+            place, line = self._line_of(error)
+            said = f": {error}" if str(error) else ""
+            if isinstance(error, SyntaxError):
+                said = f": {error.msg}"
+            raise PythonFileError(place, line, f"raises {type(error).__name__}{said}") from error
+
+    def _line_of(self, error: BaseException) -> tuple[Path, int | None]:
+        """Return file and line of the innermost place of `error` in the file or beside it."""
+        folder = self.file.resolve().parent
+        own = {str(folder / path): self.file.parent / path for path in self.contents()}
+        places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+        if isinstance(error, SyntaxError) and error.filename:
+            places.append((error.filename, error.lineno))
+        return next(
+            ((own[at], line) for at, line in reversed(places) if at in own), (self.file, None)
+        )
+
+    def _lacks(self, module: ModuleType) -> PythonFileError:
+        """Return the error for a `module` without the name."""
+        names = [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
+        ]
+        hint = suggestion(self.name, names)
+        if not hint:
+            hint = f": it defines {', '.join(names)}" if names else ": it defines nothing"
+        return PythonFileError(self.file, None, f"has no {self.name!r}{hint}")
+
+    def _unreadable(self, error: OSError) -> str:
+        """Return the message for a file that cannot be read."""
+        try:
+            others = [path.name for path in self.file.parent.glob("*.py")]
+        except OSError:
+            others = []
+        missing = isinstance(error, FileNotFoundError)
+        hint = suggestion(self.file.name, others) if missing else ""
+        return f"cannot be read: {error.strerror}{hint}"
+
+
+def load(text: str, folder: str | Path = ".") -> Any:
+    """Return the object that `text` names as `./file.py:Name`, with the path seen from `folder`.
+
+    Raises PythonFileError, as `Reference.load` does, also if `text` is no such reference.
+    """
+    if not is_reference(text):
+        message = f"{shortened(text)} names no object of a Python file: write ./file.py:Name"
+        raise PythonFileError(None, None, message)
+    return Reference.read(text, folder).load()
+
+
+# -- modules beside the file -------------------------------------------------------------------
+
+
+def _beside(contents: Mapping[str, bytes]) -> frozenset[str]:
+    """Return the names under which the files of `contents` can be imported."""
+    return frozenset(Path(path).parts[0].removesuffix(".py") for path in contents)
+
+
+def _gather(path: str, folder: Path, found: dict[str, bytes]) -> None:
+    """Add to `found` the files of `folder` that the file at `path` in it imports, and so on."""
+    try:
+        tree = ast.parse(found[path])
+    except (SyntaxError, ValueError):  # reported when the file is run
+        return
+    for name in sorted(set(_imported(tree))):
+        for file in _files(name, folder):
+            inside = file.relative_to(folder).as_posix()
+            if inside not in found:
+                found[inside] = file.read_bytes()
+                _gather(inside, folder, found)
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the first part of each module name that `tree` imports, in functions too."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name.partition(".")[0] for alias in names)
+            case ast.ImportFrom(module=str(module)):
+                yield module.partition(".")[0]
+            case ast.ImportFrom(names=names):
+                yield from (alias.name for alias in names)
+
+
+def _files(name: str, folder: Path) -> list[Path]:
+    """Return the files of the module or package `name` beside the file; empty without one."""
+    if name in sys.stdlib_module_names:
+        return []
+    if (module := folder / f"{name}.py").is_file():
+        return [module]
+    package = folder / name
+    return sorted(package.rglob("*.py")) if (package / "__init__.py").is_file() else []
+
+
+# -- running -----------------------------------------------------------------------------------
+
+
+def _run(file: Path, package: str, names: frozenset[str]) -> ModuleType:
+    """Run `file` as a module of its own in the new `package`; `names` stand beside the file."""
+    parent = ModuleType(package)
+    parent.__path__ = [str(file.parent)]  # for relative imports
+    sys.modules[package] = parent
+    spec = spec_from_file_location(f"{package}.{file.stem}", file)
+    assert spec is not None and spec.loader is not None
+    module = sys.modules[spec.name] = module_from_spec(spec)
+    try:
+        with _importable(names, file.parent):
+            spec.loader.exec_module(module)
+    except BaseException:
+        for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+            del sys.modules[name]
+        raise
+    return module
+
+
+@contextmanager
+def _importable(names: frozenset[str], folder: Path) -> Iterator[None]:
+    """Let imports of `names` find the modules in `folder`, and forget these modules afterwards.
+
+    Two files may stand beside modules of the same name, so none of them stays in `sys.modules`.
+    """
+
+    class Finder:
+        @staticmethod
+        def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+            return PathFinder.find_spec(name, [str(folder)]) if name in names else None
+
+    def taken() -> list[str]:
+        return [name for name in sys.modules if name.partition(".")[0] in names]
+
+    others = {name: sys.modules.pop(name) for name in taken()}
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    finder: Any = Finder
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        sys.dont_write_bytecode = writes
+        for name in taken():
+            del sys.modules[name]
+        sys.modules.update(others)
