@@ -61,6 +61,7 @@ def named(cls: type, kind: str, source: str, group: str = "") -> type:
     if (cls, source) not in _KINDS:
         fields: list[Any] = [("kind", Literal[kind], field(default=kind))]
         space = {"__doc__": cls.__doc__, "plugin_source": source, "plugin_group": group}
+        space |= {"__module__": cls.__module__}
         made = make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, namespace=space)
         _KINDS[cls, source] = made
     return _KINDS[cls, source]
@@ -75,8 +76,10 @@ def contents(text: str) -> Mapping[str, bytes]:
 
 
 def _line(reference: Reference) -> int | None:
-    """Return the line in which the class begins."""
+    """Return the line that defines the name, if the file itself does."""
     for node in ast.parse(Path(reference.file).read_bytes()).body:
-        if getattr(node, "name", None) == reference.name:
-            return getattr(node, "lineno", None)
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        names = [getattr(each, "name", getattr(each, "id", None)) for each in targets]
+        if reference.name in names:
+            return node.lineno
     return None

@@ -51,7 +51,9 @@ def adapter_of(cls: type) -> TypeAdapter[Any]:
     """Return the reader of the plugin class `cls`. Raises ValueError if a field has a bad type."""
     cls.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
     try:
-        return TypeAdapter(cls)
+        adapter: TypeAdapter[Any] = TypeAdapter(cls)
+        adapter.rebuild(raise_errors=True)  # a name in an annotation may not exist
+        return adapter
     except (PydanticUserError, NameError, TypeError) as error:
         first = str(error).splitlines()[0]
         raise ValueError(f"{cls.__name__} has a field that no file can hold: {first}") from error
