@@ -174,7 +174,11 @@ class Session:
         """
         folder = self.folder
         self.sources.write()
-        places = {text: f"./{FOLDER}/{place}" for text, place in self.sources.places.items()}
+        places = {
+            text: f"./{FOLDER}/{place}"
+            for text, place in self.sources.places.items()
+            if text != getattr(self.scenario.training.dataset, "file", None)  # it reads files
+        }
         (folder.path / "scenario.yaml").write_text(dump(self.scenario, places))
         folder.timeline.write_text(to_jsonl(self.timeline))
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
@@ -197,10 +201,19 @@ class Session:
                 **versions(packages),
             },
             "host": host.plain(),
+            **self._data(),
             **self._initial(),
             **({"plugins": self.sources.plain()} if self.sources else {}),
             "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
+
+    def _data(self) -> dict[str, Any]:
+        """Return the entry of a data set of one's own, or no entry."""
+        data = self.scenario.training.dataset
+        if isinstance(data, str):
+            return {}
+        files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
+        return {"data": {key: value for key, value in files.items() if value is not None}}
 
     def _initial(self) -> dict[str, Any]:
         """Return the entry of the saved model with which the training begins, or no entry."""

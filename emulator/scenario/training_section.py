@@ -7,7 +7,7 @@ from pydantic import Field
 
 from ..aggregation import Mean
 from ..core.plan import Cut
-from ..datasets import DATASETS, Description
+from ..datasets import DATASETS, Description, OwnDataset, describe
 from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
 from ..layout import Layout
@@ -20,8 +20,9 @@ from ..pulls import AnyPull, WholeModel
 from ..schedules import AnySchedule, Sequential
 from ..synchronization import Asynchronous, local_training
 from .algorithms import ALGORITHMS, name_of
+from .dataset_field import NameOrData
 from .devices import Section
-from .fields import Kinds, Name, NamedOr
+from .fields import Kinds, NamedOr
 from .fully_connected import FullyConnected, cut_of, layer_names
 from .plugin_fields import (
     AggregationField,
@@ -40,8 +41,11 @@ def _examples(data: Description) -> str:
 class TrainingSection(Section):
     """Training: the data set, the model, and the algorithm with its parts."""
 
-    dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
-    """Data set to learn from: images or texts."""
+    dataset: Annotated[
+        str | OwnDataset, NameOrData({name: _examples(data) for name, data in DATASETS.items()})
+    ]
+    """Data set to learn from: images or texts; or the path of data of one's own, alone or in a
+    mapping that says how to understand it."""
     model: Annotated[
         str | LayerTable,
         NamedOr(
@@ -88,6 +92,11 @@ class TrainingSection(Section):
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""
+
+    @property
+    def data(self) -> Description:
+        """Description of the data set. Raises DataError if the cache lacks data of one's own."""
+        return describe(self.dataset)
 
     @property
     def model_name(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
-from ...datasets import DATASETS
+from ...datasets import DATASETS, Description, OwnDataset, describe
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
@@ -34,6 +34,7 @@ _BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
 _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
+_OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
 
 
 def check(document: Document) -> None:
@@ -57,30 +58,38 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    dataset, model = document.at(("training", "dataset")), document.at(("training", "model"))
-    if not (isinstance(dataset, str) and dataset in DATASETS):
+    model = document.at(("training", "model"))
+    if (data := _data(document)) is None or not (isinstance(model, str) and model in MODELS):
         return
-    if not (isinstance(model, str) and model in MODELS):
-        return
-    has, takes = DATASETS[dataset].task, MODELS[model].task
+    has, takes = data.task, MODELS[model].task
     if not takes.takes(has):
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
+        remedy = f"use {' or '.join(fitting)}" if fitting else "no model that is shipped takes it"
         document.complain(
-            ("training", "model"),
-            f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
+            ("training", "model"), f"{model!r} takes {takes}; {data.name!r} has {has}: {remedy}"
         )
 
 
 def _split_fits(document: Document) -> None:
-    dataset, split = document.at(("training", "dataset")), document.at(("training", "split"))
+    split = document.at(("training", "split"))
     kind = split.get("kind") if isinstance(split, dict) else split
-    if not (isinstance(dataset, str) and dataset in DATASETS):
+    if (data := _data(document)) is None:
         return
-    if DATASETS[dataset].task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in _BY_CLASS:
         document.complain(
             ("training", "split"),
-            f"{kind!r} needs classes, and the examples of {dataset!r} have none: use iid",
+            f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",
         )
+
+
+def _data(document: Document) -> Description | None:
+    """Return the description of the data set; None for one that is not known or has a mistake."""
+    address = ("training", "dataset")
+    dataset = document.at(address)
+    if isinstance(dataset, str):
+        return DATASETS.get(dataset)
+    own = _readable(_OWN, dataset)
+    return None if own is None or document.has_mistake(address) else describe(own)
 
 
 def _feedback_fits(document: Document) -> None:

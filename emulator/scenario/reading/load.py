@@ -11,6 +11,7 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .bottleneck_checks import check_keys
 from .checks import check
+from .dataset_files import find_dataset
 from .degraded_links import check_degraded
 from .document import Address, Document
 from .fault_checks import check_batteries
@@ -58,6 +59,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     inline(document, library)
     spell_out(document)
     find_plugin_files(document, library.folder)
+    find_dataset(document, library.folder)
     find_initial(document, library.folder)
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)
