@@ -13,7 +13,7 @@ from ..plugins import Family
 from ..plugins.python_file import PATTERN
 from .reading.wording import conflicts
 
-_STRICT = ConfigDict(strict=True, extra="forbid")
+STRICT = ConfigDict(strict=True, extra="forbid")
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def read_own(value: Any, family: Family, made: Callable[[type], type]) -> Any:
 
 def adapter_of(cls: type) -> TypeAdapter[Any]:
     """Return the reader of the plugin class `cls`. Raises ValueError if a field has a bad type."""
-    cls.__pydantic_config__ = _STRICT  # type: ignore[attr-defined]
+    cls.__pydantic_config__ = STRICT  # type: ignore[attr-defined]
     try:
         adapter: TypeAdapter[Any] = TypeAdapter(cls)
         adapter.rebuild(raise_errors=True)  # a name in an annotation may not exist

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from ...codecs import FAMILY, AnyCodec
 from ...errors import ScenarioError
 from ...plugins.python_file import is_reference
-from ..devices import Section
+from ..own_plugins import STRICT
 from ..plugin_fields import CodecField
 from .document import place
 from .wording import conflicts, not_among
@@ -37,7 +37,7 @@ def typed_codec(kind: str, given: Sequence[str]) -> AnyCodec:
         if document.mistakes:
             raise ScenarioError("\n".join(map(str, document.mistakes)))
         keys[name] = document.data
-    adapter: TypeAdapter[AnyCodec] = TypeAdapter(CodecField, config=Section.model_config)
+    adapter: TypeAdapter[AnyCodec] = TypeAdapter(CodecField, config=STRICT)
     try:
         return adapter.validate_json(json.dumps(keys))
     except ValidationError as error:
