@@ -5,8 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..aggregation import AnyAggregation, Mean
-from ..codecs import AnyCodec
+from ..aggregation import Mean
 from ..core.plan import Cut
 from ..datasets import DATASETS, Description, OwnDataset, describe
 from ..datasets.split import AnySplit, Iid
@@ -15,16 +14,24 @@ from ..layout import Layout
 from ..learners.local_training import LocalTraining
 from ..models import MODELS
 from ..models.layer_table import LayerTable
-from ..modulation import AnyModulation, Constant
-from ..optimizers import SGD, AnyOptimizer
+from ..modulation import Constant
+from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
 from ..schedules import AnySchedule, Sequential
-from ..synchronization import AnySynchronization, Asynchronous, local_training
+from ..synchronization import Asynchronous, local_training
 from .algorithms import ALGORITHMS, name_of
 from .dataset_field import NameOrData
 from .devices import Section
 from .fields import Kinds, NamedOr
 from .fully_connected import FullyConnected, cut_of, layer_names
+from .plugin_fields import (
+    AggregationField,
+    CodecField,
+    ModulationField,
+    OptimizerField,
+    ScheduleField,
+    SynchronizationField,
+)
 
 
 def _examples(data: Description) -> str:
@@ -55,21 +62,21 @@ class TrainingSection(Section):
     """Number of examples in a mini-batch."""
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
     """Learning rate of the server's steps, before modulation divides it."""
-    optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
+    optimizer: OptimizerField = Field(default_factory=SGD)
     """Optimizer of the server: the rule by which a mean gradient changes the model."""
-    codec: Annotated[AnyCodec, Kinds()]
+    codec: CodecField
     """Codec that compresses the gradients. Give either `codec` or `algorithm`, which stands for a
     codec, a modulation, a synchronization and error feedback."""
-    modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
+    modulation: ModulationField = Field(default_factory=Constant)
     """Modulation of stale gradients: the number by which the server divides their step."""
-    synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
+    synchronization: SynchronizationField = Field(default_factory=Asynchronous)
     """Synchronization of the devices: the rule by which a device waits for the others."""
-    aggregation: Annotated[AnyAggregation, Kinds()] = Field(default_factory=Mean)
+    aggregation: AggregationField = Field(default_factory=Mean)
     """Aggregation of the gradients of a step: their mean, or a rule that withstands devices which
     lie. It concerns steps of several gradients, as under `barrier`."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
-    schedule: Annotated[AnySchedule, Kinds()] | None = None
+    schedule: ScheduleField | None = None
     """Schedule of pulls and pushes: the whole model and the whole update in one message each
     (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
     several updates adds them up in the order of the devices' names; without `schedule`, models and

@@ -5,7 +5,7 @@ together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,7 +17,7 @@ from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, device_names
-from ..fields import Kinds
+from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
 from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
@@ -31,12 +31,10 @@ P = TypeVar("P")
 
 _BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
-_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(Annotated[AnySchedule, Kinds()])
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
+_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 _OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
 def check(document: Document) -> None:
