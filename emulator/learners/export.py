@@ -101,7 +101,8 @@ def tensorflow_version() -> str:
 def _digest() -> str:
     """Return a digest of the sources that decide a graph: a change of them makes a new graph."""
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
-    sources += [Path(module.__file__) for module in (layout, graph, layered_graph, crossings)]
+    sources += [Path(file) for file in (layout.__file__, graph.__file__, layered_graph.__file__)]
+    sources += [Path(crossings.__file__), Path(__file__).with_name("keras_request.py")]
     sources += sorted(Path(__file__).parent.glob("tensorflow*.py"))
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 

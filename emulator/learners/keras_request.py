@@ -3,24 +3,20 @@
 from dataclasses import dataclass
 
 from ..errors import PythonFileError
+from ..models.own_model import Origin
 
 
 @dataclass(frozen=True)
 class KerasRequest:
     """A model to export, or initial weights to draw."""
 
-    reference: str
-    """The model as `/path/file.py:function`."""
+    origin: Origin
     name: str
     """Name by which the emulator knows the model; a digest of its source is part of it."""
     folder: str
     """Folder to fill."""
     seed: int
     """Seed of the scenario, which decides the initial weights."""
-    loss: str
-    """`crossentropy`, `mse`, or a function as `/path/file.py:function`."""
-    regression: bool
-    """Whether answers are numbers, not classes."""
     weights_only: bool = False
     """Whether the folder lacks nothing but the initial weights of `seed`."""
 

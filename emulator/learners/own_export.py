@@ -9,44 +9,55 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from .. import models
 from ..errors import HostError, PythonFileError
-from ..models import OwnModel
+from ..models import Model, OwnModel
+from ..models.own_model import Origin
 from ..plugins.python_file import Reference, is_reference
-from .export import graphs_folder, kept
+from .export import exported, graphs_folder, kept
 from .keras_request import KerasRequest
 
 
-def own_model(
-    reference: str, seed: int, *, loss: str = "crossentropy", regression: bool = False
-) -> OwnModel:
-    """Return the own model of `reference`, exported with the initial weights of `seed`.
+def own_model(origin: Origin, seed: int = 0) -> OwnModel:
+    """Return the own model of `origin`. If it is not exported, export it, with the initial weights
+    of `seed`.
 
-    `reference` is a function as `/path/file.py:function`; `loss` a word or a function, and
-    `regression` tells whether answers are numbers. Raises PythonFileError, with file and line, if
-    the model cannot be trained.
+    Raises PythonFileError, with file and line, if the model cannot be trained.
     """
-    name = _name(reference, loss, regression)
-    request = KerasRequest(reference, name, "", seed, loss, regression)
+    name = _name(origin)
     folder = graphs_folder(name)
-    kept(folder, lambda made: _run(replace(request, folder=str(made))))
-    model = models.register(folder)
+    kept(folder, lambda made: _run(KerasRequest(origin, name, str(made), seed)))
+    return models.register(folder)
+
+
+def ready(model: Model, seed: int) -> Path:
+    """Return the folder of the graphs of `model`; of an own model, with the initial weights of
+    `seed`.
+
+    Raises as `exported` and `own_model` do.
+    """
+    if not isinstance(model, OwnModel):
+        return exported(model.name)
+    known = own_model(model.origin, seed)
+    if known.name != model.name:
+        file, _, _ = model.origin.reference.rpartition(":")
+        raise PythonFileError(file, None, "has changed since the scenario was read: begin again")
     if not model.initial_file(seed).exists():
-        _run(replace(request, folder=str(folder), weights_only=True))
-    return model
+        _run(KerasRequest(model.origin, model.name, str(model.folder), seed, weights_only=True))
+    return model.folder
 
 
-def _name(reference: str, loss: str, regression: bool) -> str:
+def _name(origin: Origin) -> str:
     """Return the name of a model, with a digest of all that it is made of."""
-    given = Reference.read(reference, "/")
-    parts = [given.name, loss, str(regression), *_sources(given)]
-    if is_reference(loss):
-        parts += _sources(Reference.read(loss, "/"))
+    given = Reference.read(origin.reference, "/")
+    parts = [given.name, origin.loss, str(origin.regression), *_sources(given)]
+    if is_reference(origin.loss):
+        parts += _sources(Reference.read(origin.loss, "/"))
     digest = sha256("\0".join(parts).encode()).hexdigest()[:12]
     return f"{given.file.stem}-{given.name}-{digest}"
 
@@ -67,7 +78,7 @@ def _run(request: KerasRequest) -> None:
     )
     if process.returncode:
         said = process.stderr[-2000:].strip()
-        raise HostError(f"TensorFlow could not export {request.reference}:\n{said}")
+        raise HostError(f"TensorFlow could not export {request.origin.reference}:\n{said}")
     refusal: Mapping[str, Any] | None = json.loads(process.stdout.splitlines()[-1])
     if refusal is not None:
         raise PythonFileError(refusal["file"], refusal["line"], refusal["message"])

@@ -18,14 +18,20 @@ import tensorflow as tf
 from .. import chance
 from ..errors import PythonFileError
 from ..layout import Layout
-from ..models.own_model import DESCRIPTION, OwnModel
+from ..models.own_model import (
+    DESCRIPTION,
+    Origin,
+    OwnModel,
+    computed_by_keras,
+    drawn_by_keras,
+)
 from ..models.task import Task
 from ..plugins.python_file import Reference
 from .keras_request import KerasRequest, UntrainableError
 from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
 from .tensorflow_keras_task import task_of
-from .tensorflow_losses import losses_of
+from .tensorflow_losses import logits_of, losses_of
 from .tensorflow_network import Network
 from .tensorflow_stages import Staged
 
@@ -36,7 +42,7 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
     Raises PythonFileError if the model of `reference` cannot be trained.
     """
     folder, made = Path(request.folder), _built(reference, request.seed)
-    task = task_of(made, request.regression)
+    task = task_of(made, request.origin.regression)
     with _traced(reference):
         parts = parts_of(made)
     if request.weights_only:
@@ -97,6 +103,7 @@ def _refusal(reference: Reference, message: str) -> PythonFileError:
 
 def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) -> Network:
     """Return the network of the Keras model `made`."""
+    logits = logits_of(request.origin.loss, made)
 
     def call(variables: Sequence[Any], x: Any, noise: Any, training: bool) -> Any:
         given = [variables[place] for place in parts.places]
@@ -104,7 +111,7 @@ def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) ->
         x = tf.cast(tf.reshape(x, [-1, *made.inputs[0].shape[1:]]), made.inputs[0].dtype)
         results = made.stateless_call(given, state, x, training=training, return_losses=True)
         outputs, after, penalties = results
-        return tf.cast(outputs, tf.float32), after, [p for p in penalties if p is not None]
+        return logits(tf.cast(outputs, tf.float32)), after, [p for p in penalties if p is not None]
 
     def trained(variables: Sequence[Any], x: Any, *noise: Any) -> tuple[Any, Sequence[Any]]:
         outputs, _, penalties = call(variables, x, noise[0] if noise else None, True)
@@ -119,7 +126,7 @@ def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) ->
         task,
         trained,
         evaluated,
-        losses_of(request.loss, made, task),
+        losses_of(request.origin.loss),
         noisy=parts.noisy,
         unstaged=parts.unstaged,
     )
@@ -137,10 +144,11 @@ def _described(
         uncut = dict.fromkeys(range(1, len(behind) + 1), reason)
     return OwnModel(
         name=request.name,
+        origin=request.origin,
         task=network.task,
         layout=network.layout,
-        draw=lambda variable, rng: np.zeros(variable.shape),
-        logits=lambda *given: None,
+        draw=drawn_by_keras,
+        logits=computed_by_keras,
         crossings=tuple(place.size for place in behind),
         layers=parts.layers,
         activations=parts.activations,
@@ -165,9 +173,13 @@ def _write_weights(folder: Path, seed: int, values: np.ndarray[Any, Any]) -> Non
     part.replace(file)
 
 
+def _request(plain: dict[str, Any]) -> KerasRequest:
+    return KerasRequest(**{**plain, "origin": Origin(**plain["origin"])})
+
+
 def main() -> None:
-    request = KerasRequest(**json.load(sys.stdin))
-    reference, refusal = Reference.read(request.reference, "/"), None
+    request = _request(json.load(sys.stdin))
+    reference, refusal = Reference.read(request.origin.reference, "/"), None
     with redirect_stdout(sys.stderr):  # what the user's file prints
         try:
             export_own(request, reference)

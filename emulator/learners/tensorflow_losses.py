@@ -1,21 +1,24 @@
-"""Losses of an own model: cross-entropy, squared error, or a function of the user."""
+"""Losses of an own model, and the outputs that they take.
 
+A loss is cross-entropy, squared error, or a function of the user.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
-from ..models.task import Task
 from ..plugins.python_file import Reference
 from .keras_request import UntrainableError
 from .tensorflow_network import Losses, cross_entropies, squared_errors
 
 
-def losses_of(loss: str, model: Any, task: Task) -> Losses:
-    """Return the losses by the word or the reference `loss`. Raises UntrainableError."""
+def losses_of(loss: str) -> Losses:
+    """Return the losses by the word or the reference `loss`. Raises PythonFileError."""
     if loss == "mse":
         return squared_errors
     if loss == "crossentropy":
-        return _cross_entropies_of(model)
+        return cross_entropies
     reference = Reference.read(loss, "/")
     function = reference.load()
 
@@ -27,19 +30,24 @@ def losses_of(loss: str, model: Any, task: Task) -> Losses:
     return own
 
 
-def _cross_entropies_of(model: Any) -> Losses:
-    """Return the cross-entropy of logits, or of probabilities if the model ends with softmax."""
-    activation = getattr(getattr(_last(model), "activation", None), "__name__", "linear")
-    if isinstance(_last(model), tf.keras.layers.Softmax):
-        activation = "softmax"
-    if activation == "softmax":
-        return _cross_entropies_of_probabilities
+def logits_of(loss: str, model: Any) -> Callable[[Any], Any]:
+    """Return a function from the outputs of `model` to those that `loss` takes.
+
+    Cross-entropy takes logits, also of a model that ends with softmax. Raises UntrainableError for
+    another activation.
+    """
+    if loss != "crossentropy":
+        return _unchanged
+    last = _last(model)
+    activation = getattr(getattr(last, "activation", None), "__name__", "linear")
+    if activation == "softmax" or isinstance(last, tf.keras.layers.Softmax):
+        return _before_softmax
     if activation != "linear":
         raise UntrainableError(
-            f"its last layer {_last(model).name!r} ends with {activation!r}: crossentropy takes "
-            "outputs without an activation, or with softmax"
+            f"its last layer {last.name!r} ends with {activation!r}: crossentropy takes outputs "
+            "without an activation, or with softmax"
         )
-    return cross_entropies
+    return _unchanged
 
 
 def _last(model: Any) -> Any:
@@ -48,10 +56,14 @@ def _last(model: Any) -> Any:
     return _last(layer) if isinstance(layer, tf.keras.Model) else layer
 
 
-def _cross_entropies_of_probabilities(outputs: Any, y: Any) -> Any:
-    """Return the cross-entropy of each answer of a model that ends with softmax."""
+def _unchanged(outputs: Any) -> Any:
+    return outputs
+
+
+def _before_softmax(outputs: Any) -> Any:
+    """Return the logits of which `outputs` are the probabilities; a probability rounds to 0."""
     while outputs.op.type in ("Identity", "Cast"):
         outputs = outputs.op.inputs[0]
-    if outputs.op.type == "Softmax":  # of its logits, since a probability rounds to 0
-        return cross_entropies(outputs.op.inputs[0], y)
-    return tf.keras.losses.sparse_categorical_crossentropy(y, outputs)
+    if outputs.op.type == "Softmax":
+        return outputs.op.inputs[0]
+    return tf.math.log(tf.maximum(outputs, 1e-7))

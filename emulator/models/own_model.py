@@ -12,13 +12,25 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..layout import Layout
+from ..layout import Layout, Variable
 from ..vectors import Vector
 from .base import Model
 from .task import Task
 
 DESCRIPTION = "model.json"
 """File of an export that describes an own model."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The functions that an own model is made by."""
+
+    reference: str
+    """The function that returns the Keras model, as `/path/file.py:function`."""
+    loss: str = "crossentropy"
+    """`crossentropy`, `mse`, or a function as `/path/file.py:function`."""
+    regression: bool = False
+    """Whether answers are numbers, not classes."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +49,7 @@ class KerasLayer:
 class OwnModel(Model):
     """A model that the description in `folder` stands for."""
 
+    origin: Origin = field(default_factory=lambda: Origin(""))
     folder: Path = field(default_factory=Path)
     """Folder of the exported model."""
     layers: tuple[KerasLayer, ...] = ()
@@ -78,6 +91,7 @@ class OwnModel(Model):
         """Return the description as JSON-compatible values; `read` is the inverse."""
         return {
             "name": self.name,
+            "origin": asdict(self.origin),
             "task": asdict(self.task),
             "layout": self.layout.plain(),
             "crossings": [*self.crossings],
@@ -97,9 +111,10 @@ class OwnModel(Model):
             name=plain["name"],
             task=Task(**{**task, "shape": tuple(task["shape"])}),
             layout=Layout.read(plain["layout"]),
-            draw=_in_keras,
-            logits=_in_keras,
+            draw=drawn_by_keras,
+            logits=computed_by_keras,
             crossings=tuple(plain["crossings"]),
+            origin=Origin(**plain["origin"]),
             folder=folder,
             layers=tuple(KerasLayer(**layer) for layer in plain["layers"]),
             activations=plain["activations"],
@@ -109,6 +124,11 @@ class OwnModel(Model):
         )
 
 
-def _in_keras(*args: Sequence[Any], **names: Any) -> NoReturn:
-    """Stand in for functions that only the process of the export has."""
+def drawn_by_keras(variable: Variable, rng: np.random.Generator) -> NoReturn:
+    """Stand in for the drawing of weights, which is done in the process of the export."""
+    raise TypeError("the initial weights of an own model are drawn by Keras")
+
+
+def computed_by_keras(tf: Any, variables: Sequence[Any], x: Any) -> NoReturn:
+    """Stand in for the forward pass, which the exported graphs hold."""
     raise TypeError("an own model is computed by its exported graphs")

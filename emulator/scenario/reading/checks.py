@@ -25,6 +25,7 @@ from .cut_fit import check_cut
 from .document import Document
 from .fault_checks import check_faults
 from .measure_checks import check_measure
+from .own_model_file import known_model
 from .wording import counted
 
 P = TypeVar("P")
@@ -59,12 +60,12 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    dataset, model = document.at(("training", "dataset")), document.at(("training", "model"))
+    dataset, network = document.at(("training", "dataset")), known_model(document)
     if not (isinstance(dataset, str) and dataset in DATASETS):
         return
-    if not (isinstance(model, str) and model in MODELS):
+    if network is None:
         return
-    has, takes = DATASETS[dataset].task, MODELS[model].task
+    has, takes, model = DATASETS[dataset].task, network.task, document.at(("training", "model"))
     if not takes.takes(has):
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
         document.complain(
@@ -121,8 +122,8 @@ def _table_holds(document: Document) -> None:
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for every layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
-    if isinstance(model, str) and model in MODELS:
-        layers = len(MODELS[model].layout.layers)
+    if (network := known_model(document)) is not None:
+        layers = len(network.layout.layers)
     elif isinstance(table, list):
         model, layers = model.get("name"), len(table)
     else:
