@@ -41,7 +41,7 @@ def graphs_folder(model: str) -> Path:
 
 
 def kept(folder: Path, export: Callable[[Path], None]) -> None:
-    """Let `export` fill a folder that becomes `folder`, unless whole graphs are there.
+    """Let `export` make a folder that becomes `folder`, unless whole graphs are there.
 
     Raises HostError if the cache cannot be written.
     """
@@ -59,12 +59,11 @@ def kept(folder: Path, export: Callable[[Path], None]) -> None:
 
 
 def _make(folder: Path, export: Callable[[Path], None]) -> None:
-    """Let `export` fill a folder, which becomes `folder` with the sums of its files."""
+    """Let `export` make a folder, which becomes `folder` with the sums of its files."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     # beside the folder, hence on the same file system: the result moves in one step
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as making:
         made = Path(making, "graphs")
-        made.mkdir()
         export(made)
         sums = [f"{_sum(file)}  {file.name}\n" for file in sorted(made.iterdir())]
         (made / SUMS).write_text("".join(sums))
@@ -108,7 +107,8 @@ def _digest() -> str:
 
 
 def _export(model: str, folder: Path) -> None:
-    """Run a process that exports the graphs of `model` into `folder`."""
+    """Run a process that exports the graphs of `model` into the new `folder`."""
+    folder.mkdir()
     process = subprocess.run(
         [sys.executable, "-m", "emulator.learners.tensorflow", model, str(folder)],
         stdin=subprocess.DEVNULL,

@@ -3,14 +3,14 @@
 from dataclasses import dataclass
 
 from ..errors import PythonFileError
-from ..models.own_model import Origin
+from ..models.own_model import ModelSource
 
 
 @dataclass(frozen=True)
 class KerasRequest:
     """A model to export, or initial weights to draw."""
 
-    origin: Origin
+    origin: ModelSource
     name: str
     """Name by which the emulator knows the model; a digest of its source is part of it."""
     folder: str

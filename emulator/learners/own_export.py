@@ -17,13 +17,13 @@ from typing import Any
 from .. import models
 from ..errors import HostError, PythonFileError
 from ..models import Model, OwnModel
-from ..models.own_model import Origin
+from ..models.own_model import ModelSource
 from ..plugins.python_file import Reference, is_reference
 from .export import exported, graphs_folder, kept
 from .keras_request import KerasRequest
 
 
-def own_model(origin: Origin, seed: int = 0) -> OwnModel:
+def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
     """Return the own model of `origin`. If it is not exported, export it, with the initial weights
     of `seed`.
 
@@ -52,7 +52,7 @@ def ready(model: Model, seed: int) -> Path:
     return model.folder
 
 
-def _name(origin: Origin) -> str:
+def _name(origin: ModelSource) -> str:
     """Return the name of a model, with a digest of all that it is made of."""
     given = Reference.read(origin.reference, "/")
     parts = [given.name, origin.loss, str(origin.regression), *_sources(given)]

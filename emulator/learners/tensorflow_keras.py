@@ -20,7 +20,7 @@ from ..errors import PythonFileError
 from ..layout import Layout
 from ..models.own_model import (
     DESCRIPTION,
-    Origin,
+    ModelSource,
     OwnModel,
     computed_by_keras,
     drawn_by_keras,
@@ -48,6 +48,7 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
     if request.weights_only:
         _same(parts.layout, OwnModel.read(folder).layout)
     else:
+        folder.mkdir()
         network = _network(request, made, task, parts)
         with _traced(reference):
             forward = export(network, folder)
@@ -174,7 +175,7 @@ def _write_weights(folder: Path, seed: int, values: np.ndarray[Any, Any]) -> Non
 
 
 def _request(plain: dict[str, Any]) -> KerasRequest:
-    return KerasRequest(**{**plain, "origin": Origin(**plain["origin"])})
+    return KerasRequest(**{**plain, "origin": ModelSource(**plain["origin"])})
 
 
 def main() -> None:

@@ -81,7 +81,7 @@ def staged(network: Network) -> Staged:
         placement.pop(given.op, None)
     computed = DerivedGraph(graph, built.thetas, built.examples, built.loss, gradients)
     return Staged(
-        graph.as_graph_def().SerializeToString(),
+        _with_whole_loops(graph.as_graph_def()).SerializeToString(),
         [tensor.name for tensor in built.thetas],
         [tensor.name for tensor in built.examples],
         built.loss.name,
@@ -90,6 +90,18 @@ def staged(network: Network) -> Staged:
         (-1, *network.task.answers),
         crossings(places, computed),
     )
+
+
+def _with_whole_loops(graph: Any) -> Any:
+    """Return `graph`, a GraphDef, with loops that a session runs as single operations.
+
+    A session takes other loops apart before it looks at what is fed. It would then compute the
+    forward loop once more in the backward pass, for which it lacks the parameters.
+    """
+    for node in graph.node:
+        if "_lower_using_switch_merge" in node.attr:
+            node.attr["_lower_using_switch_merge"].b = False
+    return graph
 
 
 def _forward(network: Network) -> _ForwardPass:

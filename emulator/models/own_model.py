@@ -22,7 +22,7 @@ DESCRIPTION = "model.json"
 
 
 @dataclass(frozen=True)
-class Origin:
+class ModelSource:
     """The functions that an own model is made by."""
 
     reference: str
@@ -49,7 +49,7 @@ class KerasLayer:
 class OwnModel(Model):
     """A model that the description in `folder` stands for."""
 
-    origin: Origin = field(default_factory=lambda: Origin(""))
+    origin: ModelSource = field(default_factory=lambda: ModelSource(""))
     folder: Path = field(default_factory=Path)
     """Folder of the exported model."""
     layers: tuple[KerasLayer, ...] = ()
@@ -114,7 +114,7 @@ class OwnModel(Model):
             draw=drawn_by_keras,
             logits=computed_by_keras,
             crossings=tuple(plain["crossings"]),
-            origin=Origin(**plain["origin"]),
+            origin=ModelSource(**plain["origin"]),
             folder=folder,
             layers=tuple(KerasLayer(**layer) for layer in plain["layers"]),
             activations=plain["activations"],

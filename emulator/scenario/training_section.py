@@ -16,7 +16,7 @@ from ..learners.local_training import LocalTraining
 from ..learners.own_export import own_model
 from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
-from ..models.own_model import Origin
+from ..models.own_model import ModelSource
 from ..modulation import AnyModulation, Constant
 from ..optimizers import SGD, AnyOptimizer
 from ..pulls import AnyPull, WholeModel
@@ -104,7 +104,7 @@ class TrainingSection(Section):
     def network(self) -> Model:
         """The model, which can be trained. Raises ScenarioError for a layer table."""
         if isinstance(self.model, str):
-            return MODELS.get(self.model) or own_model(Origin(self.model))
+            return MODELS.get(self.model) or own_model(ModelSource(self.model))
         raise ScenarioError(
             f"training.model: {self.model.name!r} is a layer table, which cannot be trained: only "
             "virtual.learner: none plays it, with --on virtual and a virtual.step"

@@ -6,7 +6,7 @@ from typing import Any
 from ...errors import PythonFileError
 from ...learners.own_export import own_model
 from ...models import MODELS, Model
-from ...models.own_model import Origin
+from ...models.own_model import ModelSource
 from ...plugins.python_file import Reference, is_reference
 from .document import Address, Document
 
@@ -43,15 +43,15 @@ def known_model(document: Document) -> Model | None:
     return MODELS.get(name) if isinstance(name, str) else None
 
 
-def _origin(document: Document) -> Origin | None:
+def _origin(document: Document) -> ModelSource | None:
     """Return the functions of the own model of `document`; None without an own model."""
     reference = document.at(_MODEL)
     if not is_reference(reference):
         return None
-    return Origin(reference)
+    return ModelSource(reference)
 
 
-def _blamed(error: PythonFileError, origin: Origin) -> Address:
+def _blamed(error: PythonFileError, origin: ModelSource) -> Address:
     """Return the address of the key that names the file with the `error`."""
     file: Any = error.mistakes[0]["file"]
     named = str(file) if file is not None else ""
