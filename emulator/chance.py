@@ -155,6 +155,11 @@ def random_k(seed: bytes) -> str:
     return f"randomk/{seed.hex()}"
 
 
+def held_out(examples: int) -> str:
+    """Name the stream that chooses the test set out of `examples`."""
+    return f"test/{examples}"
+
+
 def made_up_texts(name: str) -> str:
     """Name the stream of the sentences of part `name` of the generated texts."""
     return f"sentences/{name}"

@@ -34,7 +34,6 @@ FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
 """Each package imports all of its modules, whatever their names."""
 
 READ_BY_OTHERS = {
-    "Synchronization": "the protocol that a plugin is written to",
     "model_config": "read by pydantic",
     "list_commands": "called by click",
     "ignore_aliases": "called by yaml",

@@ -1,6 +1,17 @@
 """Data sets, and their split over devices; `emulate data` fetches them."""
 
 from .catalog import DATASETS, SENTENCES, Description, find
-from .store import Dataset, load
+from .lookup import describe, load
+from .own import OwnDataset
+from .store import Dataset
 
-__all__ = ["DATASETS", "SENTENCES", "Dataset", "Description", "find", "load"]
+__all__ = [
+    "DATASETS",
+    "SENTENCES",
+    "Dataset",
+    "Description",
+    "OwnDataset",
+    "describe",
+    "find",
+    "load",
+]

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import DataError
 from ..machine.cache import cache
 from .catalog import Description, find
-from .examples import Bytes, Examples
+from .examples import Array, Bytes, Examples
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +20,12 @@ class Dataset:
     name: str
     train: Examples
     test: Examples
+    owners: Array | None = None
+    """Owner of each training example, as text; None if the data set names no owners."""
+    rows: Array | None = None
+    """Position of each training example in its source; None for the order of the source."""
+    class_names: tuple[str, ...] = ()
+    """Names of the classes; empty if they are numbers."""
 
 
 def load(name: str) -> Dataset:

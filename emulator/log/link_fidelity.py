@@ -29,7 +29,7 @@ MOST = 400
 
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
 IDLE = "the link was never busy for long enough"
-UNHEARD = "too few echoes came over the idle link"
+UNHEARD = "too few echoes: packets waited most of the time, or the run was short"
 BURSTS = "losses in bursts have no binomial distribution"
 HELD = "the receiver held messages back, and packets were not delayed"
 
@@ -119,6 +119,10 @@ class DirectionSums:
             return _unmeasured(self.held, HELD)
         if not self.asked_delay and not self.requested_delay:
             return None
+        if self.echoes < FEWEST and self.echoes + self.late >= FEWEST:
+            # nearly all came late: the path is longer than requested, or the host is saturated
+            facts = {"requested": round(self.asked_delay, 6), "achieved": None}
+            return {**facts, "echoes": self.echoes, "late": self.late, "verdict": MISSED}
         if self.echoes < FEWEST:
             return _unmeasured(self.asked_delay, UNHEARD)
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes

@@ -7,7 +7,6 @@ that needs longer, unless no other device sent an update either.
 from dataclasses import dataclass
 
 from ..codecs import Dense
-from ..datasets import DATASETS
 from ..pulls import WholeModel as Whole
 from ..synchronization import FedAvg, LocalSGD
 from ..units import Seconds
@@ -72,7 +71,7 @@ def _carried(scenario: Scenario, group: Group) -> float:
 def _batches(scenario: Scenario) -> int:
     """Return the number of mini-batches in a round of a device with a mean share of examples."""
     training = scenario.training
-    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    examples = training.data.sizes["train"] // len(scenario.nodes)
     return training.local.batches(examples, training.batch_size)
 
 

@@ -5,10 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..aggregation import AnyAggregation, Mean
-from ..codecs import AnyCodec
+from ..aggregation import Mean
 from ..core.plan import Cut
-from ..datasets import DATASETS, Description
+from ..datasets import DATASETS, Description, OwnDataset, describe
 from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
 from ..layout import Layout
@@ -17,15 +16,24 @@ from ..learners.own_export import own_model
 from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
 from ..models.own_model import ModelSource
-from ..modulation import AnyModulation, Constant
-from ..optimizers import SGD, AnyOptimizer
+from ..modulation import Constant
+from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
 from ..schedules import AnySchedule, Sequential
-from ..synchronization import AnySynchronization, Asynchronous, local_training
+from ..synchronization import Asynchronous, local_training
 from .algorithms import ALGORITHMS, name_of
+from .dataset_field import NameOrData
 from .devices import Section
-from .fields import Kinds, Name, NamedOr
+from .fields import Kinds, NamedOr
 from .fully_connected import FullyConnected, layer_names
+from .plugin_fields import (
+    AggregationField,
+    CodecField,
+    ModulationField,
+    OptimizerField,
+    ScheduleField,
+    SynchronizationField,
+)
 
 
 def _examples(data: Description) -> str:
@@ -35,8 +43,11 @@ def _examples(data: Description) -> str:
 class TrainingSection(Section):
     """Training: the data set, the model, and the algorithm with its parts."""
 
-    dataset: Annotated[str, Name({name: _examples(data) for name, data in DATASETS.items()})]
-    """Data set to learn from: images or texts."""
+    dataset: Annotated[
+        str | OwnDataset, NameOrData({name: _examples(data) for name, data in DATASETS.items()})
+    ]
+    """Data set to learn from: images or texts; or the path of data of one's own, alone or in a
+    mapping that says how to understand it."""
     model: Annotated[
         str | LayerTable,
         NamedOr(
@@ -54,21 +65,21 @@ class TrainingSection(Section):
     """Number of examples in a mini-batch."""
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
     """Learning rate of the server's steps, before modulation divides it."""
-    optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
+    optimizer: OptimizerField = Field(default_factory=SGD)
     """Optimizer of the server: the rule by which a mean gradient changes the model."""
-    codec: Annotated[AnyCodec, Kinds()]
+    codec: CodecField
     """Codec that compresses the gradients. Give either `codec` or `algorithm`, which stands for a
     codec, a modulation, a synchronization and error feedback."""
-    modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
+    modulation: ModulationField = Field(default_factory=Constant)
     """Modulation of stale gradients: the number by which the server divides their step."""
-    synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
+    synchronization: SynchronizationField = Field(default_factory=Asynchronous)
     """Synchronization of the devices: the rule by which a device waits for the others."""
-    aggregation: Annotated[AnyAggregation, Kinds()] = Field(default_factory=Mean)
+    aggregation: AggregationField = Field(default_factory=Mean)
     """Aggregation of the gradients of a step: their mean, or a rule that withstands devices which
     lie. It concerns steps of several gradients, as under `barrier`."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
-    schedule: Annotated[AnySchedule, Kinds()] | None = None
+    schedule: ScheduleField | None = None
     """Schedule of pulls and pushes: the whole model and the whole update in one message each
     (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
     several updates adds them up in the order of the devices' names; without `schedule`, models and
@@ -84,6 +95,11 @@ class TrainingSection(Section):
     error_feedback: bool = False
     """Error feedback: with `true`, a device adds the entries that the codec did not send to its
     next gradient."""
+
+    @property
+    def data(self) -> Description:
+        """Description of the data set. Raises DataError if the cache lacks data of one's own."""
+        return describe(self.dataset)
 
     @property
     def model_name(self) -> str:

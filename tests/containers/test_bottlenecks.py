@@ -33,9 +33,8 @@ bottlenecks:
 WAYS = ("up", "down")
 CLOSE = 0.10
 """Of the updates a second behind a bottleneck, all members together."""
-APART = 0.45
-"""Of the time between two updates of one member: the queue is first in, first out, and TCP gives
-less than a fair share to a connection that has passed another queue."""
+APART = 0.10
+"""Of the mean time between two updates of each member."""
 TRIES = 2
 
 

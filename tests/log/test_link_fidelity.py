@@ -89,6 +89,14 @@ def test_many_late_echoes_are_a_miss() -> None:
     assert _row(_late(0.05, 100, late=7))["delay"]["verdict"] == "missed"
 
 
+def test_a_delay_of_which_every_echo_came_late_is_missed() -> None:
+    row = _row({"requested_delay": 0.05, "late": 10})
+    facts = {"requested": 0.05, "achieved": None, "echoes": 0, "late": 10, "verdict": "missed"}
+    assert row["delay"] == facts
+    assert missed([row])
+    assert _row({"requested_delay": 0.05, "late": 9})["reason"] == UNHEARD
+
+
 @pytest.mark.parametrize(("jitter", "verdict"), [(0.00135, "kept"), (0.0016, "missed")])
 def test_a_short_jitter_bears_the_waits_of_a_host(jitter: float, verdict: str) -> None:
     row = _row(_late(0.05, 5000, jitter, requested_jitter=0.001))

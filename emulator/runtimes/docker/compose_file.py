@@ -12,6 +12,7 @@ from ...errors import HostError, ScenarioError
 from ...learners.own_export import ready
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
+from ...runs.plugin_sources import plugin_sources
 from ...scenario import Scenario, dump, timeline
 from ...shaping.backend import Backend
 from ...world.roles import SERVER
@@ -74,6 +75,11 @@ def _check(scenario: Scenario) -> None:
     if scenario.bottlenecks:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
+        )
+    if plugin_sources(scenario, Path()):
+        reasons.append(
+            "plugins of your own: docker-compose.yml mounts no file with them: play the scenario "
+            "with `emulate run`"
         )
     if scenario.time is not None:
         reasons.append(

@@ -117,9 +117,9 @@ class NodeConfigs:
 
     def gateway(self, bottleneck: Bottleneck) -> NodeConfig:
         """Return the configuration of the gateway of `bottleneck`."""
-        server = self.ways.addresses[SERVER]
+        server, *members = self.ways.ends(bottleneck.name)
         shared, dilation = bottleneck.shared, self.clock.dilation
-        shape = gateway.forward(shared, server, self.backend, dilation)
+        shape = gateway.forward(shared, server, members, self.backend, dilation)
         return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
 
     def _path(self, name: str, link: Link) -> Link:

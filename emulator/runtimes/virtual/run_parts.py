@@ -12,7 +12,6 @@ from ...core.cut_exchange import CutExchange
 from ...core.joined_state import JoinedState
 from ...core.parameters import Saved, State
 from ...core.plan import Plan
-from ...datasets import DATASETS
 from ...learners.base import ServerPart
 from ...learners.device import server_part
 from ...learners.numpy_cut import NumpyServer
@@ -117,5 +116,5 @@ def _steps(scenario: Scenario) -> int:
     Every device counts as having an equal share of the training examples.
     """
     training = scenario.training
-    examples = DATASETS[training.dataset].sizes["train"] // len(scenario.nodes)
+    examples = training.data.sizes["train"] // len(scenario.nodes)
     return training.local.batches(examples, training.batch_size)

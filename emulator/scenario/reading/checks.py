@@ -5,19 +5,19 @@ together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
-from ...datasets import DATASETS
+from ...datasets import DATASETS, Description, OwnDataset, describe
 from ...datasets.split import Dirichlet, Mixture, Shards
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, device_names
-from ..fields import Kinds
+from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
 from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
@@ -32,11 +32,10 @@ P = TypeVar("P")
 
 _BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
-_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(Annotated[AnySchedule, Kinds()])
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
+_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
+_OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
 
 
 def check(document: Document) -> None:
@@ -60,30 +59,38 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    dataset, network = document.at(("training", "dataset")), known_model(document)
-    if not (isinstance(dataset, str) and dataset in DATASETS):
+    data, network = _data(document), known_model(document)
+    if data is None or network is None:
         return
-    if network is None:
-        return
-    has, takes, model = DATASETS[dataset].task, network.task, document.at(("training", "model"))
+    has, takes, model = data.task, network.task, document.at(("training", "model"))
     if not takes.takes(has):
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
+        remedy = f"use {' or '.join(fitting)}" if fitting else "no model that is shipped takes it"
         document.complain(
-            ("training", "model"),
-            f"{model!r} takes {takes}; {dataset!r} has {has}: use {' or '.join(fitting)}",
+            ("training", "model"), f"{model!r} takes {takes}; {data.name!r} has {has}: {remedy}"
         )
 
 
 def _split_fits(document: Document) -> None:
-    dataset, split = document.at(("training", "dataset")), document.at(("training", "split"))
+    split = document.at(("training", "split"))
     kind = split.get("kind") if isinstance(split, dict) else split
-    if not (isinstance(dataset, str) and dataset in DATASETS):
+    if (data := _data(document)) is None:
         return
-    if DATASETS[dataset].task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in _BY_CLASS:
         document.complain(
             ("training", "split"),
-            f"{kind!r} needs classes, and the examples of {dataset!r} have none: use iid",
+            f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",
         )
+
+
+def _data(document: Document) -> Description | None:
+    """Return the description of the data set; None for one that is not known or has a mistake."""
+    address = ("training", "dataset")
+    dataset = document.at(address)
+    if isinstance(dataset, str):
+        return DATASETS.get(dataset)
+    own = _readable(_OWN, dataset)
+    return None if own is None or document.has_mistake(address) else describe(own)
 
 
 def _feedback_fits(document: Document) -> None:

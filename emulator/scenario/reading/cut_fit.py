@@ -1,24 +1,22 @@
 """Checks of `training.fully_connected`: whether the rest of the training allows a cut model."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, uncuttable
 from ...synchronization import AnySynchronization, FedAvg, LocalSGD, Softsync
-from ..fields import Kinds
 from ..fully_connected import FullyConnected, cut_layer
+from ..plugin_fields import CodecField, SynchronizationField
 from .document import Document
 from .own_model_file import known_model
 
 KEY = ("training", "fully_connected")
 
 _SECTION = TypeAdapter(FullyConnected)
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 
 
 def check_cut(document: Document) -> None:

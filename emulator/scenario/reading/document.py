@@ -82,7 +82,7 @@ class Document:
     def complain(self, address: Address, message: str) -> None:
         """Record a mistake in the value at `address`."""
         self.broken.add(address)
-        self._add(Mistake(self.mark(address), message))
+        self.note(Mistake(self.mark(address), message))
 
     def has_mistake(self, address: Address) -> bool:
         """Return whether the value at `address`, or a value around it, has a mistake."""
@@ -101,10 +101,11 @@ class Document:
         self.marks |= {address + at: mark for at, mark in other.marks.items()}
         self.broken |= {address + at for at in other.broken}
         for mistake in other.mistakes:
-            self._add(mistake)
+            self.note(mistake)
         self.at(address[:-1])[address[-1]] = other.data
 
-    def _add(self, mistake: Mistake) -> None:
+    def note(self, mistake: Mistake) -> None:
+        """Record `mistake`, which may lie in another file, once."""
         if len(mistake.message) > LONGEST:  # as with a path of thousands of characters
             mistake = mistake._replace(message=f"{mistake.message[:LONGEST]}…")
         # many devices may name one profile, and its mistakes are reported once

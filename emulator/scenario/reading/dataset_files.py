@@ -1,0 +1,49 @@
+"""Finds the data that `training.dataset` names by a path, and checks every value of it."""
+
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from ...datasets import OwnDataset
+from ...datasets.own import DataMistake, OwnDataError, is_path
+from ...datasets.own.kept_data import resolved
+from .document import Document, Mark, Mistake
+from .dump import plain
+
+_ADDRESS = ("training", "dataset")
+_PATHS = ("file", "test_file")
+
+_OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
+
+
+def find_dataset(document: Document, folder: Path) -> None:
+    """Put a mapping with the absolute path and the SHA-256 of the data in place of its path.
+
+    Paths count from `folder`. The examples are in the cache afterwards. Adds every mistake in the
+    data to `document`; a mistake in the mapping is left to the reader of the scenario.
+    """
+    given = document.at(_ADDRESS)
+    if isinstance(given, str) and is_path(given):
+        given = {"file": given}
+    if not isinstance(given, dict):
+        return
+    paths = {key: given[key] for key in _PATHS if isinstance(given.get(key), str)}
+    absolute = {key: str((folder / path).resolve()) for key, path in paths.items()}
+    document.data["training"]["dataset"] = mapping = {**given, **absolute}
+    try:
+        own = _OWN.validate_python(mapping)
+    except ValidationError:
+        return
+    try:
+        mapping |= plain(resolved(own))
+    except OwnDataError as error:
+        for mistake in error.mistakes:
+            document.note(_placed(mistake, document.mark(_ADDRESS)))
+        document.broken.add(_ADDRESS)
+
+
+def _placed(mistake: DataMistake, named: Mark) -> Mistake:
+    """Return `mistake` at its own place; its message ends with `named`, the place of the path."""
+    file, line, address = mistake.place
+    where = str(Mistake(named, "")).removesuffix(": ")
+    return Mistake(Mark(file, line, address), f"{mistake.message} (named by {where})")
