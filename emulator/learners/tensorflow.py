@@ -15,11 +15,11 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 from .. import models
 from .graph import ABOUT, EVALUATION, GRADIENT
 from .layered_graph import LAYERS, STAGES
-from .tensorflow_network import Network, examples, zoo_network
+from .tensorflow_network import TFNetwork, examples, zoo_network
 from .tensorflow_stages import Staged, staged
 
 
-def export(network: Network, folder: Path) -> Staged | str:
+def export(network: TFNetwork, folder: Path) -> Staged | str:
     """Write the graphs of `network`, and the names of their operations, into `folder`.
 
     The first two graphs take theta [parameters] float32, x [batch, inputs] float32 and y, int32
@@ -49,7 +49,7 @@ def export(network: Network, folder: Path) -> Staged | str:
     return layers
 
 
-def gradient(network: Network, theta: Any, x: Any, y: Any, *noise: Any) -> Sequence[Any]:
+def gradient(network: TFNetwork, theta: Any, x: Any, y: Any, *noise: Any) -> Sequence[Any]:
     """Return the gradient, flat as `theta`, and the mean loss of an answer."""
     variables = _cut(network, theta)
     loss = network.loss(variables, x, y, *noise)
@@ -58,7 +58,7 @@ def gradient(network: Network, theta: Any, x: Any, y: Any, *noise: Any) -> Seque
     return tf.concat([tf.reshape(part, [-1]) for part in parts], 0), loss
 
 
-def evaluation(network: Network, theta: Any, x: Any, y: Any) -> Sequence[Any]:
+def evaluation(network: TFNetwork, theta: Any, x: Any, y: Any) -> Sequence[Any]:
     """Return the number of right answers, or the sum of the absolute errors of a regression; and
     the sum of the answers' losses."""
     outputs = network.evaluated(_cut(network, theta), x)
@@ -70,12 +70,12 @@ def evaluation(network: Network, theta: Any, x: Any, y: Any) -> Sequence[Any]:
     return score, tf.reduce_sum(network.losses(outputs, y))
 
 
-def _cut(network: Network, theta: Any) -> list[Any]:
+def _cut(network: TFNetwork, theta: Any) -> list[Any]:
     """Return the variables of `network` as slices of `theta`, in their shapes."""
     return [tf.reshape(theta[part], variable.shape) for variable, part in network.layout]
 
 
-def _freeze(network: Network, outputs: Callable[..., Sequence[Any]]) -> Any:
+def _freeze(network: TFNetwork, outputs: Callable[..., Sequence[Any]]) -> Any:
     """Return `outputs` as a concrete function of theta, x, y and noise, for any batch size."""
     given = [tf.TensorSpec(*spec) for spec in examples(network)]
     if outputs is evaluation:

@@ -32,7 +32,7 @@ from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
 from .tensorflow_keras_task import task_of
 from .tensorflow_losses import logits_of, losses_of
-from .tensorflow_network import Network
+from .tensorflow_network import TFNetwork
 from .tensorflow_stages import Staged
 
 
@@ -102,7 +102,7 @@ def _refusal(reference: Reference, message: str) -> PythonFileError:
     return PythonFileError(reference.file, code and code.co_firstlineno, message)
 
 
-def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) -> Network:
+def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) -> TFNetwork:
     """Return the network of the Keras model `made`."""
     logits = logits_of(request.origin.loss, made)
 
@@ -121,7 +121,7 @@ def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) ->
     def evaluated(variables: Sequence[Any], x: Any) -> Any:
         return call(variables, x, None, False)[0]
 
-    return Network(
+    return TFNetwork(
         request.name,
         parts.layout,
         task,
@@ -134,7 +134,7 @@ def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) ->
 
 
 def _described(
-    request: KerasRequest, network: Network, parts: KerasParts, forward: Staged | str
+    request: KerasRequest, network: TFNetwork, parts: KerasParts, forward: Staged | str
 ) -> OwnModel:
     """Return the description of `network`."""
     unstaged = forward if isinstance(forward, str) else ""

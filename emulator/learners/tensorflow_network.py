@@ -19,7 +19,7 @@ Spec: TypeAlias = tuple[list[int | None], Any, str]
 
 
 @dataclass(frozen=True)
-class Network:
+class TFNetwork:
     """A model in TensorFlow's operations."""
 
     name: str
@@ -42,10 +42,10 @@ class Network:
         return tf.add_n([loss, *penalties]) if penalties else loss
 
 
-def zoo_network(model: Model) -> Network:
+def zoo_network(model: Model) -> TFNetwork:
     """Return the network of a `model` of the zoo."""
     logits = partial(model.logits, tf)
-    return Network(
+    return TFNetwork(
         model.name,
         model.layout,
         model.task,
@@ -65,7 +65,7 @@ def squared_errors(outputs: Any, y: Any) -> Any:
     return tf.math.squared_difference(outputs, y)
 
 
-def examples(network: Network) -> list[Spec]:
+def examples(network: TFNetwork) -> list[Spec]:
     """Return the inputs x, y and noise of a graph of `network`; noise only if it is noisy."""
     task = network.task
     kind = tf.float32 if task.regression else tf.int32

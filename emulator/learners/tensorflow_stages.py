@@ -15,7 +15,7 @@ from .crossings import Crossing
 from .layered_graph import LAYERS
 from .stages import Stage
 from .tensorflow_crossings import DerivedGraph, Pair, crossings
-from .tensorflow_network import Network, examples
+from .tensorflow_network import TFNetwork, examples
 
 REPEATED = "MaxPool"
 """Type of operations that a backward pass repeats: oneDNN's fast gradient of a maximum needs the
@@ -66,7 +66,7 @@ class Staged(NamedTuple):
         return {**self._asdict(), **own}
 
 
-def staged(network: Network) -> Staged:
+def staged(network: TFNetwork) -> Staged:
     """Return the stages of `network`. Raises ValueError with the reason if it has none."""
     graph: Any = FuncGraph("layers")
     with graph.as_default():
@@ -104,7 +104,7 @@ def _with_whole_loops(graph: Any) -> Any:
     return graph
 
 
-def _forward(network: Network) -> _ForwardPass:
+def _forward(network: TFNetwork) -> _ForwardPass:
     """Build the forward pass of `network` in the current graph, with an input for each layer."""
     placeholder = tf.compat.v1.placeholder
     given = [placeholder(kind, shape, name) for shape, kind, name in examples(network)]
