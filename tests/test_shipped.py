@@ -20,7 +20,7 @@ NOT_IMPORTED = {
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
-    "emulator.learners.tensorflow": "started by the export of graphs",
+    "emulator.learners.tensorflow_keras": "started by the export of own models",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
     "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
