@@ -10,7 +10,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 FAST := not slow and not docker and not tensorflow and not netns and not netem
-ALONE := docker or netns or netem
+ALONE := (docker or netns) and not beside
 # One thread for each process: a host that plays many devices has no cores to spare for thread pools.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
@@ -27,8 +27,9 @@ demo: engine $(INSTALLED) data images ## play scenarios/quickstart.yaml in conta
 
 test: check engine data images ## check, then run the tests that need time, Docker, root or TensorFlow
 	@tests/netem/setup || true
-	$(BIN)/pytest -n auto --dist worksteal -m "not ($(FAST)) and not ($(ALONE))" --durations=10
-	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these share the engine, and measure the host
+	$(BIN)/pytest -n auto --dist loadfile -m "not ($(FAST)) and not docker and not netns" --durations=10
+	$(BIN)/pytest -n 2 --dist loadfile -m beside --durations=10
+	$(BIN)/pytest -m "$(ALONE)" --durations=10 # one at a time: these measure times on this host
 
 check: $(INSTALLED) ## check format, lint and types, and run the quick tests: a minute, without Docker or TensorFlow
 	$(BIN)/ruff format --check .

@@ -124,7 +124,8 @@ def _crossed(run: Run) -> dict[str, float]:
 def _common_accuracies(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
     """Yield the accuracies of both runs after the same few numbers of updates."""
     curves = [_curve(docker), _curve(virtual)]
-    reached = min((curve["updates"].max() for curve in curves), default=0)
+    # a run in virtual time without a learner has no evaluations
+    reached = min(0 if curve.empty else curve["updates"].max() for curve in curves)
     # after 0 updates both runs have the same model, so the comparison begins at 1
     known = curves[0].loc[curves[0]["updates"].between(1, reached), "updates"].to_list()
     chosen = sorted({known[place] for place in _spread(len(known) - 1)}) if known else []

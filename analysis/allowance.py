@@ -27,6 +27,8 @@ _HEARTBEAT = 2.0
 """Seconds between two pings of a node."""
 _BEAT = 2 * HEADERS + 64
 """Bytes of an encrypted ping, or of its answer, with the acknowledgement of the other."""
+_ECHO, _ECHOES = 82, 2.0
+"""Bytes of an echo that measures a link's delay, and the largest number of them in a second."""
 _CONNECTION = 4000
 """Bytes of a new connection in one direction: handshakes of TCP and ZMTP (CURVE's is the longest),
 ARP, and repeated hellos."""
@@ -188,11 +190,14 @@ def _without(followed: "pd.Series[Any]", sent: pd.DataFrame, size: str) -> int:
 
 
 def _beside(run: Run) -> float:
-    """Return the bytes in one direction of handshakes, for each hello and fault, and heartbeats."""
+    """Return the bytes in one direction of handshakes, for each hello and fault, of heartbeats and
+    of the echoes of shaped links."""
     if run.virtual:
         return _CONNECTION * len(run.records("hello"))
     times = run.records("traffic")["at"]
     span = times.max() - times.min() if len(times) else run.end
     nodes = len(devices(run)) + 1
     connections = len(run.records("hello")) + len(outages(run))
-    return _CONNECTION * connections + nodes * _BEAT * (span / _HEARTBEAT + 1)
+    echoing = run.records("link")["node"].nunique()
+    echoes = echoing * _ECHO * (_ECHOES * span + 1)
+    return _CONNECTION * connections + nodes * _BEAT * (span / _HEARTBEAT + 1) + echoes

@@ -149,4 +149,21 @@ def _words(side: dict[str, Any]) -> str:
     words += [f"{key} {side[key]}" for key in _MORE if key in side]
     for kind, shares in side.get("loss_model", {}).items():
         words.append(f"loss {kind} " + " ".join(f"{key} {share}" for key, share in shares.items()))
+    words += _changes(side)
     return " ".join(words)
+
+
+def _changes(side: dict[str, Any]) -> list[str]:
+    """Return in words how `side` changes by itself."""
+    words = []
+    if steps := side.get("steps"):
+        names = [" ".join(f"{k} {v}" for k, v in step.items() if k != "at") for step in steps]
+        listed = [f"from {step['at']} {new}" for step, new in zip(steps, names, strict=True)][:3]
+        more = [f"{len(steps) - 3} more until {steps[-1]['at']}"] if len(steps) > 3 else []
+        words.append(f"({'; '.join(listed + more)})")
+    if trace := side.get("trace"):
+        words.append(f"trace {trace.get('file') or 'in samples'}")
+        words += [f"scale {trace['scale']}"] if trace.get("scale", 1.0) != 1.0 else []
+        words += [f"start {trace['start']}"] if trace.get("start", "0s") != "0s" else []
+        words += ["looped"] if trace.get("loop", True) else []
+    return words

@@ -25,7 +25,7 @@ def png(
 ) -> Path:
     """Draw `rows`, of which the last one holds until `end`, `rounds` times into `path`.
 
-    Times at a rate of zero are shaded. Return `path`; its folder is made.
+    Times at a rate of zero are shaded, with a legend. Return `path`; its folder is made.
     """
     panels = [(1, "rate", 1.0)]
     panels += [(2, "delay (ms)", 1e3)] if any(row[2] is not None for row in rows) else []
@@ -43,6 +43,8 @@ def png(
             if column == 1:
                 factor, name = _rate_unit([value for value in values if value is not None])
                 _shade(ax, times, values)
+                if 0 in values:
+                    ax.legend(loc="upper right", fontsize=8)
             drawn = [float("nan") if value is None else value * factor for value in values]
             ax.step(times, [*drawn, drawn[-1]], where="post", color=SERIES[column - 1])
             ax.set_ylim(bottom=0)
@@ -65,6 +67,8 @@ def _rate_unit(rates: Sequence[float]) -> tuple[float, str]:
 
 def _shade(ax: Axes, times: Sequence[float], rates: Sequence[float | None]) -> None:
     """Shade the times at which the rate is zero."""
+    label = "outage: a rate of zero"
     for number, rate in enumerate(rates):
         if rate == 0:
-            ax.axvspan(times[number], times[number + 1], color=_OUTAGE, linewidth=0)
+            ax.axvspan(times[number], times[number + 1], color=_OUTAGE, linewidth=0, label=label)
+            label = ""  # one entry in the legend

@@ -25,6 +25,9 @@ _WORK = {
 }
 _LINKS = {
     "modelled": "links with TCP modelled (slow start, loss, back-off after a cut)",
+    "cubic": "links with TCP modelled, with CUBIC (slow start, loss, back-off after a cut)",
+    "reno": "links with TCP modelled, with Reno (slow start, loss, back-off after a cut)",
+    "bbr": "links with TCP modelled, with BBR (paced start-up, little heed of loss)",
     "ideal": "ideal links, without the effects of TCP",
 }
 

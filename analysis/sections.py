@@ -203,7 +203,20 @@ def _flat(entries: dict[str, Any], before: str = "") -> Iterator[Row]:
         elif isinstance(value, list):
             yield name, "; ".join(map(str, value)) or "none"
         else:
-            yield name, _word(value)
+            yield name.removesuffix(" s"), _measured(key, value)
+
+
+_SHARES = ("host_busy_mean", "host_busy_max", "host_saturated", "host_pressure_mean")
+_TIMES = ("latest_fault_s", "p50", "p99", "max", "bound")
+
+
+def _measured(key: str, value: Any) -> str:
+    """Return a value of the summary's `fidelity` with its unit."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return _word(value)
+    if key in _SHARES:
+        return f"{value:.1%}".replace("%", " %")
+    return f"{value * 1e3:.3g} ms" if key in _TIMES else str(value)
 
 
 def _word(value: Any) -> str:

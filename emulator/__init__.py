@@ -38,12 +38,15 @@ def run(
     on: Literal["docker", "virtual"] = "docker",
     runs: str | Path = "runs",
     progress: Callable[[str], None] | None = None,
+    shaping: Literal["netem", "packets", "receiver"] | None = None,
 ) -> Path:
     """Play `scenario` in containers or in virtual time, and return the run's folder below `runs`.
 
     `progress` is called with each step of starting and ending. The folder's `summary.json` holds
-    the outcome; a run that fails because no device is left returns as well. Raises EmulatorError if
-    the run cannot start, for example without data, engine or image, or if it breaks off.
+    the outcome; a run that fails because no device is left returns as well. `shaping` forces the
+    means of delays in containers, as `emulate run --shaping` does. Raises EmulatorError if the run
+    cannot start, for example without data, engine or image, or if it breaks off, and ValueError for
+    `shaping` in virtual time.
 
     Ctrl-C ends the run with the outcome `canceled`; before the run has a folder, KeyboardInterrupt
     is raised. Only the main thread can call this function, as only that thread receives signals.
@@ -51,8 +54,13 @@ def run(
     from .cli.run import player
     from .runs.cancel import Canceled, canceling
     from .runs.conductor import ProgressView
+    from .shaping.backend import DELAYS
 
-    play = player(on)
+    if shaping not in (None, *DELAYS):
+        raise ValueError(f"shaping={shaping!r} is not {' or '.join(map(repr, DELAYS))}")
+    if shaping and on == "virtual":
+        raise ValueError(f"shaping={shaping!r} is for containers: there are none in virtual time")
+    play = player(on, shaping)
     try:
         with canceling():
             folder, _ = play(scenario, Path(runs), ProgressView(progress))

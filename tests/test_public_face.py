@@ -68,6 +68,10 @@ def scenario(tmp_path: Path) -> emulator.Scenario:
 def test_a_runtime_without_a_name_of_ours_is_refused(scenario: emulator.Scenario) -> None:
     with pytest.raises(ValueError, match="on='vitrual' is not 'docker' or 'virtual'"):
         emulator.run(scenario, on="vitrual")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="shaping='netem' is for containers"):
+        emulator.run(scenario, on="virtual", shaping="netem")
+    with pytest.raises(ValueError, match="'packet' is not 'netem' or 'packets' or 'receiver'"):
+        emulator.run(scenario, shaping="packet")  # type: ignore[arg-type]
 
 
 def test_overrides_are_a_list() -> None:

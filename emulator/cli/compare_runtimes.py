@@ -4,7 +4,7 @@ import json
 import sys
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -30,8 +30,9 @@ def agree(
     """Play the scenario in `file` in containers and in virtual time, and print their agreement.
 
     Both run folders stay in `runs`. If a run fails, the process ends with the run's exit code.
-    Unless the scenario sets its computing times, the time of a step is measured before and after
-    the containers' run, to see whether the host's speed changed, and during the run, on the busy
+    Without `tcp` in the scenario virtual time models the congestion control that the containers
+    had. Unless the scenario sets its computing times, a step is timed before and after the
+    containers' run, to see whether the host's speed changed, and during the run, on the busy
     host: virtual time uses the measurement during the run.
     """
     from ..runs.preflight import preflight
@@ -56,6 +57,7 @@ def agree(
         }
         scenario = _at(scenario, meanwhile)
         _warn(before.median, after.median)
+    scenario = _with_control(scenario, folders["docker"])
     folders["virtual"] = _play(scenario, "virtual", runs, as_json=as_json)
     _tell(folders, speed, out, as_json=as_json)
 
@@ -105,6 +107,19 @@ def _at(scenario: "Scenario", speed: "Calibration") -> "Scenario":
     from ..runs.step_calibration import timed
 
     return timed(scenario, [speed])
+
+
+def _with_control(scenario: "Scenario", containers: Path) -> "Scenario":
+    """Return `scenario` with the congestion control of the run in the folder `containers`.
+
+    A control that no scenario can choose leaves `scenario` as it is.
+    """
+    from ..scenario.tcp_section import Congestion, TcpSection
+
+    served = json.loads((containers / "manifest.json").read_text()).get("tcp")
+    if scenario.tcp is not None or not scenario.virtual.tcp or served not in get_args(Congestion):
+        return scenario
+    return scenario.model_copy(update={"tcp": TcpSection(congestion=served)})
 
 
 def _warn(before: float, after: float) -> None:

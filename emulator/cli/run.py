@@ -169,7 +169,7 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
                 f"to {percent(target['accuracy'])} %", f"{spent}, {amount(target['bytes'])} pushed"
             )
     dilation = summary["fidelity"].get("dilation")
-    slower = f" of emulated time, each played in {dilation:g} s" if dilation else ""
+    slower = f" of emulated time, each played in {dilation:g} s" if (dilation or 1) != 1 else ""
     line("updates", f"{summary['updates']} in {summary['duration_s']:.1f} s{slower}")
     if summary["compression_ratio"]:
         dense, pushed = summary["dense_push_bytes"], summary["push_bytes"]["total"]

@@ -29,7 +29,7 @@ MOST = 400
 
 KEPT, MISSED, OPEN = "kept", "missed", "not judged"
 IDLE = "the link was never busy for long enough"
-UNHEARD = "too few echoes came over the idle link"
+UNHEARD = "too few echoes: packets waited most of the time, or the run was short"
 BURSTS = "losses in bursts have no binomial distribution"
 HELD = "the receiver held messages back, and packets were not delayed"
 
@@ -63,10 +63,12 @@ class DirectionSums:
     """Packets that should have been lost."""
     requested_loss: float = 0.0
     bursts: bool = False
+    behind: str = ""
 
     def take(self, record: LinkRecord) -> None:
         """Add a record of this direction."""
         self._take_rate(record)
+        self.behind = record.behind or self.behind
         self.late += record.late
         self.held = record.held or self.held
         self.asked_delay, self.asked_jitter = record.requested_delay, record.requested_jitter
@@ -97,7 +99,17 @@ class DirectionSums:
         """Return what was requested and achieved, with verdicts, of each property asked for."""
         found = {"rate": self._rate(), "delay": self._delay()}
         found |= {"jitter": self._jitter(), "loss": self._loss()}
-        return {name: facts for name, facts in found.items() if facts is not None}
+        kept = {name: facts for name, facts in found.items() if facts is not None}
+        return {name: self._excused(name, facts) for name, facts in kept.items()}
+
+    def _excused(self, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+        """Return `facts` with no miss that may be the wait at a bottleneck.
+
+        The node's own queue keeps its rate wherever else packets wait.
+        """
+        if not self.behind or name == "rate" or facts["verdict"] != MISSED:
+            return facts
+        return {**facts, "verdict": OPEN, "why": f"packets wait at the bottleneck {self.behind}"}
 
     def _rate(self) -> dict[str, Any] | None:
         if self.requested_rate is None:
@@ -119,6 +131,10 @@ class DirectionSums:
             return _unmeasured(self.held, HELD)
         if not self.asked_delay and not self.requested_delay:
             return None
+        if self.echoes < FEWEST and self.echoes + self.late >= FEWEST:
+            # nearly all came late: the path is longer than requested, or the host is saturated
+            facts = {"requested": round(self.asked_delay, 6), "achieved": None}
+            return {**facts, "echoes": self.echoes, "late": self.late, "verdict": MISSED}
         if self.echoes < FEWEST:
             return _unmeasured(self.asked_delay, UNHEARD)
         achieved, requested = self.delay / self.echoes, self.requested_delay / self.echoes

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from shutil import disk_usage
@@ -26,6 +27,7 @@ from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
+from .plugin_sources import FOLDER, PluginSources, plugin_sources
 from .results import write_json
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -167,14 +169,26 @@ class Session:
         )
 
     def describe(self, host: Host, packages: Iterable[str], **facts: Any) -> None:
-        """Write `scenario.yaml`, `timeline.jsonl` and `manifest.json`, before the world is built.
+        """Write `scenario.yaml`, `timeline.jsonl`, `manifest.json` and the sources of plugins,
+        before the world is built.
 
         The manifest holds `facts` of the runtime, and the versions of the `packages` that it uses.
         """
         folder = self.folder
-        (folder.path / "scenario.yaml").write_text(dump(self.scenario))
+        self.sources.write()
+        places = {
+            text: f"./{FOLDER}/{place}"
+            for text, place in self.sources.places.items()
+            if text != getattr(self.scenario.training.dataset, "file", None)  # it reads files
+        }
+        (folder.path / "scenario.yaml").write_text(dump(self.scenario, places))
         folder.timeline.write_text(to_jsonl(self.timeline))
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
+
+    @cached_property
+    def sources(self) -> PluginSources:
+        """Sources of the users' plugins of the run."""
+        return plugin_sources(self.scenario, self.folder.path)
 
     def _manifest(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:
         """Return the entries of the manifest that both runtimes write."""
@@ -191,6 +205,7 @@ class Session:
             "host": host.plain(),
             **self._data(),
             **self._initial(),
+            **({"plugins": self.sources.plain()} if self.sources else {}),
             "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
 

@@ -1,5 +1,6 @@
 """The links of a scenario that change by themselves: their random starts, and words about them."""
 
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -8,16 +9,30 @@ from ..units import Rate, Seconds
 from ..world.link import Side
 from ..world.traces.trace_statistics import statistics
 
+_LISTED = 3
+"""Steps of a side that a table lists; it counts the others."""
+
 
 def start_draw(seed: int, device: str) -> float:
     """Return the draw, from 0 to below 1, that places traces with a random start on `device`."""
     return Random(chance.trace_start(seed, device)).random()
 
 
+def step_words(steps: Sequence[Mapping[str, Any]]) -> str:
+    """Return `steps` in words, for example `from 10s rate 1mbit; from 20s delay 80ms loss 1%`."""
+    words = []
+    for step in steps[:_LISTED]:
+        new = " ".join(f"{key} {value}" for key, value in step.items() if key != "at")
+        words.append(f"from {step['at']} {new}")
+    if len(steps) > _LISTED:
+        words.append(f"{len(steps) - _LISTED} more until {steps[-1]['at']}")
+    return "; ".join(words)
+
+
 def change_words(side: Side) -> str:
     """Return the changes of `side` in words; empty for a side without changes."""
     if side.steps:
-        return f"{len(side.steps)} steps until {side.steps[-1].at}"
+        return f"({step_words([{'at': step.at, **step.named} for step in side.steps])})"
     if side.trace is None:
         return ""
     played, found = side.trace, statistics(side.trace.trace.scaled(side.trace.scale))

@@ -107,7 +107,7 @@ class Scenario(Section):
     time."""
     tcp: TcpSection | None = None
     """TCP of every node. Without `tcp` containers use the host's congestion control, which the
-    manifest names."""
+    manifest names, and virtual time models cubic."""
     virtual: Virtual = Field(default_factory=Virtual)
     """Assumptions of virtual time: computing times, and the model of TCP."""
     devices: Annotated[tuple[Group, ...], NotEmpty("name at least one device")]

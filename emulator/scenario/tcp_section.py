@@ -6,8 +6,8 @@ from .devices import Section
 
 Congestion: TypeAlias = Literal["cubic", "bbr", "reno"]
 
-MODELLED: Congestion = "cubic"
-"""Congestion control of virtual time."""
+USUAL: Congestion = "cubic"
+"""Congestion control of virtual time for a scenario without `tcp`: most devices run it."""
 
 
 class TcpSection(Section):
@@ -15,4 +15,4 @@ class TcpSection(Section):
 
     congestion: Congestion
     """Congestion control of all containers. The host must allow it to containers: `emulate check`
-    names the command if it does not. Virtual time models `cubic`, and says so for another."""
+    names the command if it does not. Virtual time models it, and without `tcp` models `cubic`."""

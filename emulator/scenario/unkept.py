@@ -19,7 +19,6 @@ from .idle_faults import idle_keys
 from .initial_model import begins_without_state
 from .model import Scenario
 from .reading.document import Address, place
-from .tcp_section import MODELLED
 
 SHOWN = 3
 """Largest number of places of a key that one line names."""
@@ -79,15 +78,6 @@ _TRAFFIC = Unkept(
 )
 
 
-def _another_control(scenario: Scenario, value: Any) -> bool:
-    return scenario.virtual.tcp and value != MODELLED
-
-
-_CUBIC = (
-    "virtual time models cubic: with bbr a new connection starts more slowly and hardly heeds "
-    "loss, and reno differs after a loss and in long transfers"
-)
-
 _OTHER_STATE = (
     "its optimizer's state is not used, as it is of another kind of optimizer or missing; the "
     "parameters are used"
@@ -115,7 +105,6 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.time": KEPT,
     "Scenario.tcp": KEPT,
     "TcpSection.congestion": (
-        Unkept("virtual", _CUBIC, _another_control),
         Unkept(
             "virtual",
             "with `virtual.tcp: false` links are ideal, and no congestion control is modelled",

@@ -6,6 +6,7 @@
              behind TAP devices; else the receiver holds each message back, and TCP itself sees a
              short path.
     loss     netem, or the box where it delays packets; else nftables.
+    shared   htb: a queue for each member of a bottleneck; else tbf: one queue for all.
     cut      nftables, which keeps the shape and hides the cut from the sender's TCP; else netem
              with all packets lost; else nftables with drops, which TCP notices.
 
@@ -36,10 +37,16 @@ class Backend:
     delay: Delay = "receiver"
     loss: Literal["netem", "nftables", "box", "none"] = "none"
     cut: Literal["nftables", "netem", "drop", "none"] = "none"
+    shared: Literal["htb", "tbf", "none"] = "none"
+    """Rate of a bottleneck: htb has a queue for each member, tbf one for all."""
 
     def plain(self) -> dict[str, str]:
-        """Return the fields as JSON-compatible values; `Backend.read` is the inverse."""
-        return asdict(self)
+        """Return the fields as JSON-compatible values; `Backend.read` is the inverse.
+
+        `shared` is there for a run with bottlenecks alone.
+        """
+        kept = asdict(self)
+        return kept if self.shared != "none" else {k: kept[k] for k in kept if k != "shared"}
 
     @classmethod
     def read(cls, plain: dict[str, Any]) -> "Backend":

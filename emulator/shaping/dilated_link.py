@@ -22,6 +22,20 @@ class DilatedSide(Side):
         return Rate(self.rate * self.dilation)
 
 
+def slowed(side: Side, dilation: float) -> Side:
+    """Return `side`, which is in real time already, with the queue of the undilated rate."""
+    if dilation == 1 or side.rate is None:
+        return side
+    values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}
+    return DilatedSide(**values, dilation=dilation)
+
+
+def dilation_of(link: Link) -> float:
+    """Return the dilation of a link in real time; 1 if no side has a rate."""
+    sides = (link.up, link.down)
+    return max(side.dilation if isinstance(side, DilatedSide) else 1.0 for side in sides)
+
+
 def dilated_side(side: Side, dilation: float) -> Side:
     """Return `side` in real time, of which `dilation` seconds pass in an emulated second.
 
@@ -32,10 +46,9 @@ def dilated_side(side: Side, dilation: float) -> Side:
     values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}
     for name in ("delay", "jitter", "setup"):
         values[name] = Seconds(values[name] * dilation)
-    if side.rate is None:
-        return Side(**values)
-    values["rate"] = Rate(side.rate / dilation)
-    return DilatedSide(**values, dilation=dilation)
+    if side.rate is not None:
+        values["rate"] = Rate(side.rate / dilation)
+    return slowed(Side(**values), dilation)
 
 
 def dilated(link: Link, dilation: float) -> Link:

@@ -1,21 +1,24 @@
-"""The gateway of a bottleneck, as commands: a queue in each direction for all packets it forwards.
+"""The gateway of a bottleneck, as commands: queues in each direction for all forwarded packets.
 
-    eth0 in ── from the server ── ifb-down ── tbf: rate ── on to the member
-            └─ from the members ─ ifb-up ──── tbf: rate ── on to the server
+    eth0 in ── from the server ── ifb-down ── a queue for each member ── htb: rate ── to the member
+            └─ from the members ─ ifb-up ──── a queue for each member ── htb: rate ── to the server
 
 The members and the server reach each other through the gateway by routes of their own. The gateway
 has one interface, so packets are told apart by their sender, and queue before they are forwarded.
 The bottleneck's delays are left to the members' links: a packet has both, wherever it waits.
+Without htb the members share one queue, first in, first out: tbf.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
-from ..world.bottleneck import SharedLink
+from ..world.bottleneck import SharedLink, SharedSide
 from ..world.link import Link, Side
 from . import access
 from .backend import Backend
 from .command import Command
 from .dilated_link import dilated_side
+from .member_queues import member_queues
 
 UP, DOWN = "ifb-up", "ifb-down"
 """Devices with the queues of both directions."""
@@ -24,30 +27,43 @@ DEVICE = "eth0"
 
 
 def forward(
-    shared: SharedLink, server: str, backend: Backend, dilation: float = 1.0
+    shared: SharedLink,
+    server: str,
+    members: Sequence[str],
+    backend: Backend,
+    dilation: float = 1.0,
 ) -> list[Command]:
-    """Return commands to let the packets from and to the address `server` share two queues.
+    """Return commands to let packets between `server` and `members`, both addresses, share rates.
 
     The rates of `shared` are in emulated seconds, of which each takes `dilation` real ones.
     """
     lines = [f"tc qdisc add dev {DEVICE} ingress"]
     shapes: list[Command] = []
-    senders = ((DOWN, shared.down, f"ip src {server}/32"), (UP, shared.up, "u32 0 0"))
-    for preference, (ifb, side, sender) in enumerate(senders, 1):
+    ways: tuple[tuple[str, SharedSide, str, Literal["src", "dst"]], ...] = (
+        (DOWN, shared.down, f"ip src {server}/32", "dst"),
+        (UP, shared.up, "u32 0 0", "src"),
+    )
+    for preference, (ifb, side, sender, member) in enumerate(ways, 1):
         lines += [
             f"ip link add dev {ifb} type ifb",
             f"ip link set dev {ifb} up",
             f"tc filter add dev {DEVICE} parent ffff: protocol ip pref {preference} u32 "
             f"match {sender} action mirred egress redirect dev {ifb}",
         ]
-        link = Link(up=dilated_side(Side(side.rate), dilation))
-        shapes += access.shape(link, Backend(rate=queue_of(backend)), ifb)
+        if side.rate is not None:
+            real = dilated_side(Side(side.rate), dilation)
+            shapes += _queues(real, ifb, member, members, backend)
     return [*map(Command.of, lines), *shapes]
 
 
-def queue_of(backend: Backend) -> Literal["tbf", "htb"]:
-    """Return the mechanism of the queues."""
-    return "htb" if backend.rate == "htb" else "tbf"
+def _queues(
+    side: Side, ifb: str, member: Literal["src", "dst"], members: Sequence[str], backend: Backend
+) -> list[Command]:
+    """Return commands for the queues of a direction; packets have the `member` as that end."""
+    if backend.shared == "htb":
+        cut = backend.rate == "tbf"
+        return [*map(Command.of, member_queues(side, ifb, member, members, cut=cut))]
+    return access.shape(Link(up=side), Backend(rate="tbf"), ifb)
 
 
 def route(to: str, gateway: str) -> Command:

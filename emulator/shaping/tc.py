@@ -231,15 +231,15 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
     if late or losing or modelled:
         chain.append(_netem(side, late, losing, modelled))
     elif side.rate and backend.rate == "htb":
-        chain.append(f"bfifo limit {_queued(side) + 2 * SUPERPACKET}")
+        chain.append(f"bfifo limit {queued(side) + 2 * SUPERPACKET}")
     return chain
 
 
 def bucket(side: Side, *, changing: bool) -> str:
     """Return the words of a tbf qdisc for the rate of `side`, which may be `changing`."""
     assert side.rate is not None
-    words = [f"tbf rate {_bits(side.rate)} burst {burst(side.rate)}"]
-    words += [f"limit {_queued(side)}", *_overhead(side)]
+    words = [f"tbf rate {bits(side.rate)} burst {burst(side.rate)}"]
+    words += [f"limit {queued(side)}", *_overhead(side)]
     if side.drawn or changing:
         words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
     return " ".join(words)
@@ -287,7 +287,7 @@ def _htb(side: Side) -> str:
     assert side.rate is not None
     # without a quantum tc derives one from the rate, and warns that it is too big or too small
     size = burst(side.rate)
-    words = [f"rate {_bits(side.rate)}", *_overhead(side), f"burst {size} cburst {size}"]
+    words = [f"rate {bits(side.rate)}", *_overhead(side), f"burst {size} cburst {size}"]
     return " ".join([*words, f"quantum {ETHERNET}"])
 
 
@@ -334,23 +334,26 @@ def _places(side: Side) -> int:
     if side.rate is None:
         return UNRATED_QUEUE
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
-    return math.ceil((under_way + _usual_queue(side)) / ETHERNET)
+    return math.ceil((under_way + usual_queue(side)) / ETHERNET)
 
 
-def _queued(side: Side) -> int:
+def queued(side: Side) -> int:
     """Return the bytes that the bottleneck queues. A `limit` counts the packets under way, too.
 
     A netem below a tbf has a limit of its own, and this number counts for nothing.
     """
     assert side.rate is not None
     if side.limit is None:
-        return _usual_queue(side)
+        return usual_queue(side)
     under_way = math.ceil(side.rate / 8 * side.delay)
     return max(ETHERNET, side.limit * ETHERNET - under_way)
 
 
-def _usual_queue(side: Side) -> int:
-    """Return the length in bytes of the queue of a side with a rate and without a `limit`."""
+def usual_queue(side: Side) -> int:
+    """Return the length in bytes of the queue of a side with a rate and without a `limit`.
+
+    In a dilated run a packet waits as many emulated seconds.
+    """
     assert side.rate is not None
     return queue(side.emulated_rate if isinstance(side, DilatedSide) else side.rate)
 
@@ -359,7 +362,7 @@ def _ifb(device: str) -> str:
     return f"ifb-{device}"
 
 
-def _bits(rate: Rate) -> str:
+def bits(rate: Rate) -> str:
     return f"{round(rate)}bit"
 
 

@@ -55,7 +55,12 @@ class TraceStart(Seconds):
     @classmethod
     def parse(cls, text: object) -> Self:
         """Read `text`, a time or `random`."""
-        return cls(-1.0) if text == cls.RANDOM else super().parse(text)
+        if text == cls.RANDOM:
+            return cls(-1.0)
+        try:
+            return super().parse(text)
+        except ValueError as error:
+            raise ValueError(f"{error}, or {cls.RANDOM}") from None
 
     def __str__(self) -> str:
         return self.RANDOM if self.random else super().__str__()

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from analysis import Run, drawing, host_load, link_fidelity
+from analysis import Run, drawing, host_load, link_fidelity, sections
+from analysis.devices import Device
 from analysis.figures import accuracy_bytes, server_traffic
 from analysis.report import report
 from tests.fakes.handmade_run import traffic_record, update, written
@@ -116,3 +117,25 @@ def test_several_runs_have_no_bands(tmp_path: Path) -> None:
 def test_virtual_time_says_that_every_link_is_exact(tmp_path: Path) -> None:
     page = report(made(tmp_path, virtual=True).folder).read_text()
     assert "exact" in page
+
+
+def test_measurements_of_the_host_have_units(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    run.summary["fidelity"] |= {
+        "latest_fault_s": 0.25,
+        "host_busy_mean": 0.997,
+        "shaping": {"p99": 0.0016},
+    }
+    rows = dict(sections.fidelity(run))
+    assert rows["latest fault"] == "250 ms"
+    assert (rows["host busy mean"], rows["shaping: p99"]) == ("99.7 %", "1.6 ms")
+
+
+def test_a_link_that_changes_is_told_with_its_changes() -> None:
+    steps = [{"at": "10s", "rate": "1mbit"}, {"at": "20s", "delay": "80ms", "loss": "1%"}]
+    trace = {"file": "evening.csv", "start": "random", "loop": True, "scale": 1.0}
+    device = Device("cam", "cam", "", {"rate": "8mbit", "steps": steps}, {"trace": trace})
+    assert device.link == (
+        "8mbit (from 10s rate 1mbit; from 20s delay 80ms loss 1%) up, "
+        "unlimited rate trace evening.csv start random looped down"
+    )

@@ -4,7 +4,7 @@ import pytest
 
 from tests.containers.conftest import TINY
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(180)]
 
 TRAINING = "dataset: digits, model: digits-mlp, algorithm: adacomp, learning_rate: 0.1"
 

@@ -7,7 +7,7 @@ from emulator.core.crossing_bytes import crossing_bytes
 from emulator.core.plan import Cut
 from emulator.models import find
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(240)]
 
 SCENARIO = """
 name: cut

@@ -12,7 +12,7 @@ from tests.containers.conftest import EMULATE
 from tests.fakes.failure_laws import keeps_the_laws
 from tests.fakes.random_failures import KINDS, scenario
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(280)]
+pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(280)]
 
 SEEDS = range(720, 730)
 TOGETHER = 3

@@ -63,7 +63,7 @@ def test_is_drawn_from_the_seed(split: AnySplit) -> None:
 
 @ROWS
 def test_travels_as_plain_data(split: AnySplit) -> None:
-    assert plugins.make(AnySplit, plugins.plain(split)) == split
+    assert plugins.Family("splits", AnySplit, object).make(plugins.plain(split)) == split
 
 
 def test_iid_deals_equal_parts_of_every_class() -> None:

@@ -10,6 +10,7 @@ from emulator.runtimes.virtual.clock.heap import Heap
 from emulator.runtimes.virtual.links.link_group import LinkGroup
 from emulator.runtimes.virtual.links.network import link_constants
 from emulator.runtimes.virtual.links.transmission import LinkConstants
+from emulator.scenario.tcp_section import Congestion
 from emulator.world.link import ETHERNET, Link
 from tests.netem.lab import Way
 
@@ -52,16 +53,16 @@ def modelled(
     *,
     spared: float = 0.0,
     cut: Cut | None = None,
+    control: Congestion = "cubic",
 ) -> list[float]:
     """Return the arrivals of messages of `size` bytes, `sent` at these times on one connection.
 
     `spared`: bytes of frames that the shaper lets through at once beyond what tbf does. Times are
-    of any clock.
+    of any clock. `control`: TCP's congestion control.
     """
     heap, received = Heap(), list[float]()
-    lines = LinkGroup(
-        heap, _generous(link_constants(link, Link(), way, tcp=True), spared), 1, _no_dice
-    )
+    constants = link_constants(link, Link(), way, tcp=True, control=control)
+    lines = LinkGroup(heap, _generous(constants, spared), 1, _no_dice)
     for at in sent:
         heap.at(at, lines.send, 0, size, lambda: received.append(heap.now))
     if cut:

@@ -24,6 +24,7 @@ SPRAYS: dict[str, tuple[Side, int, float]] = {
     "loss": (Side(delay=LATE, loss=Fraction(0.05)), 1500, 0.004),
     "gemodel": (Side(delay=LATE, loss_model=GEMODEL), 3000, 0.004),
     "duplicate": (Side(delay=LATE, duplicate=Fraction(0.05)), 1500, 0.004),
+    "doubled": (Side(Rate(2e6), LATE, duplicate=Fraction(1.0)), 40, 0.0045),
     "corrupt": (Side(delay=LATE, corrupt=Fraction(0.05)), 1500, 0.004),
     "reorder": (Side(delay=LATE, reorder=Fraction(0.2)), 1500, 0.004),
     "jitter": (Side(delay=LATE, jitter=Seconds(0.005)), 600, 0.03),

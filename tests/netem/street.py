@@ -34,13 +34,15 @@ class Street:
         """Run commands in a member."""
         apply(commands, inside=_inside(self.members[member]))
 
-    def stream(self, member: int, way: Way, size: int, count: int = 1) -> Stream:
+    def stream(
+        self, member: int, way: Way, size: int, count: int = 1, control: str = "cubic"
+    ) -> Stream:
         """Start to send messages between a member and the server, on a connection of their own."""
         ends = [(self.members[member], _FIRST + member), (self.server, _SERVER)]
         (start, _), (end, number) = ends if way == "up" else ends[::-1]
         port = str(next(self._ports))
         sink = self._run(end, "sink", port)
-        words = [f"{_SUBNET}.{number}", port, str(size), str(count), "0", "cubic", "0.5"]
+        words = [f"{_SUBNET}.{number}", port, str(size), str(count), "0", control, "0.5"]
         return Stream(sink, self._run(start, "source", *words))
 
     def _run(self, name: str, *words: str) -> "subprocess.Popen[str]":
@@ -76,7 +78,8 @@ class Street:
             apply([gateway.route(f"{_SUBNET}.{number}", via)], inside=_inside(self.server))
         quiet = Command((sys.executable, "-c", _QUIET))
         apply([Command.of(_FORWARD), quiet], inside=_inside(self.gateway))
-        apply(gateway.forward(shared, to, backend), inside=_inside(self.gateway))
+        members = [f"{_SUBNET}.{number}" for _, number in nodes[2:]]
+        apply(gateway.forward(shared, to, members, backend), inside=_inside(self.gateway))
 
     def end(self) -> None:
         for child in self._children:

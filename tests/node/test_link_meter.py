@@ -302,6 +302,32 @@ def test_the_box_counts_what_it_loses_unless_the_server_s_side_loses_too(server:
         assert lost[3] == ("down", None, None)
 
 
+def test_a_loss_is_compared_with_the_packets_of_the_times_in_which_it_was_in_force() -> None:
+    clean, lossy = Link(Side(delay=Seconds(0.02))), Link(Side(loss=Fraction(0.1)))
+    counts, told = {}, []
+    meter = LinkMeter(
+        MeasuredLink(plain(clean), plain(Link())), "127.0.0.1", box_losses=lambda: dict(counts)
+    )
+
+    def play(at: float, up: tuple[int, int], link: Link, *, cut: bool = False) -> None:
+        """Let the box count up to `up`, and then change the link."""
+        counts["up"] = up
+        meter.tick(at, link, cut=cut)
+
+    try:
+        play(0.0, (0, 0), clean)
+        play(0.1, (5000, 0), lossy)
+        play(0.2, (5400, 40), lossy, cut=True)
+        play(0.3, (5900, 540), lossy)
+        play(0.4, (6000, 552), clean)
+        counts["up"] = (9000, 552)
+        meter.report(0.5, lambda what, **facts: told.append(facts), last=True)
+    finally:
+        meter.close()
+    up = told[0]
+    assert (up["packets"], up["lost"], up["requested_loss"]) == (500, 52, pytest.approx(0.1))
+
+
 def test_a_box_that_does_not_answer_counts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     end = BoxEnd("far", Boxed({"up": {}, "down": {}}, Backend(delay="packets").plain()))
     monkeypatch.setattr(end, "_box", None, raising=False)

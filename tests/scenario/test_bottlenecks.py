@@ -95,7 +95,7 @@ def test_a_device_is_behind_one_bottleneck_and_all_mistakes_are_told() -> None:
         ["scenario:4", "bottlenecks[1].members[0]"],
         ["scenario:4", "bottlenecks[1].members[2]"],
     ]
-    assert "home-0 and 2 more is behind bottlenecks[0] already" in told[2]
+    assert "home-0 and 2 more are behind bottlenecks[0] already" in told[2]
     assert "'street' is the name of bottlenecks[0] too" in told[1]
 
 

@@ -44,7 +44,7 @@ def test_steps_are_read() -> None:
         LinkStep(at=Seconds(10), rate=Rate(1e6)),
         LinkStep(at=Seconds(60), loss=Fraction(0.05)),
     )
-    assert describe_side(up) == "8mbit 20ms 2 steps until 1min"
+    assert describe_side(up) == "8mbit 20ms (from 10s rate 1mbit; from 1min loss 5%)"
 
 
 def test_a_trace_is_read_for_its_direction(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ fios 20000/5000/2, 4g 9000/9000/85, lte 12000/12000/35"""
 
 TODAYS = """adsl2plus 24000/1400/21.3, vdsl2 50000/10000/4.3, ftth 300000/150000/1.5,
 docsis31 500000/50000/7.5, 4g-median 29000/5740/33, 5g-mid-band 265800/14560/47,
-5g-mmwave 508000/30000/24, starlink 87250/13540/45, geo-satellite 18750/2960/684,
+5g-mmwave 618400/30800/24, starlink 87250/13540/44, geo-satellite 18130/3380/630,
 cafe-wifi 4000/2000/30, lora 5.47/5.47/1050"""
 """Lines with more keys than rate and delay."""
 

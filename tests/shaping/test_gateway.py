@@ -8,33 +8,65 @@ from emulator.world.bottleneck import SharedLink, SharedSide
 SHARED = SharedLink(SharedSide(Rate(5e6)), SharedSide(Rate(2e7), Seconds(0.004)))
 
 
-def test_packets_are_told_apart_by_their_sender_and_queue_in_both_directions() -> None:
-    assert list(map(str, gateway.forward(SHARED, "10.0.0.2", Backend(rate="tbf")))) == [
-        "tc qdisc add dev eth0 ingress",
-        "ip link add dev ifb-down type ifb",
-        "ip link set dev ifb-down up",
-        "tc filter add dev eth0 parent ffff: protocol ip pref 1 u32 match ip src 10.0.0.2/32 "
-        "action mirred egress redirect dev ifb-down",
-        "ip link add dev ifb-up type ifb",
-        "ip link set dev ifb-up up",
-        "tc filter add dev eth0 parent ffff: protocol ip pref 2 u32 match u32 0 0 "
-        "action mirred egress redirect dev ifb-up",
-        "ip link set dev ifb-down gso_max_segs 4",
+MEMBERS = ["10.0.0.4", "10.0.0.5"]
+HTB = Backend(rate="tbf", shared="htb")
+INGRESS = [
+    "tc qdisc add dev eth0 ingress",
+    "ip link add dev ifb-down type ifb",
+    "ip link set dev ifb-down up",
+    "tc filter add dev eth0 parent ffff: protocol ip pref 1 u32 match ip src 10.0.0.2/32 "
+    "action mirred egress redirect dev ifb-down",
+    "ip link add dev ifb-up type ifb",
+    "ip link set dev ifb-up up",
+    "tc filter add dev eth0 parent ffff: protocol ip pref 2 u32 match u32 0 0 "
+    "action mirred egress redirect dev ifb-up",
+]
+
+
+def lines(shared: SharedLink, backend: Backend) -> list[str]:
+    return list(map(str, gateway.forward(shared, "10.0.0.2", MEMBERS, backend)))
+
+
+def test_each_member_has_a_queue_and_a_share_and_may_have_the_whole_rate() -> None:
+    """Packets are told apart by their sender, and by their member."""
+    down = "ceil 20000000bit cburst 6514 quantum 6514"
+    root = "tc qdisc add dev ifb-down root handle 504e: htb default 0"
+    made = lines(SHARED, HTB)
+    assert made[: len(INGRESS) + 6] == [
+        *INGRESS,
+        root,
+        "tc class add dev ifb-down parent 504e: classid 504e:1 htb "
+        f"rate 20000000bit burst 6514 {down}",
+        "tc class add dev ifb-down parent 504e:1 classid 504e:2 htb "
+        f"rate 10000000bit burst 1514 {down}",
+        "tc qdisc add dev ifb-down parent 504e:2 tbf rate 100gbit burst 6514 limit 625000",
+        "tc filter add dev ifb-down parent 504e: protocol ip u32 match ip dst 10.0.0.4/32 "
+        "flowid 504e:2",
+        "tc class add dev ifb-down parent 504e:1 classid 504e:3 htb "
+        f"rate 10000000bit burst 1514 {down}",
+    ]
+    assert made[-1] == (
+        "tc filter add dev ifb-up parent 504e: protocol ip u32 match ip src 10.0.0.5/32 "
+        "flowid 504e:3"
+    )
+
+
+def test_without_tbf_nothing_is_cut_and_without_htb_all_share_one_queue() -> None:
+    whole = lines(SHARED, Backend(rate="htb", shared="htb"))
+    assert not [each for each in whole if "tbf" in each]
+    assert "tc qdisc add dev ifb-up parent 504e:3 bfifo limit 156250" in whole
+    assert [
+        each for each in lines(SHARED, Backend(rate="tbf", shared="tbf")) if "root" in each
+    ] == [
         "tc qdisc add dev ifb-down root handle 504e: tbf rate 20000000bit burst 6514 limit 625000",
         "tc qdisc add dev ifb-up root handle 504e: tbf rate 5000000bit burst 2764 limit 156250",
     ]
 
 
 def test_a_direction_without_a_rate_has_no_queue_of_ours() -> None:
-    commands = gateway.forward(SharedLink(up=SHARED.up), "10.0.0.2", Backend(rate="tbf"))
-    assert [str(each) for each in commands if "ifb-down root" in str(each)] == []
-    assert any("ifb-up root" in str(each) for each in commands)
-
-
-def test_the_queue_is_by_htb_where_links_are() -> None:
-    commands = gateway.forward(SHARED, "10.0.0.2", Backend(rate="htb"))
-    assert any("htb rate 5000000bit" in str(each) for each in commands)
-    assert not any("tbf" in str(each) for each in commands)
+    made = lines(SharedLink(up=SHARED.up), HTB)
+    assert not [each for each in made if "ifb-down root" in each]
+    assert [each for each in made if "ifb-up root" in each]
 
 
 def test_a_route_replaces_one_that_is_there() -> None:

@@ -56,10 +56,27 @@ class Delays:
 
 @dataclass
 class Lost:
-    """Echoes sent in a direction, and those that were lost."""
+    """Packets sent in a direction, and those that were lost."""
 
     packets: int = 0
     lost: int = 0
+    expected: float = 0.0
+    """Packets that should have been lost."""
+    bursts: bool = False
+    """Whether a model should have lost them in bursts."""
+
+    def add(self, found: "Lost", share: float, *, bursts: bool) -> None:
+        """Add the packets of a time in which the link was to lose `share` of them.
+
+        Once a share is above zero, packets of times without a loss are left out.
+        """
+        if share and not self.expected:
+            self.packets = self.lost = 0
+        if share or not self.expected:
+            self.packets += found.packets
+            self.lost += found.lost
+            self.expected += share * found.packets
+            self.bursts = self.bursts or (bursts and share > 0)
 
 
 @dataclass

@@ -82,6 +82,7 @@ class LinkMeter:
         of `clock`, in emulated seconds.
         """
         self.request, self._clock = Request(measured), clock
+        self._behind = {"behind": measured.behind} if measured.behind else {}
         self._box_losses = box_losses
         self._server: str | None = None
         self._serves = server is None
@@ -141,6 +142,7 @@ class LinkMeter:
         `link`: the link in force, if faults change it; `cut`: whether a fault has cut it.
         """
         if cut != self._cut or self._passage(link) != self._passage(self._link):
+            self._take_losses()
             self._echoes.renew(os.urandom(SESSION))
         self._cut, self._link = cut, link
         if self._deaf and now >= self._deaf and self._selector and self.socket:
@@ -256,7 +258,13 @@ class LinkMeter:
         for way in WAYS:
             asked = self.request.way(way, self._link)
             if asked.asks:
-                say("link", way=way, lasts=round(lasts, 3), **dict(self._facts(way, asked)))
+                say(
+                    "link",
+                    way=way,
+                    lasts=round(lasts, 3),
+                    **self._behind,
+                    **dict(self._facts(way, asked)),
+                )
             self._delays[way], self._lost[way] = Delays(), Lost()
 
     def _facts(self, way: str, asked: Requested) -> Iterator[tuple[str, Any]]:
@@ -282,36 +290,38 @@ class LinkMeter:
         elif asked.delay:
             yield "requested_delay", round(asked.delay, 6)
             yield "requested_jitter", round(asked.jitter, 6)
-        if asked.loss:
-            yield "requested_loss", round(asked.loss, 9)
-        if asked.bursts:
+        if loss := lost.expected / lost.packets if lost.expected else asked.loss:
+            yield "requested_loss", round(loss, 9)
+        if asked.bursts or lost.bursts:
             yield "bursts", True
         if lost.packets:
             yield "packets", lost.packets
             yield "lost", lost.lost
 
     def _take_losses(self) -> None:
-        """Take the losses since the last report: of the queues or the box, else of echoes."""
+        """Add the losses since the last call: of the queues or the box, else of echoes.
+
+        The link since then was one: a change of the requested loss and a cut call this before.
+        """
         by_echoes = dict(zip(WAYS, self._echoes.losses(), strict=True))
         counted = self._counts()
         for way in WAYS:
-            self._lost[way] = by_echoes[way]
+            asked, found = self.request.way(way, self._link), by_echoes[way]
             before, now = self._counted.get(way, (0, 0)), counted.get(way)
             if now is not None:
                 self._counted[way] = now
-                if now[0] >= before[0] and now[1] >= before[1]:  # else the queue is new
-                    self._lost[way] = Lost(now[0] - before[0], now[1] - before[1])
+                # a cut loses every packet: echoes see the path; with lower counts the queue is new
+                if asked.loss and not self._cut and now[0] >= before[0] and now[1] >= before[1]:
+                    found = Lost(now[0] - before[0], now[1] - before[1])
+            self._lost[way].add(found, asked.loss, bursts=asked.bursts)
 
     def _counts(self) -> dict[str, tuple[int, int]]:
-        """Return packets and losses of the directions whose losses somebody counts."""
-        if self._cut or not self.request.alone:
-            return {}  # a cut loses every packet; echoes see the whole path
-        asked = [way for way in WAYS if self.request.way(way, self._link).loss]
-        if not asked:
-            return {}
+        """Return packets and losses of the directions whose losses somebody counts, so far."""
+        if not self.request.alone:
+            return {}  # echoes see the whole path
         self._read()
         own = self._interface()
-        counts = {way: losses(self._queues, own, outgoing=way == "up") for way in asked}
+        counts = {way: losses(self._queues, own, outgoing=way == "up") for way in WAYS}
         known = {way: count for way, count in counts.items() if count is not None}
         return {**known, **self._box_losses()}
 

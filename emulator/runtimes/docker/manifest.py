@@ -7,11 +7,12 @@ from docker import DockerClient
 from ...machine import congestion
 from ...machine.host import Host
 from ...scenario import Scenario
-from ...shaping import gateway
 from ...shaping.backend import Backend
 from .client import refusals
 from .images.node_image import NAME, NodeImage
 
+_QUEUES = {"htb": "htb, a queue for each member", "tbf": "tbf, one queue for all members"}
+"""Words for the queues of bottlenecks in a gateway's container."""
 PACKAGES = ("docker", "msgspec", "numpy", "pydantic", "pyzmq", "tensorflow")
 
 
@@ -38,7 +39,7 @@ def bottlenecks(scenario: Scenario, backend: Backend) -> dict[str, Any]:
     members = scenario.bottleneck_of
     entries = {
         each.name: {
-            "queue": f"{gateway.queue_of(backend)} in a gateway's container",
+            "queue": _QUEUES[backend.shared],
             "members": [name for name in members if members[name] is each],
         }
         for each in scenario.bottlenecks

@@ -100,13 +100,18 @@ def backend_for(
     # an empty battery is a loss of power, too
     cuts = wanted or (bool(scenario.batteries) and features.nftables)
     backend = choose(features, links, cuts, shaping)
-    if scenario.bottlenecks and not (features.ifb and backend.rate in ("tbf", "htb")):
+    return _with_queues(backend, features) if scenario.bottlenecks else backend
+
+
+def _with_queues(backend: Backend, features: Features) -> Backend:
+    """Return `backend` with the queues of bottlenecks. Raises HostError if there can be none."""
+    if not (features.ifb and backend.rate in ("tbf", "htb")):
         raise HostError(
             "bottlenecks: this kernel cannot queue the packets of several devices: a gateway needs "
             "ifb, sch_ingress, cls_u32, act_mirred, and sch_tbf or sch_htb: load the modules, or "
             "play the scenario with --on virtual"
         )
-    return backend
+    return replace(backend, shared="htb" if features.htb else "tbf")
 
 
 def _around_bottlenecks(scenario: Scenario) -> Iterator[Link]:

@@ -27,6 +27,11 @@ class Ways:
     addresses: Mapping[str, str] = field(default_factory=dict)
     """The address of each node; empty: the engine gives them."""
 
+    def ends(self, name: str) -> list[str]:
+        """Return the addresses of the server and of the devices behind the gateway `name`."""
+        behind = [member for member, own in self.gateways.items() if own == name]
+        return [self.addresses[node] for node in (SERVER, *behind)]
+
     def routes(self, node: str) -> list[Command]:
         """Return the commands that lead packets of `node` through the gateways."""
         if node == SERVER:

@@ -185,11 +185,17 @@ class _VirtualRun:
             Host.here(),
             PACKAGES,
             shaping=SERVED,
-            tcp="modelled" if self._scenario.virtual.tcp else "ideal",
+            tcp=self._tcp(),
             encrypted=self._scenario.server.encrypt,
             **prediction_facts(self._scenario, self._view.progress, assumed=True),
             **facts,
         )
+
+    def _tcp(self) -> str:
+        """Return the kind of links for the manifest, or the congestion control that is chosen."""
+        if not self._scenario.virtual.tcp:
+            return "ideal"
+        return self._scenario.tcp.congestion if self._scenario.tcp else "modelled"
 
     def _assembled(self) -> ParameterServer:
         return assembly.server(

@@ -94,9 +94,9 @@ def _member(
         document.complain(address, f"{shortened(member)} is no device{hint}")
     twice = [device for device in devices if behind.setdefault(device, own) != own]
     if twice:
-        more = f" and {len(twice) - 1} more" if len(twice) > 1 else ""
+        more = f" and {len(twice) - 1} more are" if len(twice) > 1 else " is"
         document.complain(
             address,
-            f"{twice[0]}{more} is behind {place(behind[twice[0]])} already: a device is behind one "
+            f"{twice[0]}{more} behind {place(behind[twice[0]])} already: a device is behind one "
             "bottleneck at most",
         )

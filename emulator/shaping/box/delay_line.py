@@ -10,12 +10,15 @@ from random import Random
 from ...world.delay_draws import DelayDraws, Jitter
 from ...world.link import Side
 
+Held = tuple[float, float, int, bytes]
+"""Due time, time of entry, number of frames, and the frame or superpacket."""
+
 
 class DelayLine:
-    """Frames in order of their due times, with the time at which each frame came."""
+    """Frames in order of their due times."""
 
     def __init__(self, side: Side, draws: Random) -> None:
-        self._held: deque[tuple[float, float, bytes]] = deque()
+        self._held: deque[Held] = deque()
         self._draws = draws
         self._last = 0.0  # due time of the last frame
         self._jitter: Jitter | None = None
@@ -30,15 +33,15 @@ class DelayLine:
             self._jitter = jitter
             self._deviations = DelayDraws(self._draws, [jitter]) if side.jitter else None
 
-    def held(self) -> list[bytes]:
-        """Return the frames in the line."""
-        return [entry[2] for entry in self._held]
+    def frames(self) -> int:
+        """Return the number of frames in the line."""
+        return sum(number for _, _, number, _ in self._held)
 
     def __len__(self) -> int:
         return len(self._held)
 
-    def add(self, frame: bytes, now: float) -> None:
-        """Hold `frame`, which entered the line at time `now`."""
+    def add(self, frame: bytes, now: float, number: int) -> None:
+        """Hold `number` frames, a superpacket if several, which entered the line at time `now`."""
         due = now + self._delay
         if self._deviations is not None:
             due = max(now, due + self._deviations.deviation())
@@ -46,22 +49,22 @@ class DelayLine:
             due = self._last
         self._last = due
         self.bytes += len(frame)
-        self._held.append((due, now, frame))
+        self._held.append((due, now, number, frame))
 
-    def add_ahead(self, frame: bytes, now: float) -> None:
+    def add_ahead(self, frame: bytes, now: float, number: int) -> None:
         """Put `frame` in front of all other frames, due at its time of entry `now`."""
         self.bytes += len(frame)
-        self._held.appendleft((now, now, frame))
+        self._held.appendleft((now, now, number, frame))
 
     def deadline(self) -> float | None:
         """Return the time at which the next frame is due; None for an empty line."""
         return self._held[0][0] if self._held else None
 
-    def release(self, now: float) -> list[tuple[float, float, bytes]]:
-        """Return due time, time of entry and frame of each frame that is due at `now`."""
+    def release(self, now: float) -> list[Held]:
+        """Take all frames that are due at `now` from the line."""
         held, released = self._held, []
         while held and held[0][0] <= now:
             entry = held.popleft()
-            self.bytes -= len(entry[2])
+            self.bytes -= len(entry[3])
             released.append(entry)
         return released

@@ -1,22 +1,24 @@
 """One direction of a link in the box, without descriptors and clock: frames in, frames out.
 
-    frame ── [token bucket: rate] ── fates ── delay line ── frame
+    frame ── fates ── [token bucket: rate] ── delay line ── frame
 
-Only IPv4 meets the fates, for example loss: other protocols are delayed in order, and ARP passes at
-once, as a lost or late request for an address would silence a device for a second.
+A bucket lies behind the fates, as in netem: a duplicate passes the rate, and a lost frame does not.
+So the box shapes the rate of a side with duplicates, even if the kernel has tbf. Only IPv4 meets
+the fates, for example loss: other protocols are delayed in order, and ARP passes at once, as a lost
+or late request for an address would silence a device for a second.
 """
 
 import math
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
 from ...world.link import Side
 from .. import tc
-from .delay_line import DelayLine
+from .delay_line import DelayLine, Held
 from .fates import DrawsFor, FateCounts, Fates
 from .tap import ARP, IPV4, KIND, Form, frames
-from .token_bucket import WHOLE, TokenBucket
+from .token_bucket import WHOLE, TokenBucket, needs_bucket
 
 MOST_ROOM = 256 << 20
 """Most bytes that a direction may have under way, whatever its link."""
@@ -55,7 +57,7 @@ class Direction:
     """Frames of one direction of a link, from their arrival at the box until they leave it."""
 
     def __init__(self, side: Side, draws: DrawsFor, *, rates: bool) -> None:
-        """`rates`: whether the box shapes the rate, as the kernel does not."""
+        """`rates`: whether the box shapes each rate, as the kernel has no tbf."""
         self.passage = Passage()
         self._rates, self._draws = rates, cache(draws)
         self._bucket: TokenBucket | None = None
@@ -71,8 +73,7 @@ class Direction:
         self.nominal = float(side.delay)
         self._room, self._limit = room(side), side.limit or math.inf
         self._set_fates(side)
-        if self._rates:
-            self._set_rate(side)
+        self._set_rate(side)
         self._plain = self._fates is None and self._bucket is None and side.limit is None
 
     def _set_fates(self, side: Side) -> None:
@@ -84,16 +85,22 @@ class Direction:
             self._fated = fated
 
     def _set_rate(self, side: Side) -> None:
+        """Send at the rate of `side` from here on, if it is the box that shapes it."""
+        shaped = side if self._shapes(side) else replace(side, rate=None)
         if self._bucket is not None:
-            self._bucket.change(side)
-        elif side.rate is not None:
-            self._bucket = TokenBucket(side)
+            self._bucket.change(shaped)
+        elif shaped.rate is not None:
+            self._bucket = TokenBucket(shaped)
+
+    def _shapes(self, side: Side) -> bool:
+        """Return whether the box shapes the rate of `side`."""
+        return self._rates or needs_bucket(side)
 
     def form(self, side: Side) -> Form:
         """Return the form in which the kernel hands over the frames of a link as `side`."""
         if side.corrupt:
             return "finished"
-        slow = self._rates and side.rate is not None and side.rate < WHOLE
+        slow = self._shapes(side) and side.rate is not None and side.rate < WHOLE
         return "single" if side.drawn or slow else "superpackets"
 
     def take(self, frame: bytes, now: float) -> bool:
@@ -107,14 +114,22 @@ class Direction:
             if self._line.bytes + len(frame) > self._room:
                 passage.dropped += number
             else:
-                self._line.add(frame, now)
-        elif self._bucket is None:
-            self._enter(frame, now, number)
-        elif self._is_full() or not self._bucket.add(frame, now):
-            passage.dropped += number
+                self._line.add(frame, now, number)
+            return True
+        if self._fates is None or frame[KIND] != IPV4:
+            self._enter(frame, now, number, ahead=False)
         else:
-            self._advance(now)
+            for copy, ahead in self._fates.of(frame, number):
+                self._enter(copy, now, number, ahead=ahead)
+        self._advance(now)
         return True
+
+    def _enter(self, frame: bytes, now: float, number: int, *, ahead: bool) -> None:
+        """Queue a frame for the rate, or hold it where the box shapes none."""
+        if self._bucket is None:
+            self._hold(frame, now, number, ahead=ahead)
+        elif self._is_full() or not self._bucket.add(frame, now, number, ahead=ahead):
+            self.passage.dropped += number
 
     def _is_full(self) -> bool:
         """Return whether waiting packets and packets under way have reached the limit.
@@ -124,30 +139,25 @@ class Direction:
         waiting = len(self._bucket) if self._bucket is not None else 0
         return len(self._line) + waiting >= self._limit
 
-    def _enter(self, frame: bytes, now: float, number: int) -> None:
-        """Let a frame meet its fate; its last bit has left at time `now`."""
-        if self._fates is None or frame[KIND] != IPV4:
-            self._hold(frame, now, number)
-            return
-        for copy, ahead in self._fates.of(frame, number):
-            if ahead:
-                self._line.add_ahead(copy, now)
-            else:
-                self._hold(copy, now, number)
-
-    def _hold(self, frame: bytes, now: float, number: int) -> None:
-        """Put a frame in the delay line if there is room for it."""
-        if self._line.bytes + len(frame) > self._room or self._is_full():
+    def _hold(self, frame: bytes, now: float, number: int, *, ahead: bool) -> None:
+        """Put a frame, whose last bit has left at `now`, in the delay line if there is room."""
+        if ahead:
+            self._line.add_ahead(frame, now, number)
+        elif self._line.bytes + len(frame) > self._room or self._is_full():
             self.passage.dropped += number
         else:
-            self._line.add(frame, now)
+            self._line.add(frame, now, number)
 
     def _advance(self, now: float) -> None:
         """Move the frames that have left the bucket by `now` to the delay line."""
         bucket = self._bucket
         while bucket is not None and (at := bucket.deadline()) is not None and at <= now:
-            left, frame = bucket.leave()
-            self._enter(frame, left, frames(frame))
+            left, number, frame, ahead = bucket.leave()
+            self._hold(frame, left, number, ahead=ahead)
+
+    def in_order(self) -> bool:
+        """Return whether no new frame moves the deadline, while there is one."""
+        return self._fates is None
 
     def deadline(self) -> float | None:
         """Return the time at which there is something to do; None if nothing is under way.
@@ -159,25 +169,26 @@ class Direction:
             return self._bucket.deadline()
         return due
 
-    def release(self, now: float) -> list[tuple[float, float, bytes]]:
-        """Return due time, time of entry and frame of each frame that is due at `now`."""
+    def release(self, now: float) -> list[Held]:
+        """Take all frames that are due at `now`."""
         if self._bucket is not None:
             self._advance(now)
         return self._line.release(now)
 
-    def note(self, late: list[float], delays: list[float]) -> None:
-        """Add the lateness and the delays, both in seconds, of frames that have left."""
-        passage, nominal = self.passage, self.nominal
-        passage.reads += len(late)
-        passage.late += sum(late)
-        passage.latest = max(passage.latest, max(late))
-        passage.delay += sum(delays)
-        passage.squares += sum([(delay - nominal) ** 2 for delay in delays])
+    def note(self, late: float, delay: float) -> None:
+        """Add lateness and delay, both in seconds, of a frame or superpacket that has left."""
+        passage = self.passage
+        passage.reads += 1
+        passage.late += late
+        if late > passage.latest:
+            passage.latest = late
+        passage.delay += delay
+        passage.squares += (delay - self.nominal) ** 2
 
     def held(self) -> int:
         """Return the number of frames under way."""
-        queued = self._bucket.held() if self._bucket is not None else []
-        return sum(map(frames, [*self._line.held(), *queued]))
+        queued = self._bucket.frames() if self._bucket is not None else 0
+        return self._line.frames() + queued
 
     def report(self) -> dict[str, Any]:
         """Return the counts, and mean, deviation and lateness of the delay in seconds."""
@@ -203,5 +214,5 @@ def room(side: Side) -> int:
         return UNRATED_ROOM
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
     # a busy host's frames come in bursts, as long as a bottleneck's queue
-    burst = tc.queue(side.rate) + tc.burst(side.rate) + tc.SUPERPACKET
+    burst = tc.usual_queue(side) + tc.burst(side.rate) + tc.SUPERPACKET
     return min(MOST_ROOM, round(under_way) + burst)

@@ -1,7 +1,6 @@
 """The fates of single frames, in netem's order: duplication and loss, damage, overtaking.
 
-A duplicate meets loss, damage and overtaking on its own, and is not duplicated again. In netem a
-duplicate passes the rate as well; in the box the rate lies behind.
+A duplicate meets loss, damage and overtaking on its own, and is not duplicated again.
 """
 
 from collections.abc import Callable, Iterator

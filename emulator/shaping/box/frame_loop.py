@@ -13,6 +13,9 @@ from itertools import count
 from .carried_link import CarriedLink
 from .lane import Lane, LinkGoneError
 
+READS = (1, 3, 12, 48)
+"""Most frames read from a lane each time that it has some, in a round: few at first, as a read that
+finds nothing costs time; and not more, so that a busy link lets others have their turn."""
 OTHERS_A_ROUND = 4
 """Most requests served in a round, however many wait: frames go first."""
 
@@ -68,6 +71,8 @@ class FrameLoop:
             self._schedule(link, lane)
 
     def _schedule(self, link: CarriedLink, lane: Lane) -> None:
+        if lane.due is not None and lane.direction.in_order():
+            return
         due = lane.direction.deadline()
         if due is not None and (lane.due is None or due < lane.due):  # a frame may overtake others
             lane.due = due
@@ -77,16 +82,24 @@ class FrameLoop:
         """Wait at most until the time `until` for frames, due times and requests; serve them."""
         self._wait(until)
         self._began = self._clock()
-        others = []
-        for descriptor, _ in self._epoll.poll(0):
-            if (entry := self._lanes.get(descriptor)) is not None:
-                self._serve(*entry, fill=True)
-            else:
-                others.append(descriptor)
+        ready = [descriptor for descriptor, _ in self._epoll.poll(0)]
+        others = [descriptor for descriptor in ready if descriptor in self._handlers]
+        self._read(ready)
         self._drain()
         for descriptor in others[:OTHERS_A_ROUND]:
             if (handler := self._handlers.get(descriptor)) is not None:
                 handler()
+
+    def _read(self, ready: list[int]) -> None:
+        """Read the frames that wait, first those of the descriptors `ready`."""
+        lanes = self._lanes
+        for most in READS:
+            served = [entry for descriptor in ready if (entry := lanes.get(descriptor)) is not None]
+            for link, lane in served:
+                self._serve(link, lane, most)
+            if not served:
+                return
+            ready = [descriptor for descriptor, _ in self._epoll.poll(0)]
 
     def _wait(self, until: float) -> None:
         now = self._clock()
@@ -104,12 +117,13 @@ class FrameLoop:
             at, _, link, lane = heapq.heappop(due)
             if lane.due == at:  # else the link has changed or gone since
                 lane.due = None
-                self._serve(link, lane, fill=False)
+                self._serve(link, lane)
 
-    def _serve(self, link: CarriedLink, lane: Lane, *, fill: bool) -> None:
+    def _serve(self, link: CarriedLink, lane: Lane, most: int = 0) -> None:
+        """Read at most `most` frames of a lane; with 0 write the frames that are due."""
         try:
-            if fill:
-                lane.fill()
+            if most:
+                lane.fill(most)
             else:
                 lane.drain()
         except LinkGoneError:

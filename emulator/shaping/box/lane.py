@@ -1,14 +1,19 @@
-"""A direction between its two TAP devices: reads frames at one, writes them at the other."""
+"""A direction between its two TAP devices: reads frames at one, writes them at the other.
+
+The containers may hold copies of the descriptors, and let them wait; so each call says that it must
+not wait.
+"""
 
 import os
 from collections.abc import Callable
 
 from .direction import Direction
 from .lateness import Lateness
-from .tap import GONE, LONGEST, frames
+from .tap import GONE, LONGEST, call_flags
 
-BATCH = 64
-"""Most frames read at a time, so that a busy link lets others have their turn."""
+_BUFFER = bytearray(LONGEST)
+_BUFFERS, _VIEW = [_BUFFER], memoryview(_BUFFER)
+"""Place of the frame that is being read, of whichever lane."""
 
 
 class LinkGoneError(Exception):
@@ -28,16 +33,17 @@ class Lane:
     ) -> None:
         self.source, self.sink, self.direction = source, sink, direction
         self._lateness, self._clock = lateness, clock
+        self._flags = call_flags(source)
         self.due: float | None = None
         """Time at which the loop will drain the lane."""
 
-    def fill(self) -> None:
-        """Take all frames that wait at the source, at most `BATCH`. Raises LinkGoneError."""
-        source, take, read = self.source, self.direction.take, os.read
+    def fill(self, most: int) -> None:
+        """Take the frames that wait at the source, at most `most`. Raises LinkGoneError."""
+        source, flags, take, read = self.source, self._flags, self.direction.take, os.preadv
         now = self._clock()
         try:
-            for _ in range(BATCH):
-                frame = read(source, LONGEST)
+            for _ in range(most):
+                frame = bytes(_VIEW[: read(source, _BUFFERS, -1, flags)])
                 if not take(frame, now):
                     self._write(frame)
         except BlockingIOError:
@@ -50,29 +56,24 @@ class Lane:
     def drain(self) -> None:
         """Write all frames that are due to the sink. Raises LinkGoneError."""
         now = self._clock()
-        released = self.direction.release(now)
-        if not released:
-            return
-        passage, write, sink = self.direction.passage, os.write, self.sink
-        for _, _, frame in released:
-            number = frames(frame) if frame[1] else 1
+        direction, sink, flags, write = self.direction, self.sink, self._flags, os.pwritev
+        passage = direction.passage
+        for due, entered, number, frame in direction.release(now):
             try:
-                write(sink, frame)
+                write(sink, (frame,), -1, flags)
                 passage.delivered += number
             except OSError as error:
                 if error.errno in GONE:
                     raise LinkGoneError from None
                 passage.dropped += number
-        late = [now - due for due, _, _ in released]
-        self._lateness.add(late)
-        self.direction.note(late, [now - entered for _, entered, _ in released])
+            late = now - due
+            self._lateness.add(late)
+            direction.note(late, now - entered)
 
-    def _write(self, frame: bytes) -> bool:
-        """Write `frame` to the sink; return False if the network refuses it."""
+    def _write(self, frame: bytes) -> None:
+        """Write `frame` to the sink, unless the network refuses it."""
         try:
-            os.write(self.sink, frame)
+            os.pwritev(self.sink, (frame,), -1, self._flags)
         except OSError as error:
             if error.errno in GONE:
                 raise LinkGoneError from None
-            return False
-        return True

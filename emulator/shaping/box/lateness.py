@@ -13,34 +13,32 @@ class Lateness:
 
     def _clear(self) -> None:
         self._counts = [0] * _BINS
-        self._frames = 0
         self._longest = 0.0
 
-    def add(self, late: list[float]) -> None:
-        """Count frames by their lateness in seconds."""
-        counts = self._counts
-        for seconds in late:
-            place = int(seconds / BIN)
-            counts[place if place < _BINS else -1] += 1
-        self._frames += len(late)
-        self._longest = max(self._longest, max(late))
+    def add(self, late: float) -> None:
+        """Count a frame by its lateness in seconds."""
+        place = int(late / BIN)
+        self._counts[place if place < _BINS else -1] += 1
+        if late > self._longest:
+            self._longest = late
 
     def summary(self) -> dict[str, float]:
         """Return number, p50, p99 and maximum of the frames' lateness in seconds, and forget it."""
+        frames = sum(self._counts)
         values = {
-            "packets": self._frames,
-            "p50": self._percentile(0.5),
-            "p99": self._percentile(0.99),
+            "packets": frames,
+            "p50": self._percentile(0.5 * frames),
+            "p99": self._percentile(0.99 * frames),
             "max": round(self._longest, 6),
         }
         self._clear()
         return values
 
-    def _percentile(self, share: float) -> float:
-        """Return the upper edge of the bin of a percentile, at most the maximum."""
+    def _percentile(self, frames: float) -> float:
+        """Return the upper edge of the bin with the last of so many frames, at most the maximum."""
         seen = 0
         for place, count in enumerate(self._counts[:-1]):
             seen += count
-            if seen and seen >= share * self._frames:
+            if seen and seen >= frames:
                 return round(min((place + 1) * BIN, self._longest), 6)
         return round(self._longest, 6)

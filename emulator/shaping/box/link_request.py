@@ -11,6 +11,7 @@ from ...units import Fraction
 from ...world import reshaping
 from ...world.delay_draws import QUANTILES
 from ...world.link import Link, Side
+from ..dilated_link import dilation_of, slowed
 from ..tc import FASTEST, SLOWEST
 
 LARGEST = 32_768
@@ -18,11 +19,13 @@ LARGEST = 32_768
 LONGEST_NAME = 128
 LONGEST_TIME = 3600.0
 """Longest delay of a link in seconds."""
+MOST_DILATION = 1000.0
+"""Largest dilation of a link's queues."""
 
 Verb = Literal["attach", "change", "report", "detach"]
 _KEYS = {
-    "attach": {"do", "name", "link", "rates"},
-    "change": {"do", "name", "link"},
+    "attach": {"do", "name", "link", "rates", "dilation"},
+    "change": {"do", "name", "link", "dilation"},
     "report": {"do", "name"},
     "detach": {"do", "name"},
 }
@@ -44,10 +47,12 @@ class LinkRequest:
 
 
 def encode(do: Verb, name: str, link: Link | None = None, *, rates: bool = False) -> bytes:
-    """Return the bytes of a request."""
+    """Return the bytes of a request. The sides of `link` are in real time."""
     request: dict[str, Any] = {"do": do, "name": name}
     if link is not None:
         request["link"] = reshaping.plain(link)
+        if (dilation := dilation_of(link)) != 1:
+            request["dilation"] = dilation
     if rates:
         request["rates"] = True
     return json.dumps(request).encode()
@@ -71,7 +76,17 @@ def decode(packet: bytes) -> LinkRequest:
     if not isinstance(rates, bool):
         raise RefusedRequestError(f"rates: {shortened(rates)} is not true or false")
     link = _link(plain.get("link")) if "link" in _KEYS[verb] else Link()
+    dilation = _dilation(plain.get("dilation", 1.0))
+    link = Link(slowed(link.up, dilation), slowed(link.down, dilation))
     return LinkRequest(verb, _name(plain.get("name")), link, rates)
+
+
+def _dilation(dilation: object) -> float:
+    if isinstance(dilation, bool) or not isinstance(dilation, int | float):
+        raise RefusedRequestError(f"dilation: {shortened(dilation)} is not a number")
+    if not 1 <= dilation <= MOST_DILATION:
+        raise RefusedRequestError(f"dilation: {dilation} is not from 1 to {MOST_DILATION:.0f}")
+    return float(dilation)
 
 
 def _name(name: object) -> str:

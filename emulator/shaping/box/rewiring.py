@@ -12,6 +12,7 @@ from .. import tc
 from ..backend import Backend
 from ..command import Command
 from .addressing import Addressing, give
+from .token_bucket import needs_bucket
 
 WAN = "wan"
 """TAP device at the wire's side of the box."""
@@ -130,7 +131,7 @@ def reshape(old: Link, new: Link, backend: Backend, device: str) -> list[Command
 
 def _tbf(side: Side, backend: Backend, changing: bool) -> str:
     """Return the words of the tbf of a side; empty if the side needs none."""
-    if side.rate is None or backend.rate != "tbf":
+    if side.rate is None or needs_bucket(side) or backend.rate != "tbf":
         return ""
     return tc.bucket(side, changing=changing)
 

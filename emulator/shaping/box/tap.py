@@ -9,7 +9,6 @@ import errno
 import fcntl
 import os
 import struct
-import sys
 from typing import Literal, TypeAlias
 
 from ...errors import DeploymentError
@@ -32,6 +31,9 @@ _CHECKSUM, _TSO4, _TSO6 = 1, 2, 4
 _OFFLOADS = {"superpackets": _CHECKSUM | _TSO4 | _TSO6, "single": _CHECKSUM, "finished": 0}
 _REQUEST = struct.Struct("16sH22x")
 """struct ifreq with flags."""
+_OFFLOAD = struct.Struct("=BBHHHH")
+"""Flags, kind of the superpacket, length of headers, payload of each frame, where the transport's
+header begins, and where its checksum is."""
 KIND = slice(HEADER + 12, HEADER + 14)
 """Place of the protocol in a frame."""
 ARP, IPV4 = b"\x08\x06", b"\x08\x00"
@@ -71,29 +73,44 @@ def hand_over(end: int, form: Form) -> None:
     fcntl.ioctl(end, _TUNSETOFFLOAD, _OFFLOADS[form])
 
 
+def call_flags(end: int) -> int:
+    """Return the flags for `os.preadv` and `os.pwritev` with which no call at `end` ever waits.
+
+    Who holds a copy of the descriptor may let it wait: that is a property of both. Kernels before
+    5.13 have no such flag for TAP devices. Raises OSError.
+    """
+    flags = int(os.RWF_NOWAIT)
+    try:
+        os.pwritev(end, [b""], -1, flags)
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:
+            return 0
+    return flags
+
+
 def frames(frame: bytes) -> int:
     """Return the number of frames that the kernel will make of `frame`."""
-    size = _segment(frame)
-    payload = len(frame) - HEADER - _headers(frame)
-    return max(1, -(-payload // size)) if size else 1
+    _, kind, _, size, transport, _ = _OFFLOAD.unpack_from(frame)
+    if not (kind and size):
+        return 1
+    payload = len(frame) - HEADER - _headers(frame, transport)
+    number: int = -(-payload // size)
+    return max(1, number)
 
 
 def wire_bytes(frame: bytes) -> int:
     """Return the bytes on the wire of all frames that the kernel will make of `frame`."""
-    whole = len(frame) - HEADER
-    if not _segment(frame):
+    whole, number = len(frame) - HEADER, frames(frame)
+    if number == 1:
         return whole
-    return whole + (frames(frame) - 1) * _headers(frame)
+    return whole + (number - 1) * _headers(frame, _OFFLOAD.unpack_from(frame)[4])
 
 
-def _segment(frame: bytes) -> int:
-    """Return the payload of each frame of a superpacket; 0 for a single frame."""
-    return int.from_bytes(frame[4:6], sys.byteorder) if frame[1] else 0
+def _headers(frame: bytes, transport: int) -> int:
+    """Return the bytes of the headers that each frame of a TCP superpacket repeats.
 
-
-def _headers(frame: bytes) -> int:
-    """Return the bytes of the headers that each frame of a TCP superpacket repeats."""
+    `transport`: where TCP's header begins.
+    """
     # the length of headers in the offload header is a hint only, and may include payload
-    transport = int.from_bytes(frame[6:8], sys.byteorder)
     offset = HEADER + transport + 12
     return transport + (frame[offset] >> 4) * 4 if offset < len(frame) else transport

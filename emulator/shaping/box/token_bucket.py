@@ -1,4 +1,4 @@
-"""Token bucket that shapes a rate in the box, for kernels without tbf.
+"""Token bucket that shapes a rate in the box: without tbf, or behind duplication.
 
 The bucket and the queue have the sizes that `tc` gives to tbf. A frame that finds the queue full is
 dropped, as in a modem: unlike tbf, the queue is not on the sender's host, and the sender infers the
@@ -11,18 +11,25 @@ from collections import deque
 from ...units import Rate
 from ...world.link import Side
 from .. import tc
-from .tap import frames, wire_bytes
+from .tap import wire_bytes
 
+Left = tuple[float, int, bytes, bool]
+"""Time of leaving, number of frames, the frame or superpacket, and whether it overtakes others."""
 WHOLE = 8 * tc.SUPERPACKET / tc.SLACK
 """Rate in bits per second from which superpackets need not be cut into frames: they take less time
 than a busy host's timer may be late."""
+
+
+def needs_bucket(side: Side) -> bool:
+    """Return whether the box shapes the rate of `side` even where the kernel has tbf."""
+    return side.duplicate > 0
 
 
 class TokenBucket:
     """Queue that frames leave in order, at the rate of a side."""
 
     def __init__(self, side: Side) -> None:
-        self._queue: deque[tuple[float, int, bytes]] = deque()
+        self._queue: deque[tuple[float, int, int, bytes, bool]] = deque()
         self._bytes = 0  # on the wire, of all frames in the queue
         self._used = -math.inf  # time until which the rate is used up
         self.change(side)
@@ -36,27 +43,31 @@ class TokenBucket:
         rate = side.rate or Rate(tc.FASTEST)
         self._pace = 8 / rate  # seconds per byte
         self._saved = tc.burst(rate) * self._pace
-        self._room = tc.queue(rate) if side.limit is None else math.inf
+        room = tc.queue(rate) if side.rate is None else tc.usual_queue(side)
+        self._room = room if side.limit is None else math.inf
         self._overhead = side.overhead
 
     def __len__(self) -> int:
         return len(self._queue)
 
-    def held(self) -> list[bytes]:
-        """Return the frames in the queue."""
-        return [entry[2] for entry in self._queue]
+    def frames(self) -> int:
+        """Return the number of frames in the queue."""
+        return sum(number for _, _, number, _, _ in self._queue)
 
-    def add(self, frame: bytes, now: float) -> bool:
-        """Queue `frame`, which came at time `now`; return False if the queue has no room."""
+    def add(self, frame: bytes, now: float, number: int, *, ahead: bool) -> bool:
+        """Queue `number` frames, a superpacket if several, which came at time `now`.
+
+        `ahead`: whether it overtakes others later. Return False if the queue has no room.
+        """
         size = wire_bytes(frame)
         if self._overhead:
-            size += frames(frame) * self._overhead
+            size += number * self._overhead
         if not self._queue:
             # an idle link saves tokens for a burst, so that its first frame leaves at once
             self._used = max(self._used, now - self._saved)
         elif self._bytes + size > self._room:
             return False
-        self._queue.append((now, size, frame))
+        self._queue.append((now, size, number, frame, ahead))
         self._bytes += size
         return True
 
@@ -64,13 +75,13 @@ class TokenBucket:
         """Return the time at which the next frame leaves; None for an empty queue."""
         if not self._queue:
             return None
-        came, size, _ = self._queue[0]
+        came, size, *_ = self._queue[0]
         return max(came, self._used + size * self._pace)
 
-    def leave(self) -> tuple[float, bytes]:
-        """Take the next frame from the queue; return the time at which it leaves, and the frame."""
-        came, size, frame = self._queue.popleft()
+    def leave(self) -> Left:
+        """Take the next frame from the queue."""
+        came, size, number, frame, ahead = self._queue.popleft()
         self._bytes -= size
         # a box that is late does not lower the rate: the time is the link's, not the host's
         self._used += size * self._pace
-        return max(came, self._used), frame
+        return max(came, self._used), number, frame, ahead

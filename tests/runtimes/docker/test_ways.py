@@ -25,6 +25,7 @@ bottlenecks:
 SHARED = TEXT + STREET
 NODES = ["server", "evaluator", "street", "near", "far"]
 ADDRESSES = {name: f"10.9.0.{number}" for number, name in enumerate(NODES, 2)}
+QUEUES = replace(HELD, shared="htb")
 WAYS = Ways({"far": "street"}, ADDRESSES)
 
 
@@ -54,13 +55,14 @@ def test_a_run_without_bottlenecks_has_no_routes() -> None:
 
 
 def test_a_gateway_shapes_nothing_but_the_queues() -> None:
-    made = shared()
+    made = shared(QUEUES)
     (street,) = made.scenario.bottlenecks
     node = made.gateway(street)
     assert (node.name, node.part) == ("street", GatewayRole())
-    assert node.network.shape == gateway.forward(street.shared, "10.9.0.2", HELD)
-    entry = {"queue": "tbf in a gateway's container", "members": ["far"]}
-    assert bottlenecks(made.scenario, HELD) == {"bottlenecks": {"street": entry}}
+    there = "10.9.0.2", ["10.9.0.6"]
+    assert node.network.shape == gateway.forward(street.shared, *there, QUEUES)
+    entry = {"queue": "htb, a queue for each member", "members": ["far"]}
+    assert bottlenecks(made.scenario, QUEUES) == {"bottlenecks": {"street": entry}}
 
 
 def test_the_kernel_delays_a_members_packets_by_the_bottlenecks_delay_too() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.scenario.tcp_section import Congestion
 from emulator.shaping import access
 from emulator.shaping.backend import Backend
 from emulator.units import Rate, Seconds
@@ -41,6 +42,7 @@ class Case:
     count: int = 1
     gap: float = 0.0
     beyond: bool = False
+    control: Congestion = "cubic"
 
     @property
     def link(self) -> Link:
@@ -53,6 +55,8 @@ CASES = [
     Case(9e6, 0.085, "up", 1_690_000),
     Case(50e6, 0.050, "up", 1_000_000, beyond=True),
     Case(9e6, 0.150, "down", 140_000, count=2, gap=9.0),
+    Case(9e6, 0.085, "up", 1_690_000, control="reno"),
+    Case(9e6, 0.085, "up", 1_690_000, control="bbr"),
 ]
 
 
@@ -86,7 +90,7 @@ def _transfers(case: Case) -> list[Transfer]:
     with lab(case.delay) as here:
         here.shape(access.shape(link, TBF))
         end = here.outside if case.beyond else here.shape
-        stream = here.stream(way, size, case.count, case.gap, pause=SENT)
+        stream = here.stream(way, size, case.count, case.gap, case.control, SENT)
         time.sleep(CUT)
         end(access.sever(link, TBF))
         cut = time.monotonic()
@@ -97,7 +101,8 @@ def _transfers(case: Case) -> list[Transfer]:
     first, *others = messages
     if not cut < first.sent < mended:
         return []  # this host took seconds to start a process
-    model = modelled(link, way, size, [message.sent for message in messages], cut=(cut, mended))
+    sent = [message.sent for message in messages]
+    model = modelled(link, way, size, sent, cut=(cut, mended), control=case.control)
     begun = [
         (first.begun, resumed(link, way, first.sent, (cut, mended))),
         *((message.sent, message.sent) for message in others),

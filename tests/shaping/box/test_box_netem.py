@@ -79,6 +79,15 @@ def test_packets_are_duplicated_as_asked(seen: dict[str, Any], means: str) -> No
 
 
 @BOTH
+def test_a_duplicate_passes_the_rate(seen: dict[str, Any], means: str) -> None:
+    _, count, gap = box_guest.SPRAYS["doubled"]
+    arrivals = [number * gap + took for number, took in seen[means]["doubled"]]
+    print(f"{means}: {max(arrivals) - min(arrivals):.4f} s")
+    assert len(arrivals) == 2 * count
+    assert max(arrivals) - min(arrivals) == pytest.approx(2 * count * 1042 * 8 / 2e6, rel=0.1)
+
+
+@BOTH
 def test_packets_overtake_others_as_asked(seen: dict[str, Any], means: str) -> None:
     """Each packet that overtakes others takes no delay."""
     early = [took for _, took in seen[means]["reorder"] if took < 0.025]

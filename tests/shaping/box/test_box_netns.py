@@ -8,7 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from statistics import median
+from itertools import pairwise
+from statistics import fmean, median, stdev
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from emulator.shaping.box.attachment import connect
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
 from emulator.world.link import Link, Side
+from emulator.world.loss_models import Gemodel, LossModel
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
 
@@ -42,6 +44,22 @@ def redirect():
 
 rewiring.redirect = redirect
 sys.exit(attach.main())
+"""
+HOSTILE = """
+import fcntl, os, struct, time
+from emulator.shaping.box import attach, attachment
+
+TUNSETSNDBUF = 0x400454D4
+
+def keep(ends):
+    for end in list(ends)[:2]:
+        os.set_blocking(end, True)
+        fcntl.ioctl(end, TUNSETSNDBUF, struct.pack("i", 1))
+
+attachment._close = keep
+attach.main()
+print("attached", flush=True)
+time.sleep(60)
 """
 DIGEST = """
 import hashlib, socket, sys
@@ -277,6 +295,59 @@ def test_a_flood_of_requests_delays_no_packet_for_long(box: PacketBox) -> None:
         assert len(times) == 100
         print(f"median {median(times):.4f}")
         assert median(times) < 0.03
+
+
+def test_descriptors_that_wait_block_no_other_link() -> None:
+    """A container that keeps its TAP devices' descriptors lets the calls of their owners wait."""
+    with packet_box() as box, lab() as here, lab() as hostile:
+        box.attach(here, _both(8e6, 0.01))
+        words = box.words(hostile, _both(8e6, 0.01), TBF, program=["-c", HOSTILE])
+        child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        hostile.children.append(child)
+        assert child.stdout is not None
+        assert child.stdout.readline() == "attached\n"
+        hostile.ping(3, gap=0.01, wait=0.1)
+        assert None not in here.ping(50, gap=0.005)
+
+
+@BACKENDS
+def test_a_duplicate_passes_the_rate(box: PacketBox, backend: Backend) -> None:
+    """As in netem: 40 datagrams, each twice, keep a link busy for 0.33 s, and come in 0.18 s."""
+    side = Side(Rate(2e6), Seconds(0.005), duplicate=Fraction(1.0))
+    with lab() as here:
+        box.attach(here, Link(up=side), backend)
+        here.ping(1)
+        arrivals = [at for _, _, at in here.spray("up", 40, 0.0045, 1000)]
+    assert len(arrivals) == 80
+    print(f"{arrivals[-1] - arrivals[0]:.3f} s")
+    assert arrivals[-1] - arrivals[0] == pytest.approx(80 * 1042 * 8 / 2e6, rel=0.1)
+
+
+def test_jitter_has_the_deviation_asked_for(box: PacketBox) -> None:
+    """Of 250 draws the deviation is within 10 % in 97 of 100 trials: thrice outside is a fault."""
+    side = Side(delay=Seconds(0.05), jitter=Seconds(0.005))
+    found = []
+    with lab() as here:
+        box.attach(here, Link(up=side))
+        here.ping(1)
+        while len(found) < TRIES and not (found and found[-1] == pytest.approx(0.005, rel=0.1)):
+            seen = here.spray("up", 250, 0.03)
+            assert [number for number, _, _ in seen] == list(range(250))
+            found.append(stdev(received - sent for _, sent, received in seen))
+    print(found)
+    assert found[-1] == pytest.approx(0.005, rel=0.1)
+
+
+def test_losses_come_in_bursts(box: PacketBox) -> None:
+    """Bursts of 4 packets on average; 15 % are 3.5 deviations of the mean of 400 bursts."""
+    model = LossModel(Gemodel(Fraction(0.05), Fraction(0.25)))
+    with lab() as here:
+        box.attach(here, Link(up=Side(delay=Seconds(0.002), loss_model=model)))
+        here.ping(1)
+        numbers = [number for number, _, _ in here.spray("up", 10_000, 0.0004)]
+    bursts = [after - before - 1 for before, after in pairwise(numbers) if after > before + 1]
+    print(f"{len(bursts)} bursts of {fmean(bursts):.2f} for {model.chain.burst:.2f}")
+    assert fmean(bursts) == pytest.approx(model.chain.burst, rel=0.15)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from emulator.shaping import tc
 from emulator.shaping.box.direction import MOST_ROOM, UNRATED_ROOM, Direction, room
 from emulator.shaping.box.tap import frames, wire_bytes
 from emulator.shaping.box.token_bucket import WHOLE
+from emulator.shaping.dilated_link import dilated_side
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
 from emulator.world.loss_models import Gemodel, LossModel
@@ -53,7 +54,7 @@ def _play(direction: Direction, came: list[tuple[float, bytes]], end: float = 1e
 
     def until(now: float) -> None:
         while (due := direction.deadline()) is not None and due <= now:
-            left.extend((due, frame) for _, _, frame in direction.release(due))
+            left.extend((due, frame) for *_, frame in direction.release(due))
 
     for at, frame in came:
         until(at)
@@ -135,7 +136,7 @@ def test_a_late_box_does_not_lower_the_rate() -> None:
         direction.take(_frame(number, 1514), 1.0)
     last = 0.0
     for step in range(20):  # the box has its turn each 30 ms only
-        for due, _, _ in direction.release(1.0 + 0.03 * step):
+        for due, *_ in direction.release(1.0 + 0.03 * step):
             last = due
     assert direction.held() == 0
     assert last == pytest.approx(1.0 + (100 * 1514 - tc.burst(Rate(8e6))) * 8 / 8e6)
@@ -147,6 +148,17 @@ def test_a_full_queue_drops_and_says_so() -> None:
         direction.take(_frame(number, 1514), 1.0)
     queued = tc.queue(Rate(1e6)) + tc.burst(Rate(1e6))
     assert direction.passage.dropped == pytest.approx(1000 - queued / 1514, abs=2)
+
+
+def test_a_dilated_queue_holds_as_many_bytes() -> None:
+    dropped = []
+    for dilation in (1.0, 4.0):
+        direction = _direction(dilated_side(_side(8e6), dilation), rates=True)
+        for number in range(1000):
+            direction.take(_frame(number, 1514), 1.0)
+        dropped.append(direction.passage.dropped)
+    assert dropped[0] == pytest.approx(1000 - (tc.queue(Rate(8e6)) + 3514) / 1514, abs=2)
+    assert dropped[1] == pytest.approx(dropped[0], abs=2)  # the bucket is smaller
 
 
 def test_frames_under_way_are_bounded() -> None:
@@ -385,8 +397,9 @@ def test_frames_of_a_superpacket_are_counted_with_their_headers() -> None:
 
 def test_a_report_states_mean_and_deviation_of_delays() -> None:
     direction = _direction(_side(delay=0.05))
-    direction.note([0.001, 0.004], [0.049, 0.051])
-    direction.note([0.001], [0.053])
+    direction.note(0.001, 0.049)
+    direction.note(0.004, 0.051)
+    direction.note(0.001, 0.053)
     report = direction.report()
     assert report["delay"] == pytest.approx(0.051)
     assert report["delay_sd"] == pytest.approx(0.001633, abs=1e-6)

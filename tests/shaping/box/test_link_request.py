@@ -14,6 +14,7 @@ from emulator.shaping.box.link_request import (
     decode,
     encode,
 )
+from emulator.shaping.dilated_link import dilated
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world import reshaping
 from emulator.world.link import Link, Side
@@ -48,6 +49,8 @@ def test_requests_are_read_back() -> None:
     )
     assert decode(encode("change", "adsl-0", Link())) == LinkRequest("change", "adsl-0", Link())
     assert decode(encode("change", "adsl-0", Link(up=FULL))).link == Link(up=FULL)
+    slow = dilated(LINK, 4)
+    assert decode(encode("change", "adsl-0", slow)).link == slow != dilated(LINK, 5)
     assert decode(encode("report", "adsl-0")) == LinkRequest("report", "adsl-0")
 
 
@@ -76,6 +79,9 @@ HOSTILE = {
     _with(name="a" * 129): "name: ",
     _with(name="a\nb"): "name: ",
     _with(rates=1): "rates: 1",
+    _with(dilation="4"): "dilation: '4' is not a number",
+    _with(dilation=0.5): "dilation: 0.5 is not from 1 to 1000",
+    _with(dilation=float("nan")): "dilation: nan",
     _with(link=None): "link: ",
     _with(link={"up": {}}): "link: ",
     _with(link={"up": {}, "down": 3}): "link.down: ",

@@ -5,8 +5,9 @@ from array import array
 from typing import NamedTuple, TypeAlias
 
 from ....world.link import FRAME
-from .cubic import Regrowth, recover
-from .tcp import INITIAL, RESTART, Tcp
+from .cubic import Regrowth
+from .tcp import Tcp
+from .windows import INITIAL, RESTART
 
 Start: TypeAlias = tuple[float, Regrowth | None]
 """The window, and the regrowth after a time-out, when a message began or went on."""
@@ -84,9 +85,9 @@ class Connections:
         Return the seconds that the link idles during the rest of the message, and TCP's state.
         """
         struck, own = self._window[number], self._of(number)
-        idle, self._window[number], regrowth = recover(size, own.pace, own.tcp.rtt, struck)
+        idle, self._window[number], regrowth = own.tcp.recover(size, own.pace, struck)
         self._note(number, regrowth)
-        return idle, (RESTART, Regrowth.after(struck))
+        return idle, (RESTART, own.tcp.regrowth(struck))
 
     def reset(self, number: int) -> None:
         """Begin a new connection in place of the present connection."""

@@ -9,12 +9,13 @@ link. A pause afterwards stops the cubic's clock; then slow start may open the w
 quarters of the former width, and no further.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self, TypeAlias
 
-from .tcp import RESTART, SEGMENT
+from .windows import RESTART, SEGMENT
 
 _BETA = 0.7
-"""Share of the window at which slow start ends after a loss (RFC 9438, section 4.6)."""
+"""Share of the window that is left after a loss (RFC 9438, section 4.6)."""
 _LEAST_THRESHOLD = 2 * SEGMENT
 _KEPT = 0.75
 """Share of the window up to which slow start opens it again after a pause, in Linux."""
@@ -30,6 +31,9 @@ _SLOWEST, _FASTEST = 0.05, 0.5
 class Regrowth:
     """A connection's state since a time-out. Windows are in bytes of messages."""
 
+    left: ClassVar[float] = _BETA
+    """Share of the window at which slow start ends after a loss."""
+
     threshold: float
     """The window at which slow start ends."""
     origin: float = 0.0
@@ -38,13 +42,13 @@ class Regrowth:
     """Duration of the cubic's growth so far, without pauses."""
 
     @classmethod
-    def after(cls, window: float) -> "Regrowth":
+    def after(cls, window: float) -> Self:
         """Return the state after a time-out at `window`."""
-        return cls(max(_LEAST_THRESHOLD, _BETA * window))
+        return cls(max(_LEAST_THRESHOLD, cls.left * window))
 
-    def begun(self, window: float) -> "Regrowth":
+    def begun(self, window: float) -> Self:
         """Return the state for the next message, after a message has ended at `window`."""
-        return Regrowth(max(self.threshold, _KEPT * window), self.origin, self.seconds)
+        return replace(self, threshold=max(self.threshold, _KEPT * window))
 
     def ramp(
         self, size: float, pace: float, rtt: float, window: float
@@ -81,6 +85,15 @@ class Regrowth:
         acknowledged = window - (widened - window)
         if not acknowledged:
             return widened, self
+        return self._avoid(widened, acknowledged, window, rtt)
+
+    def _avoid(
+        self, widened: float, acknowledged: float, window: float, rtt: float
+    ) -> tuple[float, "Regrowth"]:
+        """Return window and state after the part of a round trip that follows slow start.
+
+        Slow start has `widened` the round trip's `window`; `acknowledged` bytes are left.
+        """
         origin = self.origin or widened  # the cubic begins where slow start ends
         seconds = self.seconds + rtt * acknowledged / window
         reno = _RENO * seconds / rtt
@@ -89,9 +102,17 @@ class Regrowth:
         return widened + acknowledged * gained, Regrowth(self.threshold, origin, seconds)
 
 
+Regrown: TypeAlias = tuple[float, float, Regrowth | None]
+"""Seconds for which the link idles during a message, and the window and the state then."""
+
+
 def recover(
-    size: float, pace: float, rtt: float, window: float
-) -> tuple[float, float, Regrowth | None]:
+    size: float,
+    pace: float,
+    rtt: float,
+    window: float,
+    kind: type[Regrowth] = Regrowth,
+) -> Regrown:
     """Return the results of `Regrowth.ramp` for `size` bytes after a time-out at `window`.
 
     TCP first repeats the lost segment. If more bytes are to be sent than were under way, two new
@@ -103,5 +124,5 @@ def recover(
         probes = 2 * SEGMENT
         idle = max(0.0, rtt - probes * pace)
         size -= probes
-    more, window, state = Regrowth.after(window).ramp(size, pace, rtt, RESTART)
+    more, window, state = kind.after(window).ramp(size, pace, rtt, RESTART)
     return idle + more, window, state

@@ -8,13 +8,16 @@ from typing import Literal, NamedTuple, TypeAlias
 from .... import chance
 from ....scenario import Group, Scenario
 from ....scenario.reshaped_links import reshaped_links
+from ....scenario.tcp_section import USUAL, Congestion
 from ....world.delay_draws import jitters
 from ....world.link import FRAME, Link
 from ....world.link_course import link_at
 from ....world.reshaping import reshaped
 from ....world.verbs import Setting
 from ..clock.heap import Heap
+from .bbr import Bbr
 from .link_group import LinkGroup
+from .reno import Reno
 from .shared_rates import SharedRates
 from .tcp import ACK, Tcp
 from .transmission import LinkConstants
@@ -23,6 +26,8 @@ Direction: TypeAlias = Literal["up", "down"]
 """`up` is from a device to the server, `down` from the server to a device."""
 UP: Direction = "up"
 DOWN: Direction = "down"
+CONTROLS: dict[Congestion, type[Tcp]] = {"cubic": Tcp, "bbr": Bbr, "reno": Reno}
+"""Models of the congestion controls."""
 
 
 class InterfaceBytes(NamedTuple):
@@ -117,9 +122,10 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
         DOWN: SharedRates(clock, scenario, DOWN, server.up),
     }
     tcp, changing = scenario.virtual.tcp, reshaped_links(scenario)
+    control = scenario.tcp.congestion if scenario.tcp else USUAL
 
     def one_way(group: Group, direction: Direction) -> LinkGroup:
-        constants = link_constants(link_at(group.link), server, direction, tcp)
+        constants = link_constants(link_at(group.link), server, direction, tcp, control)
         dice = _dice(scenario.seed, group.names, direction)
         changes = any(name in changing for name in group.names) if changing else False
         rates = shared[direction].of(group)
@@ -127,7 +133,7 @@ def build_links(clock: Heap, scenario: Scenario) -> list[GroupLinks]:
 
     @lru_cache(maxsize=4096)  # a trace has the same links in each round, and on each device
     def constants_of(link: Link, direction: Direction) -> LinkConstants:
-        return link_constants(link, server, direction, tcp)
+        return link_constants(link, server, direction, tcp, control)
 
     def constants(
         group: Group, base: Link, number: int, link: Link, direction: Direction
@@ -154,14 +160,16 @@ def acknowledgements(scenario: Scenario) -> float:
     return ACK if scenario.virtual.tcp else 0.0
 
 
-def link_constants(link: Link, server: Link, direction: Direction, tcp: bool) -> LinkConstants:
+def link_constants(
+    link: Link, server: Link, direction: Direction, tcp: bool, control: Congestion = USUAL
+) -> LinkConstants:
     """Return the constants of a device's `link` with the `server` link behind, in a direction.
 
-    Without `tcp` the link is ideal: nothing is lost.
+    Without `tcp` the link is ideal: nothing is lost. `control` is TCP's congestion control.
     """
     there, back = (link.up, link.down) if direction == "up" else (link.down, link.up)
     beyond, returning = (server.down, server.up) if direction == "up" else (server.up, server.down)
-    model = Tcp.of(there, back, beyond, returning) if tcp else None
+    model = CONTROLS[control].of(there, back, beyond, returning) if tcp else None
     rate = there.net_rate
     normal, others = jitters(there, beyond)
     return LinkConstants(

@@ -1,6 +1,7 @@
 """TCP on an otherwise exact link: its waiting times, and the share of the rate left unused.
 
-The model is Linux with CUBIC (RFC 9438), the kernel's default:
+The model is Linux with CUBIC (RFC 9438), the kernel's default; `reno.py` and `bbr.py` hold the
+differences of the other congestion controls:
 
 * ten segments at first (RFC 6928), twice as many a round trip later (slow start, RFC 5681), and
   again from ten after a pause;
@@ -23,8 +24,6 @@ Not modelled:
   `limit`;
 * spurious time-outs; lost acknowledgements;
 * socket buffers, which matter from about 3 MiB under way;
-* other congestion controls: BBR (Cardwell et al., 2016) hardly slows down for loss, and does not
-  open the window anew after a pause;
 * messages close behind one another: here each has the whole window.
 """
 
@@ -33,13 +32,9 @@ from dataclasses import dataclass
 
 from ....shaping.tc import burst
 from ....world.link import ETHERNET, FRAME, Side
+from .cubic import Regrown, Regrowth, recover
+from .windows import INITIAL, SEGMENT
 
-SEGMENT = 1448.0
-"""Bytes of a message in a full frame."""
-INITIAL = 10 * SEGMENT
-"""The window of a connection that is new or has rested (RFC 6928)."""
-RESTART = SEGMENT
-"""The window after a time-out (RFC 5681)."""
 ACK = 66 / (2 * SEGMENT)
 """Bytes of frames that flow back for each byte of a message: an acknowledgement of 66 bytes for
 every second segment."""
@@ -103,11 +98,8 @@ class Tcp:
         if not p:
             return rate
         rtt = max(self.rtt, ETHERNET * 8 / rate)  # a frame's time on the link is a part of it
-        # both laws are in full frames a second
-        stall = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p) * (2 * rtt + _STALL)
-        padhye = 1 / (rtt * math.sqrt(2 * p / 3) + stall)
-        cubic = 1.054 * (rtt / p) ** 0.75 / rtt if rtt else 0.0
-        return max(_TRICKLE, min(rate * (1 - self.loss), ETHERNET * 8 * max(padhye, cubic)))
+        frames = self._frames(p, rtt)
+        return max(_TRICKLE, min(rate * (1 - self.loss), ETHERNET * 8 * frames))
 
     def window(self, window: float, idle: float) -> float:
         """Return the window after a pause of `idle` seconds: halved at every time-out."""
@@ -168,6 +160,30 @@ class Tcp:
             timeout = min(2 * timeout, _LONGEST_TIMEOUT)
         return attempt
 
+    def recover(self, size: float, pace: float, window: float) -> Regrown:
+        """Return the seconds that the link idles for `size` bytes after a time-out at `window`.
+
+        Each byte takes `pace` seconds on the link. The window and the state that the connection
+        then has follow.
+        """
+        return recover(size, pace, self.rtt, window)
+
+    def regrowth(self, window: float) -> Regrowth | None:
+        """Return the state after a time-out at `window`; None if the control keeps none."""
+        return Regrowth.after(window)
+
+    def _frames(self, events: float, rtt: float) -> float:
+        """Return the full frames a second that TCP sends under `events` losses per frame."""
+        cubic = 1.054 * (rtt / events) ** 0.75 / rtt if rtt else 0.0
+        return max(reno_frames(events, rtt), cubic)
+
     def _felt(self, window: float) -> float:
         """Return the round trip in seconds, as measured by TCP behind `window` queued bytes."""
         return max(self.rtt, window * self.pace)
+
+
+def reno_frames(events: float, rtt: float) -> float:
+    """Return the full frames a second of a control that halves its window for each loss."""
+    p = events
+    stall = min(1.0, 3 * math.sqrt(3 * p / 8)) * p * (1 + 32 * p * p) * (2 * rtt + _STALL)
+    return 1 / (rtt * math.sqrt(2 * p / 3) + stall)
