@@ -49,6 +49,6 @@ def test_they_play_and_the_report_names_them(emulate, installed: None, tmp_path:
     run = tmp_path / "runs" / "tiny" / "latest"
     assert "half.py:Half, constant, asynchronous, plain" in (run / "report.html").read_text()
     assert (run / "plugins" / "installed" / "acme" / "__init__.py").read_text() == PACKAGE
-    assert "its user is nobody" in emulate("logs", "tiny", "--node", "server").stdout
+    assert "its user is nobody" in emulate("logs", "tiny", "server").stdout
     assert "plain  Steps along the gradient. (acme 1.5)" in emulate("algorithms").stdout
     emulate("run", str(run / "scenario.yaml"), "--on", "virtual")  # with the kept sources

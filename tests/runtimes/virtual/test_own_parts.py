@@ -39,7 +39,8 @@ training:
   optimizer: {kind: «optimizer», momentum: 0.5}
   aggregation: «aggregation»
   schedule: «schedule»
-virtual: {learner: numpy, step: 10ms, boot: 100ms, serve: 1ms, layers: {forward: [1, 1, 1], backward: [1, 1, 1]}}
+virtual: {learner: numpy, step: 10ms, boot: 100ms, serve: 1ms,
+  layers: {forward: [1, 1, 1], backward: [1, 1, 1]}}
 stop: {updates: 40}
 evaluate: {every: 20}
 devices:
