@@ -86,6 +86,8 @@ class MeasuredLink(msgspec.Struct, frozen=True):
     """The server's link, which lies behind; None on the server itself."""
     delayed: bool = True
     """Whether packets are delayed; otherwise receivers hold messages back."""
+    behind: str = ""
+    """The bottleneck of the node; empty without one."""
 
 
 class Network(msgspec.Struct, frozen=True):

@@ -12,12 +12,16 @@ from pydantic import AfterValidator
 from pydantic_core import core_schema
 
 from ..plugins import Family
+from ..plugins.python_file import PATTERN, is_reference
 from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
 from ..world.link import Link
 from .own_plugins import read_own, schemas_of_own
 from .reading.wording import not_among
 
+_OWN_MODEL = (
+    "Function in a Python file: a path from the scenario's folder, a colon, the function's name."
+)
 _BARE = "a word"
 """Tag of the union's member that reads a value without a `kind` or a law's name."""
 _OWN = "./file.py:Class"
@@ -138,14 +142,15 @@ class Name:
         self._known = known
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "oneOf": [{"const": name, "description": about} for name, about in self._known.items()]
         }
 
-    def _check(self, name: str) -> str:
+    def check(self, name: str) -> str:
+        """Return `name`. Raises ValueError unless it is known."""
         if name not in self._known:
             raise ValueError(not_among(name, self._known))
         return name
@@ -154,7 +159,8 @@ class Name:
 class NamedOr:
     """Reads one of the names in `known`, or a mapping as the annotated union's dataclass.
 
-    A string under the key `file_key` of the mapping is the name or the path of a file, as with
+    A name may also be a reference as `./file.py:function`, which the reader of the file resolves. A
+    string under the key `file_key` of the mapping is the name or the path of a file, as with
     `Profiled`; `described` is the kind of file in words.
     """
 
@@ -164,8 +170,8 @@ class NamedOr:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         (mapping,) = (member for member in get_args(source) if member is not str)
-        name = self._name.__get_pydantic_core_schema__(str, handler)
-        choices = {_BARE: name, self._described: handler.generate_schema(mapping)}
+        check = core_schema.no_info_after_validator_function(self._check, handler(str))
+        choices = {_BARE: check, self._described: handler.generate_schema(mapping)}
         return core_schema.tagged_union_schema(choices, self._tag)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -178,7 +184,11 @@ class NamedOr:
             "required": [self._file_key],
             "additionalProperties": False,
         }
-        return {"anyOf": [names, filed, handler(schema["choices"][self._described])]}
+        own = {"type": "string", "pattern": PATTERN, "description": _OWN_MODEL}
+        return {"anyOf": [names, own, filed, handler(schema["choices"][self._described])]}
+
+    def _check(self, name: str) -> str:
+        return name if is_reference(name) else self._name.check(name)
 
     def _tag(self, value: Any) -> str:
         # a value that is neither is told that it is not text

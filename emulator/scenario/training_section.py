@@ -12,8 +12,10 @@ from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
 from ..layout import Layout
 from ..learners.local_training import LocalTraining
-from ..models import MODELS
+from ..learners.own_export import own_model
+from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
+from ..models.own_model import ModelSource
 from ..modulation import Constant
 from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
@@ -23,7 +25,7 @@ from .algorithms import ALGORITHMS, name_of
 from .dataset_field import NameOrData
 from .devices import Section
 from .fields import Kinds, NamedOr
-from .fully_connected import FullyConnected, cut_of, layer_names
+from .fully_connected import FullyConnected, layer_names
 from .plugin_fields import (
     AggregationField,
     CodecField,
@@ -54,8 +56,9 @@ class TrainingSection(Section):
             "layer table",
         ),
     ]
-    """Neural network to train, whose input must fit the data set; or `{layers: vgg-19}`, a layer
-    table of a network too large to train, for planning and for `virtual.learner: none`."""
+    """Neural network to train, whose input must fit the data set; or `./models.py:build`, a
+    function in a Python file that returns a `tf.keras.Model`; or `{layers: vgg-19}`, a layer table
+    of a network too large to train, for planning and for `virtual.learner: none`."""
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
     """Data split: the way in which the training set is divided among the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
@@ -100,21 +103,26 @@ class TrainingSection(Section):
 
     @property
     def model_name(self) -> str:
-        """Name of the model or of the layer table."""
-        return self.model if isinstance(self.model, str) else self.model.name
+        """Name of the model or of the layer table; of an own model, with a digest of its source."""
+        return self.network.name if isinstance(self.model, str) else self.model.name
 
     @property
     def layout(self) -> Layout:
         """Layout of the model's parameters."""
-        return MODELS[self.model].layout if isinstance(self.model, str) else self.model.layout
+        return self.network.layout if isinstance(self.model, str) else self.model.layout
 
     @property
     def trainable(self) -> str:
         """Name of the model, which can be trained. Raises ScenarioError for a layer table."""
+        return self.network.name
+
+    @cached_property
+    def network(self) -> Model:
+        """The model, which can be trained. Raises ScenarioError for a layer table."""
         if isinstance(self.model, str):
-            return self.model
+            return MODELS.get(self.model) or own_model(ModelSource(self.model))
         raise ScenarioError(
-            f"training.model: {self.model_name!r} is a layer table, which cannot be trained: only "
+            f"training.model: {self.model.name!r} is a layer table, which cannot be trained: only "
             "virtual.learner: none plays it, with --on virtual and a virtual.step"
         )
 
@@ -149,7 +157,8 @@ class TrainingSection(Section):
     @cached_property
     def cut(self) -> Cut | None:
         """The cut between the devices' and the server's part of the model; None without a cut."""
-        return cut_of(self.fully_connected, self.model)
+        section = self.fully_connected
+        return section.cut(self.network) if section and isinstance(self.model, str) else None
 
     @property
     def device_layout(self) -> Layout:

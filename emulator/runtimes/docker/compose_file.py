@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...core.server import GATHERING
 from ...errors import HostError, ScenarioError
-from ...learners.export import exported
+from ...learners.own_export import ready
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
 from ...runs.plugin_sources import plugin_sources
@@ -34,7 +34,7 @@ def lay_down(scenario: Scenario, path: Path) -> Backend:
     client = connect()
     image = node_image.require(client)
     backend = backend_for(client, image.id, scenario, timeline(scenario), boxes=False)
-    split, graph = split_data(scenario), exported(scenario.training.trainable)
+    split, graph = split_data(scenario), ready(scenario.training.network, scenario.seed)
     folder = RunFolder(path.resolve(), "compose")
     try:
         for left in (folder.work, folder.server):

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...datasets import shard
 from ...machine import congestion
 from ...machine.memory_files import room_in_memory
+from ...models import OwnModel
 from ...node import config
 from ...runs.data_split import DataSplit
 from ...runs.first_costs import first_costs
@@ -115,7 +116,8 @@ class Prepared:
             mounts[str(config.OUTPUT)] = self.output
             if self.scenario.training.initial is not None:
                 mounts[str(config.INITIAL)] = self._initial
-            if self.scenario.training.cut is not None:
+            training = self.scenario.training
+            if training.cut is not None or isinstance(training.network, OwnModel):
                 mounts[str(config.GRAPH)] = self.graph
         elif name not in self.gateways:
             mounts[str(config.GRAPH)] = self.graph

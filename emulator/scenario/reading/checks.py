@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets import DATASETS, Description, OwnDataset, describe
-from ...datasets.split import Dirichlet, Mixture, Shards
+from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
@@ -25,11 +25,10 @@ from .cut_fit import check_cut
 from .document import Document
 from .fault_checks import check_faults
 from .measure_checks import check_measure
+from .own_model_file import known_model
 from .wording import counted
 
 P = TypeVar("P")
-
-_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
@@ -58,10 +57,10 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    model = document.at(("training", "model"))
-    if (data := _data(document)) is None or not (isinstance(model, str) and model in MODELS):
+    data, network = _data(document), known_model(document)
+    if data is None or network is None:
         return
-    has, takes = data.task, MODELS[model].task
+    has, takes, model = data.task, network.task, document.at(("training", "model"))
     if not takes.takes(has):
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
         remedy = f"use {' or '.join(fitting)}" if fitting else "no model that is shipped takes it"
@@ -75,7 +74,7 @@ def _split_fits(document: Document) -> None:
     kind = split.get("kind") if isinstance(split, dict) else split
     if (data := _data(document)) is None:
         return
-    if data.task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",
@@ -128,8 +127,8 @@ def _table_holds(document: Document) -> None:
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for every layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
-    if isinstance(model, str) and model in MODELS:
-        layers = len(MODELS[model].layout.layers)
+    if (network := known_model(document)) is not None:
+        layers = len(network.layout.layers)
     elif isinstance(table, list):
         model, layers = model.get("name"), len(table)
     else:

@@ -6,11 +6,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, uncuttable
-from ...models import MODELS
 from ...synchronization import AnySynchronization, FedAvg, LocalSGD, Softsync
 from ..fully_connected import FullyConnected, cut_layer
 from ..plugin_fields import CodecField, SynchronizationField
 from .document import Document
+from .own_model_file import known_model
 
 KEY = ("training", "fully_connected")
 
@@ -38,14 +38,14 @@ def _misplaced(document: Document) -> str:
     model = document.at(("training", "model"))
     if isinstance(model, dict):
         return "the model is a layer table, which names no tensors that could cross: name a model"
-    if not isinstance(model, str) or model not in MODELS:
+    if (network := known_model(document)) is None:
         return ""
     try:
         section = _SECTION.validate_python({"place": document.at((*KEY, "place"))})
     except ValidationError:
         return ""
     try:
-        cut_layer(section.place, MODELS[model])
+        cut_layer(section.place, network)
     except ValueError as error:
         return str(error)
     return ""
