@@ -176,7 +176,7 @@ def test_require_refuses_an_image_of_other_code(package: Path, label: str) -> No
 
 
 def test_require_refuses_an_engine_without_it(package: Path) -> None:
-    with pytest.raises(HostError, match=r"no image emulate/node:\w+, .*run `emulate images`"):
+    with pytest.raises(HostError, match=r"no image emulate/node:\w+ .*run `emulate images`"):
         node_image.require(Engine(), package)
 
 
