@@ -28,6 +28,11 @@ def initial_model(seed: int) -> str:
     return f"{seed}/model"
 
 
+def keras_seed(seed: int) -> int:
+    """Return the number with which Keras is seeded to draw the initial weights of an own model."""
+    return int.from_bytes(hashlib.sha256(initial_model(seed).encode()).digest()[:4])
+
+
 def data_split(seed: int) -> str:
     """Name the stream that assigns the training examples to the devices."""
     return f"{seed}/split"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-Kind: TypeAlias = Literal["conv", "dense", "recurrent", "bias"]
+Kind: TypeAlias = Literal["conv", "dense", "recurrent", "embedding", "bias"]
 """Kind of layer that a variable belongs to; codecs may treat kinds differently."""
 
 Segment: TypeAlias = tuple[int, int]

@@ -1,6 +1,7 @@
 """What the documentation says can be typed can be typed, and what it shows works."""
 
 import re
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from tests.fakes.doc_blocks import blocks
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+OWN = ROOT / "scenarios" / "own"
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
@@ -50,9 +52,18 @@ def test_commands_exist(page: Path) -> None:
 
 @BY_PAGE
 def test_scenarios_can_be_read(page: Path, tmp_path: Path) -> None:
+    shutil.copy(OWN / "half.py", tmp_path)
     for text in blocks(page, "yaml"):
         if "training:" in text and "codec: half" not in text:
             loads(text, folder=tmp_path)
+
+
+def test_the_page_on_plugins_shows_the_shipped_files() -> None:
+    page = ROOT / "docs" / "own-plugin.md"
+    assert (OWN / "half.py").read_text() in blocks(page, "python")
+    question, scenario = (OWN / "half.yaml").read_text().split("\n", 1)
+    assert question.endswith("?")
+    assert scenario in blocks(page, "yaml")
 
 
 def test_the_readme_shows_a_scenario_that_fits_a_screen() -> None:

@@ -20,7 +20,8 @@ NOT_IMPORTED = {
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
-    "emulator.learners.tensorflow": "started by the export of graphs",
+    "emulator.datasets.own.call_function": "started by the reader of functions",
+    "emulator.learners.tensorflow_keras": "started by the export of own models",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
     "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
@@ -34,7 +35,6 @@ FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
 """Each package imports all of its modules, whatever their names."""
 
 READ_BY_OTHERS = {
-    "Synchronization": "the protocol that a plugin is written to",
     "model_config": "read by pydantic",
     "list_commands": "called by click",
     "ignore_aliases": "called by yaml",

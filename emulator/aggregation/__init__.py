@@ -6,8 +6,7 @@ To add an aggregation: write a file, name the class here, and add a row to the t
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from .base import Aggregation
 from .krum import Krum
 from .mean import Mean
@@ -18,14 +17,17 @@ from .trimmed_mean import TrimmedMean
 
 AnyAggregation: TypeAlias = Mean | Median | TrimmedMean | Krum | MultiKrum | NormClip
 
+FAMILY = Family("aggregation", AnyAggregation, Aggregation)
+
 
 def make(description: Mapping[str, Any]) -> AnyAggregation:
     """Build the aggregation described by `plain`."""
-    aggregation: AnyAggregation = plugins.make(AnyAggregation, description)
+    aggregation: AnyAggregation = FAMILY.make(description)
     return aggregation
 
 
 __all__ = [
+    "FAMILY",
     "Aggregation",
     "AnyAggregation",
     "Krum",

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from .. import models
 from ..codecs import AnyCodec
-from ..learners.export import exported
+from ..learners.own_export import ready
 from ..units import Seconds
 from ..world.laws import Fixed
 from .layer_bench import layer_times
@@ -24,6 +24,9 @@ from .worker_bench import bench
 WORKERS = 3
 """Workers measured one after the other: a worker's speed depends on its start and its memory's
 place."""
+
+_SEED = 0
+"""Seed of the initial weights of a measured worker."""
 
 SELDOM = 0.2
 """Seconds without work before each step of a worker that samples the host's speed during a run."""
@@ -44,7 +47,7 @@ def measure(
     """
     description = models.find(model)
     tell("graphs")
-    graph = exported(model)
+    graph = ready(description, _SEED)
     tell(f"calibrating {model}, batch {batch_size}: a few seconds")
     with bench(description, batch_size, codec, error_feedback, graph) as worker:
         meters = [worker.play(StepMeter()) for _ in range(WORKERS)]
@@ -70,7 +73,7 @@ def measure_layers(model: str, batch_size: int, tell: Callable[[str], None]) -> 
     """
     description = models.find(model)
     tell("graphs")
-    graph = exported(model)
+    graph = ready(description, _SEED)
     tell(f"measuring the layers of {model}, batch {batch_size}: a few seconds")
     forward, backward = layer_times(description, batch_size, graph)
     return LayerSeconds(*here(), model, batch_size, forward, backward)
@@ -86,7 +89,8 @@ def alongside(
     its speed. The meter is complete once the context has ended. Raises a HostError if the worker
     ended before the context.
     """
-    description, meter, graph = models.find(model), StepMeter(SELDOM, endless=True), exported(model)
+    description, meter = models.find(model), StepMeter(SELDOM, endless=True)
+    graph = ready(description, _SEED)
     with (
         bench(description, batch_size, codec, error_feedback, graph) as worker,
         ThreadPoolExecutor(1) as threads,

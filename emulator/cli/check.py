@@ -159,7 +159,7 @@ def _step(scenario: "Scenario") -> "StepTime | None":
     if not isinstance(training.model, str):
         return None
     calibration = known(
-        training.model,
+        training.trainable,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,

@@ -31,6 +31,7 @@ from .show_trace import trace
 from .stop import stop
 from .study import study
 from .sweep import sweep
+from .test_codec import test_codec
 from .tune import tune
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -65,7 +66,7 @@ for command in (
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, profiles, trace, schema, compose, link, node),
+    *(algorithms, test_codec, profiles, trace, schema, compose, link, node),
 ):
     commands.add_command(command)
 

@@ -6,8 +6,7 @@ To add a codec: write a file, name the class here, and add a row to the tests' t
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from ..vectors import Buffer, Frames, Gradient, Indices, NotFinite, Vector
 from .adacomp_residual import AdaCompResidual
 from .base import ByteCount, Codec, Encoder, EncoderContext, Memory, RememberingEncoder
@@ -42,15 +41,18 @@ AnyCodec: TypeAlias = (
     | TernGrad
 )
 
+FAMILY = Family("codecs", AnyCodec, Codec)
+
 
 def make(description: Mapping[str, Any]) -> AnyCodec:
     """Build the codec described by `plain`."""
-    codec: AnyCodec = plugins.make(AnyCodec, description)
+    codec: AnyCodec = FAMILY.make(description)
     return codec
 
 
 __all__ = [
     "DGC",
+    "FAMILY",
     "QSGD",
     "AdaCompResidual",
     "AnyCodec",

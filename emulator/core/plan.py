@@ -5,6 +5,7 @@ of the plan from a JSON file, without pydantic or NumPy; a plugin is described a
 describes it.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,3 +118,19 @@ class Plan(msgspec.Struct, frozen=True):
     """Durability of the server; None: the run ends with the server's process."""
     encrypted: bool = False
     """Whether messages travel encrypted, which makes them larger."""
+
+    def moved(self, places: Mapping[str, str]) -> "Plan":
+        """Return the plan with users' plugins from other files, as `places` says by their kinds."""
+
+        def place(part: Plain) -> Plain:
+            return {**part, "kind": places.get(part["kind"], part["kind"])}
+
+        replace, worker = msgspec.structs.replace, self.worker
+        return replace(
+            self,
+            worker=replace(worker, codec=place(worker.codec), schedule=place(worker.schedule)),
+            modulation=place(self.modulation),
+            synchronization=place(self.synchronization),
+            optimizer=place(self.optimizer),
+            aggregation=place(self.aggregation),
+        )

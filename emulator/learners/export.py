@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -13,6 +14,7 @@ from ..errors import HostError
 from ..machine.cache import cache
 from ..machine.installed import remedy, tensorflow
 from ..machine.remade_files import made_again
+from ..models.own_model import DESCRIPTION
 from . import crossings, graph, layered_graph
 from .graph import ABOUT, EVALUATION, GRADIENT
 from .layered_graph import LAYERS, STAGES
@@ -27,28 +29,42 @@ def exported(model: str) -> Path:
     TensorFlow is imported by a process of its own, as it would stay in this one. Damaged graphs are
     made again. Raises HostError with the missing part or TensorFlow's message.
     """
-    folder = cache("graphs", f"{model}-{tensorflow_version()}-{_digest()}")
+    folder = graphs_folder(model)
+    kept(folder, lambda made: _export(model, made))
+    return folder
+
+
+def graphs_folder(model: str) -> Path:
+    """Return the folder of graphs called `model`, which depends on TensorFlow and our exporting
+    code."""
+    return cache("graphs", f"{model}-{tensorflow_version()}-{_digest()}")
+
+
+def kept(folder: Path, export: Callable[[Path], None]) -> None:
+    """Let `export` make a folder that becomes `folder`, unless whole graphs are there.
+
+    Raises HostError if the cache cannot be written.
+    """
     damage = _damage(folder)
     if damage and folder.exists():
         made_again(folder, damage)
     if damage:
         try:
-            _make(model, folder)
+            _make(folder, export)
         except OSError as error:
             raise HostError(
                 f"cannot keep graphs in {folder.parent}: {error.strerror}: set EMULATE_CACHE to a "
                 "folder that can be written"
             ) from error
-    return folder
 
 
-def _make(model: str, folder: Path) -> None:
-    """Export the graphs of `model` into `folder`."""
+def _make(folder: Path, export: Callable[[Path], None]) -> None:
+    """Let `export` make a folder, which becomes `folder` with the sums of its files."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     # beside the folder, hence on the same file system: the result moves in one step
     with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as making:
         made = Path(making, "graphs")
-        _export(model, made)
+        export(made)
         sums = [f"{_sum(file)}  {file.name}\n" for file in sorted(made.iterdir())]
         (made / SUMS).write_text("".join(sums))
         _publish(made, folder)
@@ -59,7 +75,8 @@ def _damage(folder: Path) -> str:
     try:
         lines = (folder / SUMS).read_text().splitlines()
         sums = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        for name in (GRADIENT, EVALUATION, ABOUT, LAYERS, STAGES):
+        needed = {LAYERS, STAGES} if DESCRIPTION not in sums else set()
+        for name in dict.fromkeys((GRADIENT, EVALUATION, ABOUT, *needed, *sums)):
             if _sum(folder / name) != sums.get(name):
                 return f"{name} does not have its SHA-256"
     except FileNotFoundError as error:
@@ -83,15 +100,9 @@ def tensorflow_version() -> str:
 def _digest() -> str:
     """Return a digest of the sources that decide a graph: a change of them makes a new graph."""
     sources = sorted(Path(models.__file__).parent.glob("*.py"))
-    sources += [
-        Path(layout.__file__),
-        Path(graph.__file__),
-        Path(layered_graph.__file__),
-        Path(crossings.__file__),
-        Path(__file__).with_name("tensorflow.py"),
-        Path(__file__).with_name("tensorflow_stages.py"),
-        Path(__file__).with_name("tensorflow_crossings.py"),
-    ]
+    sources += [Path(file) for file in (layout.__file__, graph.__file__, layered_graph.__file__)]
+    sources += [Path(crossings.__file__), Path(__file__).with_name("keras_request.py")]
+    sources += sorted(Path(__file__).parent.glob("tensorflow*.py"))
     return sha256(b"\0".join(source.read_bytes() for source in sources)).hexdigest()[:12]
 
 

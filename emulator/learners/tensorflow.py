@@ -1,10 +1,9 @@
 """Export of a model's graphs: gradient, evaluation, and the layers apart from each other.
 
-`python -m emulator.learners.tensorflow MODEL FOLDER` fills the folder.
+`python -m emulator.learners.tensorflow MODEL FOLDER` fills the folder for a model of the zoo.
 """
 
 import json
-import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,68 +13,77 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from .. import models
-from ..models import Model
 from .graph import ABOUT, EVALUATION, GRADIENT
 from .layered_graph import LAYERS, STAGES
-from .tensorflow_stages import staged
+from .tensorflow_network import TFNetwork, examples, zoo_network
+from .tensorflow_stages import Staged, staged
 
 
-def export(model: Model, folder: Path) -> None:
-    """Write the graphs of `model`, and the names of their operations, into `folder`.
+def export(network: TFNetwork, folder: Path) -> Staged | str:
+    """Write the graphs of `network`, and the names of their operations, into `folder`.
 
-    The first two graphs take theta [parameters] float32, x [batch, inputs] float32 and y [batch]
-    int32, or [batch, length] int32 for texts, with any batch size. The third takes the parameters
-    of each layer in place of theta.
+    The first two graphs take theta [parameters] float32, x [batch, inputs] float32 and y, int32
+    [batch] or [batch, length] for texts, float32 [batch, targets] for a regression, with any batch
+    size. The graph of the gradient of a network with noise takes noise [2] int64, too. The third
+    graph takes the parameters of each layer in place of theta. Return the stages of the third, or
+    the reason why there is none.
     """
-    about: dict[str, Any] = {"model": model.name, "tensorflow": tf.__version__}
-    about["layout"] = model.layout.plain()
+    about: dict[str, Any] = {"model": network.name, "tensorflow": tf.__version__}
+    about["layout"] = network.layout.plain()
     for file, outputs in ((GRADIENT, gradient), (EVALUATION, evaluation)):
-        frozen = _freeze(model, outputs)
+        frozen = _freeze(network, outputs)
         (folder / file).write_bytes(frozen.graph.as_graph_def().SerializeToString())
-        about["inputs"] = [tensor.op.name for tensor in frozen.inputs]
+        names = [tensor.op.name for tensor in frozen.inputs]
+        about["inputs"], noise = names[:3], names[3:]
+        about |= {"noise": noise[0]} if noise else {}
         about[outputs.__name__] = [tensor.op.name for tensor in frozen.outputs]
     (folder / ABOUT).write_text(json.dumps(about, indent=1))
-    layers = staged(model, _losses)
+    if network.unstaged:
+        return network.unstaged
+    try:
+        layers = staged(network)
+    except ValueError as error:  # operations of several layers cannot be told apart
+        return str(error)
     (folder / LAYERS).write_bytes(layers.graph)
     (folder / STAGES).write_text(json.dumps(layers.plain(), indent=1))
+    return layers
 
 
-def gradient(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
-    """Return the gradient, flat as `theta`, and the mean cross-entropy of an answer."""
-    variables = _cut(model, theta)
-    loss = tf.reduce_mean(_losses(model.logits(tf, variables, x), y))
+def gradient(network: TFNetwork, theta: Any, x: Any, y: Any, *noise: Any) -> Sequence[Any]:
+    """Return the gradient, flat as `theta`, and the mean loss of an answer."""
+    variables = _cut(network, theta)
+    loss = network.loss(variables, x, y, *noise)
     # derived by the variables, not by theta: each slice's gradient would be padded to theta's size
     parts = tf.gradients(loss, variables)
     return tf.concat([tf.reshape(part, [-1]) for part in parts], 0), loss
 
 
-def evaluation(model: Model, theta: Any, x: Any, y: Any) -> Sequence[Any]:
-    """Return the number of right answers and the sum of their cross-entropies."""
-    logits = model.logits(tf, _cut(model, theta), x)
-    right = tf.equal(tf.argmax(logits, -1, output_type=tf.int32), y)
-    return tf.reduce_sum(tf.cast(right, tf.int32)), tf.reduce_sum(_losses(logits, y))
+def evaluation(network: TFNetwork, theta: Any, x: Any, y: Any) -> Sequence[Any]:
+    """Return the number of right answers, or the sum of the absolute errors of a regression; and
+    the sum of the answers' losses."""
+    outputs = network.evaluated(_cut(network, theta), x)
+    if network.task.regression:
+        score = tf.reduce_sum(tf.abs(outputs - y))
+    else:
+        right = tf.equal(tf.argmax(outputs, -1, output_type=tf.int32), y)
+        score = tf.reduce_sum(tf.cast(right, tf.int32))
+    return score, tf.reduce_sum(network.losses(outputs, y))
 
 
-def _cut(model: Model, theta: Any) -> list[Any]:
-    """Return the variables of `model` as slices of `theta`, in their shapes."""
-    return [tf.reshape(theta[part], variable.shape) for variable, part in model.layout]
+def _cut(network: TFNetwork, theta: Any) -> list[Any]:
+    """Return the variables of `network` as slices of `theta`, in their shapes."""
+    return [tf.reshape(theta[part], variable.shape) for variable, part in network.layout]
 
 
-def _losses(logits: Any, y: Any) -> Any:
-    """Return the cross-entropy of each answer."""
-    return tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits)
-
-
-def _freeze(model: Model, outputs: Callable[..., Sequence[Any]]) -> Any:
-    """Return `outputs` as a concrete function of theta, x and y, for any batch size."""
-    signature = (
-        tf.TensorSpec([model.layout.size], tf.float32, "theta"),
-        tf.TensorSpec([None, math.prod(model.task.shape)], tf.float32, "x"),
-        tf.TensorSpec([None, *model.task.answers], tf.int32, "y"),
-    )
-    function = tf.function(lambda *inputs: outputs(model, *inputs))
+def _freeze(network: TFNetwork, outputs: Callable[..., Sequence[Any]]) -> Any:
+    """Return `outputs` as a concrete function of theta, x, y and noise, for any batch size."""
+    given = [tf.TensorSpec(*spec) for spec in examples(network)]
+    if outputs is evaluation:
+        given = given[:2]
+    signature = (tf.TensorSpec([network.layout.size], tf.float32, "theta"), *given)
+    function = tf.function(lambda *inputs: outputs(network, *inputs), autograph=False)
     return convert_variables_to_constants_v2(function.get_concrete_function(*signature))
 
 
 if __name__ == "__main__":
-    export(models.find(sys.argv[1]), Path(sys.argv[2]))
+    export(zoo_network(models.find(sys.argv[1])), Path(sys.argv[2]))

@@ -32,7 +32,7 @@ class DerivedGraph(NamedTuple):
     thetas: list[Any]
     """Parameters of each layer."""
     examples: list[Any]
-    """Inputs x and y."""
+    """Inputs x and y, and noise if the network is noisy."""
     loss: Any
     gradients: list[Any]
     """Gradient of each layer."""
@@ -66,8 +66,10 @@ def _crossing(
 
 def _shapes(tensors: Sequence[Any], rows: int, graph: DerivedGraph) -> dict[str, Shape]:
     """Return the shapes of `tensors` for `rows` examples, computed by the graph."""
-    fed = {t: np.zeros(t.shape, np.float32) for t in graph.thetas}
-    fed |= {t: np.zeros((rows, *t.shape[1:]), t.dtype.as_numpy_dtype) for t in graph.examples}
+    fed = {t.name: np.zeros(t.shape, np.float32) for t in graph.thetas}
+    x, y, *noise = graph.examples
+    fed |= {t.name: np.zeros((rows, *t.shape[1:]), t.dtype.as_numpy_dtype) for t in (x, y)}
+    fed |= {t.name: np.zeros(t.shape, t.dtype.as_numpy_dtype) for t in noise}
     named = {tensor.name: tensor for tensor in tensors}
     with tf.compat.v1.Session(graph=graph.graph) as session:
         return {name: value.shape for name, value in session.run(named, fed).items()}
@@ -92,7 +94,7 @@ def _missing(pairs: Sequence[Pair], layer: int, graph: DerivedGraph) -> str:
     `pairs` cross behind `layer`. The reason is empty if the two parts need nothing else.
     """
     tensors, slopes = [tensor for tensor, _ in pairs], [slope for _, slope in pairs]
-    x, y = graph.examples
+    x, y = graph.examples[:2]  # noise may be read by neither part
     # server's part: everything from the activations and the labels on
     server = [graph.loss, *graph.gradients[layer:], *slopes]
     read = _inputs(server, tensors) - {t.op for t in (*graph.thetas[layer:], y)}

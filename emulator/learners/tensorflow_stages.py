@@ -6,17 +6,16 @@ without parameters thus belong to the parameterised layer before them, and a res
 passes by the layers that it skips.
 """
 
-import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tensorflow as tf
+from tensorflow.python.framework.func_graph import FuncGraph
 
-from ..models import Model
 from .crossings import Crossing
 from .layered_graph import LAYERS
 from .stages import Stage
 from .tensorflow_crossings import DerivedGraph, Pair, crossings
+from .tensorflow_network import TFNetwork, examples
 
 REPEATED = "MaxPool"
 """Type of operations that a backward pass repeats: oneDNN's fast gradient of a maximum needs the
@@ -27,7 +26,7 @@ Operations = dict[Any, int]
 """Number of the stage of each operation, from 0. Constants and inputs of the graph have none."""
 
 
-class _Network(NamedTuple):
+class _ForwardPass(NamedTuple):
     """Forward pass of a model in a graph."""
 
     thetas: list[Any]
@@ -35,7 +34,7 @@ class _Network(NamedTuple):
     variables: list[list[Any]]
     """Variables of each layer, in their shapes."""
     examples: list[Any]
-    """Inputs x and y."""
+    """Inputs x and y, and noise if the network is noisy."""
     logits: Any
     loss: Any
 
@@ -48,7 +47,7 @@ class Staged(NamedTuple):
     thetas: list[str]
     """Input of each layer's parameters, flat float32."""
     examples: list[str]
-    """Inputs x and y."""
+    """Inputs x and y, and noise if the network is noisy."""
     loss: str
     gradients: list[str]
     """Gradient of each layer, flat float32."""
@@ -67,45 +66,60 @@ class Staged(NamedTuple):
         return {**self._asdict(), **own}
 
 
-def staged(model: Model, losses: Callable[[Any, Any], Any]) -> Staged:
-    """Return the stages of `model`; `losses` maps logits and labels to the loss of each answer."""
-    graph = tf.Graph()
+def staged(network: TFNetwork) -> Staged:
+    """Return the stages of `network`. Raises ValueError with the reason if it has none."""
+    graph: Any = FuncGraph("layers")
     with graph.as_default():
-        network = _forward(model, losses)
-        depths = _depths(graph, network)
-        gradients, placement, places = _backward(graph, network, depths)
+        built = _forward(network)
+        depths = _depths(graph, built)
+        gradients, placement, places = _backward(graph, built, depths)
+    if graph.captures:
+        raise ValueError("it reads constants that are made outside of its layers' calls")
     # what depends on the examples alone is computed with the first layer
     placement |= {operation: max(depth, 1) - 1 for operation, depth in depths.items()}
-    for given in (*network.thetas, *network.examples):
+    for given in (*built.thetas, *built.examples):
         placement.pop(given.op, None)
-    computed = DerivedGraph(graph, network.thetas, network.examples, network.loss, gradients)
+    computed = DerivedGraph(graph, built.thetas, built.examples, built.loss, gradients)
     return Staged(
-        graph.as_graph_def().SerializeToString(),
-        [tensor.name for tensor in network.thetas],
-        [tensor.name for tensor in network.examples],
-        network.loss.name,
+        _with_whole_loops(graph.as_graph_def()).SerializeToString(),
+        [tensor.name for tensor in built.thetas],
+        [tensor.name for tensor in built.examples],
+        built.loss.name,
         [tensor.name for tensor in gradients],
-        _stages(placement, [network.loss, *gradients], 2 * len(network.thetas)),
-        (-1, *model.task.answers),
+        _stages(placement, [built.loss, *gradients], 2 * len(built.thetas)),
+        (-1, *network.task.answers),
         crossings(places, computed),
     )
 
 
-def _forward(model: Model, losses: Callable[[Any, Any], Any]) -> _Network:
-    """Build the forward pass of `model` in the current graph, with an input for each layer."""
+def _with_whole_loops(graph: Any) -> Any:
+    """Return `graph`, a GraphDef, with loops that a session runs as single operations.
+
+    A session takes other loops apart before it looks at what is fed. It would then compute the
+    forward loop once more in the backward pass, for which it lacks the parameters.
+    """
+    for node in graph.node:
+        if "_lower_using_switch_merge" in node.attr:
+            node.attr["_lower_using_switch_merge"].b = False
+    return graph
+
+
+def _forward(network: TFNetwork) -> _ForwardPass:
+    """Build the forward pass of `network` in the current graph, with an input for each layer."""
     placeholder = tf.compat.v1.placeholder
-    x = placeholder(tf.float32, [None, math.prod(model.task.shape)], "x")
-    y = placeholder(tf.int32, [None, *model.task.answers], "y")
+    given = [placeholder(kind, shape, name) for shape, kind, name in examples(network)]
+    x, y, *noise = given
     thetas, variables = [], []
-    for number in range(1, len(model.layout.layers) + 1):
-        part = model.layout.part((number, number))
+    for number in range(1, len(network.layout.layers) + 1):
+        part = network.layout.part((number, number))
         thetas.append(placeholder(tf.float32, [part.size], f"theta{number}"))
         variables.append([tf.reshape(thetas[-1][at], v.shape) for v, at in part])
-    logits = model.logits(tf, [v for layer in variables for v in layer], x)
-    return _Network(thetas, variables, [x, y], logits, tf.reduce_mean(losses(logits, y)))
+    logits, _ = network.trained([v for layer in variables for v in layer], x, *noise)
+    loss = tf.reduce_mean(network.losses(logits, y))
+    return _ForwardPass(thetas, variables, given, logits, loss)
 
 
-def _depths(graph: Any, network: _Network) -> Operations:
+def _depths(graph: Any, network: _ForwardPass) -> Operations:
     """Return, for each operation, the number of the last layer among its inputs, from 1.
 
     0 stands for operations that depend on the examples alone. Constants are left out.
@@ -116,6 +130,19 @@ def _depths(graph: Any, network: _Network) -> Operations:
         before = [depths[source] for source in _sources(operation) if source in depths]
         if before:
             depths[operation] = max(before)
+    return _with_lists(graph, depths)
+
+
+def _with_lists(graph: Any, depths: Operations) -> Operations:
+    """Return `depths` with operations that make a list of tensors in the layer that reads the list.
+
+    No gradient is known by a list, such as a loop over a text reads; it is known by its tensors.
+    """
+    for operation in reversed(graph.get_operations()):
+        if operation in depths and any(t.dtype == tf.variant for t in operation.outputs):
+            readers = [op for tensor in operation.outputs for op in tensor.consumers()]
+            later = [depths[op] for op in readers if op in depths]
+            depths[operation] = min(later, default=depths[operation])
     return depths
 
 
@@ -125,7 +152,7 @@ def _sources(operation: Any) -> list[Any]:
 
 
 def _backward(
-    graph: Any, network: _Network, depths: Operations
+    graph: Any, network: _ForwardPass, depths: Operations
 ) -> tuple[list[Any], Operations, list[list[Pair]]]:
     """Add each layer's backward pass.
 

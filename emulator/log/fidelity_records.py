@@ -54,6 +54,8 @@ class LinkRecord(LogRecord, tag="link"):
     """Those that were lost."""
     requested_loss: Share = 0.0
     """Share of packets to be lost on the path."""
+    behind: str = ""
+    """Bottleneck on the path, where packets wait that the node's own queue does not hold."""
     bursts: bool = False
     """Whether a model loses packets in bursts, so that the number lost has no binomial
     distribution."""

@@ -63,10 +63,12 @@ class DirectionSums:
     """Packets that should have been lost."""
     requested_loss: float = 0.0
     bursts: bool = False
+    behind: str = ""
 
     def take(self, record: LinkRecord) -> None:
         """Add a record of this direction."""
         self._take_rate(record)
+        self.behind = record.behind or self.behind
         self.late += record.late
         self.held = record.held or self.held
         self.asked_delay, self.asked_jitter = record.requested_delay, record.requested_jitter
@@ -97,7 +99,17 @@ class DirectionSums:
         """Return what was requested and achieved, with verdicts, of each property asked for."""
         found = {"rate": self._rate(), "delay": self._delay()}
         found |= {"jitter": self._jitter(), "loss": self._loss()}
-        return {name: facts for name, facts in found.items() if facts is not None}
+        kept = {name: facts for name, facts in found.items() if facts is not None}
+        return {name: self._excused(name, facts) for name, facts in kept.items()}
+
+    def _excused(self, name: str, facts: dict[str, Any]) -> dict[str, Any]:
+        """Return `facts` with no miss that may be the wait at a bottleneck.
+
+        The node's own queue keeps its rate wherever else packets wait.
+        """
+        if not self.behind or name == "rate" or facts["verdict"] != MISSED:
+            return facts
+        return {**facts, "verdict": OPEN, "why": f"packets wait at the bottleneck {self.behind}"}
 
     def _rate(self) -> dict[str, Any] | None:
         if self.requested_rate is None:

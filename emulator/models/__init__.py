@@ -1,4 +1,6 @@
-"""The model zoo: one file for each model, small enough to train on a phone."""
+"""The model zoo: one file for each model, small enough to train on a phone; and own models."""
+
+from pathlib import Path
 
 from ..errors import suggestion
 from .base import Model
@@ -11,6 +13,7 @@ from .mnist_mlp import MNIST_MLP
 from .mnist_resnet import MNIST_RESNET
 from .mnist_softmax import MNIST_SOFTMAX
 from .mnist_vgg import MNIST_VGG
+from .own_model import DESCRIPTION, OwnModel
 
 _ALL = (
     MNIST_CNN,
@@ -25,12 +28,33 @@ _ALL = (
 )
 MODELS = {model.name: model for model in _ALL}
 
+_OWN: dict[str, OwnModel] = {}
+"""Own models that this process knows, by name."""
+
 
 def find(name: str) -> Model:
     """Return the model called `name`. Raises ValueError with the known names and a suggestion."""
     if name in MODELS:
         return MODELS[name]
+    if name in _OWN:
+        return _OWN[name]
     raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{suggestion(name, MODELS)}")
 
 
-__all__ = ["MODELS", "Model", "find"]
+def register(folder: Path) -> OwnModel:
+    """Return the own model that was exported to `folder`; `find` knows it from now on.
+
+    The name of an own model has a digest of its source, so no other model has the name.
+    """
+    model = OwnModel.read(folder)
+    _OWN[model.name] = model
+    return model
+
+
+def register_own(folder: Path) -> None:
+    """Let `find` know the model that was exported to `folder`, if it is an own model."""
+    if (folder / DESCRIPTION).exists():
+        register(folder)
+
+
+__all__ = ["MODELS", "Model", "OwnModel", "find", "register", "register_own"]

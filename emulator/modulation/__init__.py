@@ -6,8 +6,7 @@ To add a modulation: write a file, name the class here, and add a row to the tes
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from .base import Modulation, Modulator
 from .constant import Constant
 from .per_parameter import PerParameter
@@ -15,14 +14,17 @@ from .staleness import Staleness
 
 AnyModulation: TypeAlias = Constant | Staleness | PerParameter
 
+FAMILY = Family("modulation", AnyModulation, Modulation)
+
 
 def make(description: Mapping[str, Any]) -> AnyModulation:
     """Build the modulation described by `plain`."""
-    modulation: AnyModulation = plugins.make(AnyModulation, description)
+    modulation: AnyModulation = FAMILY.make(description)
     return modulation
 
 
 __all__ = [
+    "FAMILY",
     "AnyModulation",
     "Constant",
     "Modulation",

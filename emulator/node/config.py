@@ -22,6 +22,8 @@ SHARD = Path("/data")
 """Folder of the device's training examples, or of the evaluator's test set."""
 GRAPH = Path("/graph")
 """Folder of the exported model."""
+PLUGINS = Path("/plugins")
+"""Folder of the users' plugins, if the run has any: the only one that they are imported from."""
 INITIAL = Path("/initial.npz")
 """The saved model that the server begins with, if the run has one."""
 OUTPUT = Path("/output")
@@ -84,6 +86,8 @@ class MeasuredLink(msgspec.Struct, frozen=True):
     """The server's link, which lies behind; None on the server itself."""
     delayed: bool = True
     """Whether packets are delayed; otherwise receivers hold messages back."""
+    behind: str = ""
+    """The bottleneck of the node; empty without one."""
 
 
 class Network(msgspec.Struct, frozen=True):

@@ -15,6 +15,7 @@ from ..errors import DeploymentError
 from ..shaping.apply import apply
 from ..shaping.gateway import DEVICE
 from .config import NodeConfig
+from .fidelity.bottleneck_meter import BottleneckMeter
 from .supervisor_reports import say
 
 _CHANGE_LINK, _ERROR = 19, 2
@@ -34,9 +35,12 @@ def main(node: NodeConfig) -> NoReturn:
         say("failed", detail=f"{node.name}: {error}")
         sys.exit(1)
     say("ready")
-    while select.select([0], [], []) and os.read(0, 65536):
-        pass  # no order is for a gateway
-    sys.exit(0)
+    meter = BottleneckMeter(node)
+    while True:
+        ready, _, _ = select.select([0], [], [], meter.rest())
+        if ready and not os.read(0, 65536):  # no order is for a gateway
+            sys.exit(0)
+        meter.tick(say)
 
 
 def send_no_redirects(device: str) -> None:

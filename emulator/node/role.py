@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 def main() -> None:
     node = config.read()
     incarnation = int(sys.argv[1])
+    # behind all other places, so that no module of a plugin stands in for one of the image
+    sys.path.append(str(config.PLUGINS / "installed"))
     match node.part:
         case WorkerRole():
             from .presser import die_first

@@ -42,9 +42,11 @@ def serve(
     part: ServerRole,
     output: Path = config.OUTPUT,
     port: int = PORT,
+    graph: Path = config.GRAPH,
     clock: EmulatedClock = UNDILATED,
 ) -> None:
     """Serve until the run is over; write `run.jsonl` and `model.npz` to the folder `output`."""
+    models.register_own(graph)
     model = models.find(part.plan.model)
     canceled: list[str] = []
     for reason, number in ENDINGS.items():

@@ -6,8 +6,7 @@ To add an optimizer: write a file, name the class here, and add a row to the tes
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from .adam import Adam
 from .base import Descent, Modulated, Optimizer
 from .momentum import Momentum
@@ -16,14 +15,17 @@ from .sign import Sign
 
 AnyOptimizer: TypeAlias = SGD | Momentum | Adam | Sign
 
+FAMILY = Family("optimizers", AnyOptimizer, Optimizer)
+
 
 def make(description: Mapping[str, Any]) -> AnyOptimizer:
     """Build the optimizer described by `plain`."""
-    optimizer: AnyOptimizer = plugins.make(AnyOptimizer, description)
+    optimizer: AnyOptimizer = FAMILY.make(description)
     return optimizer
 
 
 __all__ = [
+    "FAMILY",
     "SGD",
     "Adam",
     "AnyOptimizer",

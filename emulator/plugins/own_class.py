@@ -1,6 +1,13 @@
-"""Plugin classes from Python files of users: a class whose `kind` is the place that it is from."""
+"""Plugin classes of users: from a Python file, or from an installed package's entry point.
 
+Such a class becomes a class whose `kind` is the plugin's name: `file.py:Class`, or the name of the
+entry point. The name is the same wherever the file lies, so equal runs have equal logs.
+"""
+
+import ast
+from collections.abc import Mapping
 from dataclasses import field, is_dataclass, make_dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import PythonFileError
@@ -8,31 +15,71 @@ from .python_file import Reference
 
 _KINDS: dict[tuple[type, str], type] = {}
 """Classes with a `kind`, by the class that each is made of; equal plugins need the same class."""
+_FILED: dict[str, type] = {}
+"""The class that each reference to a file named when it was last read."""
+_CONTENTS: dict[str, Mapping[str, bytes]] = {}
+"""The contents of the file then, and of those beside it."""
 
 
-def own_class(text: str) -> type:
-    """Return the plugin class that `text` names as `/path/file.py:Class`, with `text` as its kind.
+def from_file(text: str, protocol: type, *, anew: bool = False) -> type:
+    """Return the plugin class that `text` names as `/path/file.py:Class`.
 
-    The class is a frozen dataclass, whose fields are the plugin's keys. Raises PythonFileError if
-    it cannot be loaded, or is no such class.
+    The class is a frozen dataclass with the methods of `protocol`, whose fields are the plugin's
+    keys. With `anew` the file is read again. Raises PythonFileError if it cannot be loaded, or
+    holds no such class.
     """
-    reference = Reference.read(text, ".")
-    cls = reference.load()
-    if not isinstance(cls, type) or not _is_frozen(cls):
-        message = f"{reference.name!r} is no plugin: write @dataclass(frozen=True) above its class"
-        raise PythonFileError(reference.file, None, message)
-    if (cls, text) not in _KINDS:
-        _KINDS[cls, text] = with_kind(cls, text)
-    return _KINDS[cls, text]
+    if anew or text not in _FILED:
+        reference = Reference.read(text, ".")
+        cls = reference.load()
+        if reason := refusal(cls, protocol):
+            line = _line(reference)
+            raise PythonFileError(reference.file, line, f"{reference.name!r} {reason}")
+        _CONTENTS[text] = reference.contents()
+        _FILED[text] = named(cls, f"{reference.file.name}:{reference.name}", text)
+    return _FILED[text]
 
 
-def with_kind(cls: type, kind: str) -> type:
-    """Return a subclass of the frozen dataclass `cls` whose field `kind` is the text `kind`."""
-    fields: list[Any] = [("kind", Literal[kind], field(default=kind))]
-    made: type = make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True)
-    made.__doc__ = cls.__doc__
-    return made
+def refusal(cls: Any, protocol: type) -> str:
+    """Return why `cls` is no plugin with the methods of `protocol`; empty if it is one."""
+    noun = protocol.__name__.lower()
+    if not isinstance(cls, type):
+        return f"is no class: a {noun} is a class with @dataclass(frozen=True)"
+    if not is_dataclass(cls) or not getattr(cls, "__dataclass_params__").frozen:  # noqa: B009
+        return f"is no {noun}: write @dataclass(frozen=True) above the class"
+    names = [name for name in vars(protocol) if not name.startswith("_") and name != "kind"]
+    has = {*dir(cls), *cls.__dataclass_fields__}
+    lacks = [name for name in names if name not in has]
+    return f"is no {noun}: it lacks {' and '.join(lacks)}" if lacks else ""
 
 
-def _is_frozen(cls: Any) -> bool:
-    return is_dataclass(cls) and bool(getattr(cls, "__dataclass_params__").frozen)  # noqa: B009
+def named(cls: type, kind: str, source: str, group: str = "") -> type:
+    """Return a subclass of the frozen dataclass `cls` whose field `kind` is the text `kind`.
+
+    `source` is the text from which a scenario or another process makes the class again; `group` is
+    the group of the entry point, empty for a file.
+    """
+    if (cls, source) not in _KINDS:
+        fields: list[Any] = [("kind", Literal[kind], field(default=kind))]
+        space = {"__doc__": cls.__doc__, "plugin_source": source, "plugin_group": group}
+        space |= {"__module__": cls.__module__}
+        made = make_dataclass(cls.__name__, fields, bases=(cls,), frozen=True, namespace=space)
+        _KINDS[cls, source] = made
+    return _KINDS[cls, source]
+
+
+def contents(text: str) -> Mapping[str, bytes]:
+    """Return the contents of the file of the reference `text`, and of those beside it.
+
+    Of a class that `from_file` has returned, the contents are those that it was made from.
+    """
+    return _CONTENTS[text] if text in _CONTENTS else Reference.read(text, ".").contents()
+
+
+def _line(reference: Reference) -> int | None:
+    """Return the line that defines the name, if the file itself does."""
+    for node in ast.parse(Path(reference.file).read_bytes()).body:
+        targets = node.targets if isinstance(node, ast.Assign) else [node]
+        names = [getattr(each, "name", getattr(each, "id", None)) for each in targets]
+        if reference.name in names:
+            return node.lineno
+    return None

@@ -50,7 +50,7 @@ class Reference:
         return f"{self.file}:{self.name}"
 
     def load(self) -> Any:
-        """Return the object; the file runs once for each of its contents.
+        """Return the object. Equal contents of a file run only once.
 
         Raises PythonFileError if the file is missing, has a syntax error, raises an exception, or
         lacks the name; with the line, where there is one.
@@ -68,7 +68,7 @@ class Reference:
         return getattr(module, self.name)
 
     def contents(self) -> Mapping[str, bytes]:
-        """Return the contents of the file, and of those that it imports from beside it.
+        """Return the contents of the file and of the modules beside the file that it imports.
 
         The keys are paths from the file's folder. Raises PythonFileError for an unreadable file.
         """
@@ -150,7 +150,7 @@ def _beside(contents: Mapping[str, bytes]) -> frozenset[str]:
 
 
 def _gather(path: str, folder: Path, found: dict[str, bytes]) -> None:
-    """Add to `found` the files of `folder` that the file at `path` in it imports, and so on."""
+    """Add to `found` the files of `folder` that the file at `path` imports, at any depth."""
     try:
         tree = ast.parse(found[path])
     except (SyntaxError, ValueError):  # reported when the file is run
@@ -164,7 +164,7 @@ def _gather(path: str, folder: Path, found: dict[str, bytes]) -> None:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yield the first part of each module name that `tree` imports, in functions too."""
+    """Yield the first part of each imported module's name in `tree`, in functions too."""
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=names):

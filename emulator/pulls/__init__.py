@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from .base import EncodedModel, Pulls
 from .delta import Delta
 from .held_model import HeldModel
@@ -12,11 +11,23 @@ from .whole_model import WholeModel
 
 AnyPull: TypeAlias = WholeModel | Delta
 
+FAMILY = Family("pulls", AnyPull, Pulls)
+
 
 def make(description: Mapping[str, Any]) -> AnyPull:
     """Build the kind of pull described by `plain`."""
-    pull: AnyPull = plugins.make(AnyPull, description)
+    pull: AnyPull = FAMILY.make(description)
     return pull
 
 
-__all__ = ["AnyPull", "Delta", "EncodedModel", "HeldModel", "Pulls", "WholeModel", "make", "plain"]
+__all__ = [
+    "FAMILY",
+    "AnyPull",
+    "Delta",
+    "EncodedModel",
+    "HeldModel",
+    "Pulls",
+    "WholeModel",
+    "make",
+    "plain",
+]

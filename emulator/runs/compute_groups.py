@@ -10,7 +10,6 @@ on every host, form the same groups.
 
 from ..core.crossing_bytes import crossing_bytes
 from ..core.prior_costs import through
-from ..models import MODELS
 from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.devices import Group
@@ -65,7 +64,7 @@ def _iteration_times(scenario: Scenario, share: float) -> dict[str, float]:
     down = float(floats.width(training.pull.values)) * layout.size
     up = sum(update_sizes(training.codec, layout))
     if training.cut is not None:
-        crossing = crossing_bytes(MODELS[training.trainable], training.cut, 1)
+        crossing = crossing_bytes(training.network, training.cut, 1)
         down, up = down + examples * crossing.down, up + examples * crossing.up
     return {
         name: seconds

@@ -12,7 +12,6 @@ from ..codecs.base import Codec
 from ..codecs.expected_update import expected_update
 from ..core.crossing_bytes import CrossingBytes, crossing_bytes, value_width
 from ..layout import Layout
-from ..models import MODELS
 from ..pulls import floats
 from ..scenario import Scenario
 from ..scenario.fully_connected import layer_names
@@ -88,7 +87,7 @@ def cut_traffic(scenario: Scenario) -> CutTraffic | None:
     cut = training.cut
     if cut is None:
         return None
-    model, (rows, *fewer) = MODELS[training.trainable], dealt_sizes(scenario)
+    model, (rows, *fewer) = training.network, dealt_sizes(scenario)
     width = floats.width(training.pull.values)
     device, whole = (
         PartTraffic(part.size, _push(training.codec, part), width * part.size)

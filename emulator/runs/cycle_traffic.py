@@ -12,7 +12,6 @@ import numpy as np
 from ..core import wire
 from ..core.crossing_bytes import CrossingBytes, crossing_bytes
 from ..core.messages import ModelReply, Pull, Update
-from ..models import MODELS
 from ..pulls import floats
 from ..scenario import Scenario
 from .expected_costs import update_sizes
@@ -63,4 +62,4 @@ def _crossing(scenario: Scenario) -> Callable[[int], CrossingBytes]:
     training = scenario.training
     if training.cut is None:
         return lambda rows: _UNCUT
-    return partial(crossing_bytes, MODELS[training.trainable], training.cut)
+    return partial(crossing_bytes, training.network, training.cut)

@@ -84,7 +84,7 @@ def _serve(scenario: Scenario) -> float:
     if scenario.virtual.step is not None or not isinstance(training.model, str):
         return 0.0
     measured = known(
-        training.model,
+        training.trainable,
         training.batch_size,
         training.codec,
         error_feedback=training.error_feedback,

@@ -20,7 +20,7 @@ def with_layers(scenario: Scenario, tell: Callable[[str], None]) -> Scenario:
     if scenario.virtual.layers is not None:
         return scenario
     if isinstance(training.model, str):
-        measured = calibration.layer_seconds(training.model, dealt_sizes(scenario)[0], tell)
+        measured = calibration.layer_seconds(training.trainable, dealt_sizes(scenario)[0], tell)
         layers = LayerShares(forward=measured.forward, backward=measured.backward)
     else:
         layers = shares_by_counts(training.model)
@@ -44,4 +44,4 @@ def layers_known(scenario: Scenario) -> bool:
         return True
     if not isinstance(training.model, str):
         return True
-    return calibration.known_layers(training.model, dealt_sizes(scenario)[0]) is not None
+    return calibration.known_layers(training.trainable, dealt_sizes(scenario)[0]) is not None

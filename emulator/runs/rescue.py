@@ -32,8 +32,8 @@ def rescue(folder: RunFolder) -> Rescued:
 def _write(folder: RunFolder, path: Path) -> list[bytes]:
     """Write the model of the run in `folder` to `path`; return the lines that its log lacks."""
     # late: these take long to import, and few commands need them
-    from ..learners.export import exported
-    from ..models import saved_model
+    from ..learners.own_export import ready
+    from ..models import OwnModel, saved_model
     from ..models.saved_model import SavedModel
     from ..node.durable.recovery import last_state
     from ..node.server_role import from_plan
@@ -45,7 +45,8 @@ def _write(folder: RunFolder, path: Path) -> list[bytes]:
     training = scenario.training
     planned = plan(scenario, split_data(scenario).examples)
     initial = None if training.initial is None else Path(training.initial)
-    graph = Path() if training.cut is None else exported(training.trainable)
+    needed = training.cut is not None or isinstance(training.network, OwnModel)
+    graph = ready(training.network, scenario.seed) if needed else Path()
     server, lines = last_state(
         folder.server, planned, lambda log: from_plan(planned, log, initial, graph)
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from hashlib import file_digest
 from pathlib import Path
 from shutil import disk_usage
@@ -13,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core import wire
+from ..datasets import OwnDataset
+from ..datasets.split import Owners
 from ..errors import DeploymentError, HostError
 from ..log.packet_lateness import Shaped
 from ..log.records import Record
@@ -24,6 +27,7 @@ from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
+from .plugin_sources import FOLDER, PluginSources, plugin_sources
 from .results import write_json
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -165,14 +169,26 @@ class Session:
         )
 
     def describe(self, host: Host, packages: Iterable[str], **facts: Any) -> None:
-        """Write `scenario.yaml`, `timeline.jsonl` and `manifest.json`, before the world is built.
+        """Write `scenario.yaml`, `timeline.jsonl`, `manifest.json` and the sources of plugins,
+        before the world is built.
 
         The manifest holds `facts` of the runtime, and the versions of the `packages` that it uses.
         """
         folder = self.folder
-        (folder.path / "scenario.yaml").write_text(dump(self.scenario))
+        self.sources.write()
+        places = {
+            text: f"./{FOLDER}/{place}"
+            for text, place in self.sources.places.items()
+            if text != getattr(self.scenario.training.dataset, "file", None)  # it reads files
+        }
+        (folder.path / "scenario.yaml").write_text(dump(self.scenario, places))
         folder.timeline.write_text(to_jsonl(self.timeline))
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
+
+    @cached_property
+    def sources(self) -> PluginSources:
+        """Sources of the users' plugins of the run."""
+        return plugin_sources(self.scenario, self.folder.path)
 
     def _manifest(self, host: Host, packages: Iterable[str]) -> dict[str, Any]:
         """Return the entries of the manifest that both runtimes write."""
@@ -189,25 +205,26 @@ class Session:
             "host": host.plain(),
             **self._data(),
             **self._initial(),
+            **({"plugins": self.sources.plain()} if self.sources else {}),
             "not_kept": [ignored.plain() for ignored in unkept(self.scenario, self.runtime)],
         }
 
     def _data(self) -> dict[str, Any]:
-        """Return the entry of a data set of one's own, or no entry."""
-        data = self.scenario.training.dataset
-        if isinstance(data, str):
-            return {}
-        files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
-        return {"data": {key: value for key, value in files.items() if value is not None}}
+        """Return the entries of data and of owners that are not shipped, or no entry."""
+        training, entries = self.scenario.training, dict[str, Any]()
+        if isinstance(data := training.dataset, OwnDataset):
+            files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
+            entries["data"] = {key: value for key, value in files.items() if value is not None}
+        if isinstance(split := training.split, Owners) and split.file is not None:
+            entries["owners"] = {"file": split.file, "sha256": _sha256(split.file)}
+        return entries
 
     def _initial(self) -> dict[str, Any]:
         """Return the entry of the saved model with which the training begins, or no entry."""
         initial = self.scenario.training.initial
         if initial is None:
             return {}
-        with Path(initial).open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-        return {"initial": {"file": initial, "sha256": digest}}
+        return {"initial": {"file": initial, "sha256": _sha256(initial)}}
 
     def conclude(
         self,
@@ -248,3 +265,8 @@ class Session:
         if self.resumable:
             self.summary["resumable"] = True
         write_json(self.folder.path / "summary.json", self.summary)
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

@@ -65,7 +65,7 @@ def times_known(scenario: Scenario) -> bool:
     if not scenario.virtual.open or not isinstance(training.model, str):
         return True
     return all(
-        known(training.model, size, training.codec, error_feedback=training.error_feedback)
+        known(training.trainable, size, training.codec, error_feedback=training.error_feedback)
         is not None
         for size in measured_sizes(scenario)
     )
@@ -83,7 +83,7 @@ def known_time(scenario: Scenario, examples: int) -> float | None:
     if not isinstance(training.model, str):
         return None
     feedback = training.error_feedback
-    calibration = known(training.model, examples, training.codec, error_feedback=feedback)
+    calibration = known(training.trainable, examples, training.codec, error_feedback=feedback)
     return None if calibration is None else calibration.step.mean
 
 

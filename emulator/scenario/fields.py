@@ -4,32 +4,52 @@ For example `codec: Annotated[AnyCodec, Kinds()]` reads `{kind: topk, keep: 1%}`
 puts both spellings of a kind, the word and the mapping, into the JSON schema.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator
 from pydantic_core import core_schema
 
+from ..plugins import Family
+from ..plugins.python_file import PATTERN, is_reference
 from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
 from ..world.link import Link
+from .own_plugins import read_own, schemas_of_own
 from .reading.wording import not_among
 
+_OWN_MODEL = (
+    "Function in a Python file: a path from the scenario's folder, a colon, the function's name."
+)
 _BARE = "a word"
 """Tag of the union's member that reads a value without a `kind` or a law's name."""
+_OWN = "./file.py:Class"
+"""Tag of the union's member that reads plugins of users."""
+
+
+def _as_it_is(cls: type) -> type:
+    return cls
 
 
 class Kinds:
     """Reads one of several dataclasses, chosen by `kind`; a bare word means `{kind: word}`.
 
     Without `classes` the members of the annotated union are taken. With `bare` False a word alone
-    is an error.
+    is an error. With `family`, a kind may also be a user's class of that family, which `made` turns
+    into the class to read.
     """
 
-    def __init__(self, classes: Iterable[type] = (), *, bare: bool = True) -> None:
+    def __init__(
+        self,
+        classes: Iterable[type] = (),
+        *,
+        bare: bool = True,
+        family: Family | None = None,
+        made: Callable[[type], type] = _as_it_is,
+    ) -> None:
         self._classes = tuple(classes)
-        self._bare = bare
+        self._bare, self._family, self._made = bare, family, made
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         members: tuple[Any, ...] = self._classes or get_args(source) or (source,)
@@ -37,26 +57,50 @@ class Kinds:
         choices = {kind: handler.generate_schema(cls) for kind, cls in classes.items()}
         self._words = [kind for kind, cls in classes.items() if not _needs(cls)]
         if self._bare:
-            named = core_schema.no_info_plain_validator_function(lambda word: _named(word, classes))
+            named = core_schema.no_info_plain_validator_function(
+                lambda word: _named(word, classes, self._family)
+            )
             choices[_BARE] = named
+        if self._family is not None:
+            choices[_OWN] = core_schema.no_info_plain_validator_function(self._read_own)
         return core_schema.tagged_union_schema(choices, self._tag)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
-        members = [member for kind, member in schema["choices"].items() if kind != _BARE]
-        spelled_out = {"oneOf": [handler(member) for member in members]}
-        if not self._bare:
-            return spelled_out
-        return {"anyOf": [{"enum": self._words}, spelled_out]}
+        choices = schema["choices"].items()
+        members = [handler(member) for kind, member in choices if kind not in (_BARE, _OWN)]
+        words: list[dict[str, Any]] = [{"enum": self._words}]
+        if self._family is not None:
+            own = schemas_of_own(self._family, self._made, handler)
+            members += own.members
+            words = [{"enum": [*self._words, *own.words]}, own.file]
+        spelled_out = {"oneOf": members}
+        return {"anyOf": [*words, spelled_out]} if self._bare else spelled_out
 
     def _tag(self, value: Any) -> Any:
+        word = value if isinstance(value, str) else None
+        if isinstance(value, dict):
+            word = value.get("kind")
+        if self._family is not None and self._is_own(word, value):
+            return _OWN if self._bare or not isinstance(value, str) else None
         if isinstance(value, str) and self._bare:
             return _BARE
         return value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
 
+    def _is_own(self, word: Any, value: Any) -> bool:
+        """Return whether `value`, with the kind `word`, is or describes a plugin of users."""
+        assert self._family is not None
+        if word is None:
+            return hasattr(type(value), "plugin_source")
+        return word not in self._family.classes and self._family.is_own(word)
 
-def _named(word: str, classes: dict[str, Any]) -> Any:
+    def _read_own(self, value: Any) -> Any:
+        assert self._family is not None
+        return read_own(value, self._family, self._made)
+
+
+def _named(word: str, classes: dict[str, Any], family: Family | None) -> Any:
     if word not in classes:
-        raise ValueError(not_among(word, classes))
+        raise ValueError(not_among(word, [*classes, *(family.installed() if family else ())]))
     if needs := _needs(classes[word]):
         parts = ", ".join([f"kind: {word}", *(f"{name}: …" for name in needs)])
         raise ValueError(f"{word!r} needs more than its name: write {{{parts}}}")
@@ -98,14 +142,15 @@ class Name:
         self._known = known
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        return core_schema.no_info_after_validator_function(self._check, handler(source))
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
         return {
             "oneOf": [{"const": name, "description": about} for name, about in self._known.items()]
         }
 
-    def _check(self, name: str) -> str:
+    def check(self, name: str) -> str:
+        """Return `name`. Raises ValueError unless it is known."""
         if name not in self._known:
             raise ValueError(not_among(name, self._known))
         return name
@@ -114,7 +159,8 @@ class Name:
 class NamedOr:
     """Reads one of the names in `known`, or a mapping as the annotated union's dataclass.
 
-    A string under the key `file_key` of the mapping is the name or the path of a file, as with
+    A name may also be a reference as `./file.py:function`, which the reader of the file resolves. A
+    string under the key `file_key` of the mapping is the name or the path of a file, as with
     `Profiled`; `described` is the kind of file in words.
     """
 
@@ -124,8 +170,8 @@ class NamedOr:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         (mapping,) = (member for member in get_args(source) if member is not str)
-        name = self._name.__get_pydantic_core_schema__(str, handler)
-        choices = {_BARE: name, self._described: handler.generate_schema(mapping)}
+        check = core_schema.no_info_after_validator_function(self._check, handler(str))
+        choices = {_BARE: check, self._described: handler.generate_schema(mapping)}
         return core_schema.tagged_union_schema(choices, self._tag)
 
     def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
@@ -138,7 +184,11 @@ class NamedOr:
             "required": [self._file_key],
             "additionalProperties": False,
         }
-        return {"anyOf": [names, filed, handler(schema["choices"][self._described])]}
+        own = {"type": "string", "pattern": PATTERN, "description": _OWN_MODEL}
+        return {"anyOf": [names, own, filed, handler(schema["choices"][self._described])]}
+
+    def _check(self, name: str) -> str:
+        return name if is_reference(name) else self._name.check(name)
 
     def _tag(self, value: Any) -> str:
         # a value that is neither is told that it is not text

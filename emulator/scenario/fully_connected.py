@@ -11,7 +11,7 @@ from pydantic_core import core_schema
 
 from ..core.plan import Cut
 from ..layout import Layout
-from ..models import MODELS, Model
+from ..models import Model
 from .devices import Section
 from .fields import Name
 from .reading.wording import not_among, quoted
@@ -121,13 +121,3 @@ def _number(name: str, names: list[str]) -> int:
     raise ValueError(
         f"{quoted(name)} is no layer: the layers are {', '.join(names)}, or 1 to {len(names)}"
     )
-
-
-def cut_of(section: FullyConnected | None, model: Any) -> Cut | None:
-    """Return the cut that `section` describes; None without a section, or for a layer table.
-
-    `model` is the value of `training.model`. Raises ValueError if the model has no such cut.
-    """
-    if section is None or not isinstance(model, str):
-        return None
-    return section.cut(MODELS[model])

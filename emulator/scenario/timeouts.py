@@ -5,7 +5,6 @@ from collections.abc import Iterable
 from itertools import chain
 
 from ..core.crossing_bytes import CrossingBytes, crossing_bytes
-from ..models import MODELS
 from ..schedules import Sequential
 from ..world.link import Link, Side
 from ..world.link_course import slowest
@@ -94,4 +93,4 @@ def largest_at_the_cut(scenario: Scenario) -> CrossingBytes | None:
     training = scenario.training
     if training.cut is None:
         return None
-    return crossing_bytes(MODELS[training.trainable], training.cut, training.batch_size)
+    return crossing_bytes(training.network, training.cut, training.batch_size)

@@ -5,26 +5,35 @@ from typing import Annotated
 
 from pydantic import Field
 
-from ..aggregation import AnyAggregation, Mean
-from ..codecs import AnyCodec
+from ..aggregation import Mean
 from ..core.plan import Cut
 from ..datasets import DATASETS, Description, OwnDataset, describe
 from ..datasets.split import AnySplit, Iid
 from ..errors import ScenarioError
 from ..layout import Layout
 from ..learners.local_training import LocalTraining
-from ..models import MODELS
+from ..learners.own_export import own_model
+from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
-from ..modulation import AnyModulation, Constant
-from ..optimizers import SGD, AnyOptimizer
+from ..models.own_model import ModelSource
+from ..modulation import Constant
+from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
 from ..schedules import AnySchedule, Sequential
-from ..synchronization import AnySynchronization, Asynchronous, local_training
+from ..synchronization import Asynchronous, local_training
 from .algorithms import ALGORITHMS, name_of
 from .dataset_field import NameOrData
 from .devices import Section
 from .fields import Kinds, NamedOr
-from .fully_connected import FullyConnected, cut_of, layer_names
+from .fully_connected import FullyConnected, layer_names
+from .plugin_fields import (
+    AggregationField,
+    CodecField,
+    ModulationField,
+    OptimizerField,
+    ScheduleField,
+    SynchronizationField,
+)
 
 
 def _examples(data: Description) -> str:
@@ -47,29 +56,30 @@ class TrainingSection(Section):
             "layer table",
         ),
     ]
-    """Neural network to train, whose input must fit the data set; or `{layers: vgg-19}`, a layer
-    table of a network too large to train, for planning and for `virtual.learner: none`."""
+    """Neural network to train, whose input must fit the data set; or `./models.py:build`, a
+    function in a Python file that returns a `tf.keras.Model`; or `{layers: vgg-19}`, a layer table
+    of a network too large to train, for planning and for `virtual.learner: none`."""
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
     """Data split: the way in which the training set is divided among the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
     """Number of examples in a mini-batch."""
     learning_rate: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 0.1
     """Learning rate of the server's steps, before modulation divides it."""
-    optimizer: Annotated[AnyOptimizer, Kinds()] = Field(default_factory=SGD)
+    optimizer: OptimizerField = Field(default_factory=SGD)
     """Optimizer of the server: the rule by which a mean gradient changes the model."""
-    codec: Annotated[AnyCodec, Kinds()]
+    codec: CodecField
     """Codec that compresses the gradients. Give either `codec` or `algorithm`, which stands for a
     codec, a modulation, a synchronization and error feedback."""
-    modulation: Annotated[AnyModulation, Kinds()] = Field(default_factory=Constant)
+    modulation: ModulationField = Field(default_factory=Constant)
     """Modulation of stale gradients: the number by which the server divides their step."""
-    synchronization: Annotated[AnySynchronization, Kinds()] = Field(default_factory=Asynchronous)
+    synchronization: SynchronizationField = Field(default_factory=Asynchronous)
     """Synchronization of the devices: the rule by which a device waits for the others."""
-    aggregation: Annotated[AnyAggregation, Kinds()] = Field(default_factory=Mean)
+    aggregation: AggregationField = Field(default_factory=Mean)
     """Aggregation of the gradients of a step: their mean, or a rule that withstands devices which
     lie. It concerns steps of several gradients, as under `barrier`."""
     pull: Annotated[AnyPull, Kinds()] = Field(default_factory=WholeModel)
     """Pull coding: the whole model, or only the parameters that changed, for each pull."""
-    schedule: Annotated[AnySchedule, Kinds()] | None = None
+    schedule: ScheduleField | None = None
     """Schedule of pulls and pushes: the whole model and the whole update in one message each
     (`sequential`), or in segments of layers, so that transfer overlaps computing. A step over
     several updates adds them up in the order of the devices' names; without `schedule`, models and
@@ -93,21 +103,26 @@ class TrainingSection(Section):
 
     @property
     def model_name(self) -> str:
-        """Name of the model or of the layer table."""
-        return self.model if isinstance(self.model, str) else self.model.name
+        """Name of the model or of the layer table; of an own model, with a digest of its source."""
+        return self.network.name if isinstance(self.model, str) else self.model.name
 
     @property
     def layout(self) -> Layout:
         """Layout of the model's parameters."""
-        return MODELS[self.model].layout if isinstance(self.model, str) else self.model.layout
+        return self.network.layout if isinstance(self.model, str) else self.model.layout
 
     @property
     def trainable(self) -> str:
         """Name of the model, which can be trained. Raises ScenarioError for a layer table."""
+        return self.network.name
+
+    @cached_property
+    def network(self) -> Model:
+        """The model, which can be trained. Raises ScenarioError for a layer table."""
         if isinstance(self.model, str):
-            return self.model
+            return MODELS.get(self.model) or own_model(ModelSource(self.model))
         raise ScenarioError(
-            f"training.model: {self.model_name!r} is a layer table, which cannot be trained: only "
+            f"training.model: {self.model.name!r} is a layer table, which cannot be trained: only "
             "virtual.learner: none plays it, with --on virtual and a virtual.step"
         )
 
@@ -142,7 +157,8 @@ class TrainingSection(Section):
     @cached_property
     def cut(self) -> Cut | None:
         """The cut between the devices' and the server's part of the model; None without a cut."""
-        return cut_of(self.fully_connected, self.model)
+        section = self.fully_connected
+        return section.cut(self.network) if section and isinstance(self.model, str) else None
 
     @property
     def device_layout(self) -> Layout:

@@ -6,8 +6,7 @@ To add a schedule: write a file, name the class here, and add a row to the tests
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
-from ..plugins import plain
+from ..plugins import Family, plain
 from .base import Cuts, LayerCosts, Schedule, Segments, cut
 from .dynacomm import DynaComm
 from .ibatch import IBatch
@@ -16,14 +15,17 @@ from .sequential import Sequential
 
 AnySchedule: TypeAlias = Sequential | LayerByLayer | IBatch | DynaComm
 
+FAMILY = Family("schedules", AnySchedule, Schedule)
+
 
 def make(description: Mapping[str, Any]) -> AnySchedule:
     """Build the schedule described by `plain`."""
-    schedule: AnySchedule = plugins.make(AnySchedule, description)
+    schedule: AnySchedule = FAMILY.make(description)
     return schedule
 
 
 __all__ = [
+    "FAMILY",
     "AnySchedule",
     "Cuts",
     "DynaComm",

@@ -6,9 +6,8 @@ To add a synchronization: write a file, name the class here, and add a row to th
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from .. import plugins
 from ..learners.local_training import LocalTraining
-from ..plugins import plain
+from ..plugins import Family, plain
 from .asynchronous import Asynchronous
 from .barrier import Barrier
 from .base import Synchronization, Synchronizer
@@ -22,23 +21,25 @@ AnySynchronization: TypeAlias = (
     Asynchronous | Barrier | Bounded | Softsync | FedAvg | LocalSGD | ComputeGroups
 )
 
+FAMILY = Family("synchronization", AnySynchronization, Synchronization)
+
 
 def make(description: Mapping[str, Any]) -> AnySynchronization:
     """Build the synchronization described by `plain`."""
-    synchronization: AnySynchronization = plugins.make(AnySynchronization, description)
+    synchronization: AnySynchronization = FAMILY.make(description)
     return synchronization
 
 
 def local_training(synchronization: AnySynchronization, rate: float) -> LocalTraining:
     """Return a device's local training under `synchronization`; `rate` is the server's rate."""
-    match synchronization:
-        case FedAvg() | LocalSGD():
-            return synchronization.local_training(rate)
-        case _:
-            return LocalTraining(rate)
+    # only some have a method for it: rounds, and users' classes that say so
+    own = getattr(synchronization, "local_training", None)
+    training: LocalTraining = own(rate) if own else LocalTraining(rate)
+    return training
 
 
 __all__ = [
+    "FAMILY",
     "AnySynchronization",
     "Asynchronous",
     "Barrier",

@@ -114,7 +114,7 @@ device.GraphLearner = lambda folder: NumpyLearner(layout)
 @pytest.fixture
 def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A host without TensorFlow: NumPy computes the gradients."""
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(worker_bench, "_WORKER", NUMPY + worker_bench._WORKER)
 
 
@@ -170,7 +170,7 @@ def test_other_things_may_be_too_short_to_measure_by() -> None:
 def test_other_things_are_not_kept_from_failing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(worker_bench, "_WORKER", "raise SystemExit('no such library')")
     looked, check = threading.Event(), worker_bench._check
 
@@ -189,7 +189,7 @@ def test_other_things_are_not_kept_from_failing(
 
 
 def test_a_worker_that_ends_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measuring, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(measuring, "ready", lambda model, seed: tmp_path)
     monkeypatch.setattr(worker_bench, "_WORKER", "raise SystemExit('no such library')")
     with pytest.raises(HostError, match=r"cannot calibrate: .* \(failed\):\nno such library"):
         measuring.measure("digits-mlp", 10, CODEC, lambda step: None)

@@ -51,6 +51,10 @@ def test_both_runtimes_agree_behind_a_bottleneck(play):
             break
     else:
         raise AssertionError(f"{TRIES} times in a row: {together}, {each}")
+    rows = docker.summary["fidelity"]["links"]
+    lines = {(row["node"], row["way"]): row for row in rows if row["node"] in ("lower", "upper")}
+    assert lines.keys() == {("lower", "up"), ("upper", "down")}
+    assert {row["verdict"] for row in lines.values()} == {"kept"}, lines
     manifest = json.loads((docker.folder / "manifest.json").read_text())
     behind = ["down-fiber", "down-cable", "down-dsl"]
     assert manifest["bottlenecks"]["upper"]["members"] == behind

@@ -10,7 +10,7 @@ from pathlib import Path
 from emulator.errors import DataError
 from emulator.runs.conductor import RunView
 from emulator.scenario import Scenario
-from emulator.sweep.play_point import main
+from emulator.sweeps.play_point import main
 from tests.fakes.plain_records import full
 from tests.fakes.synthetic_run import Synthetic
 

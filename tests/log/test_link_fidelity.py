@@ -208,3 +208,12 @@ def test_the_pressure_is_a_reason_only_where_the_cores_were_in_use() -> None:
 def test_the_median_is_weighted() -> None:
     assert weighted_median([(1.0, 1.0), (2.0, 5.0), (9.0, 1.0)]) == 2.0
     assert weighted_median([(3.0, 0.0)]) == 3.0
+
+
+def test_a_bottleneck_excuses_a_late_echo_and_no_rate_of_the_own_queue() -> None:
+    late = {"echoes": 100, "delay": 0.03, "jitter": 0.001, "requested_delay": 0.01}
+    assert _row({**_rated(8e6), **late})["verdict"] == "missed"
+    row = _row({**_rated(8e6), **late, "behind": "street"})
+    assert (row["verdict"], row["delay"]["verdict"]) == ("kept", "not judged")
+    assert row["reason"] == "packets wait at the bottleneck street"
+    assert _row({**_rated(7e6), **late, "behind": "street"})["verdict"] == "missed"

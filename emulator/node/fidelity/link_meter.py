@@ -82,6 +82,7 @@ class LinkMeter:
         of `clock`, in emulated seconds.
         """
         self.request, self._clock = Request(measured), clock
+        self._behind = {"behind": measured.behind} if measured.behind else {}
         self._box_losses = box_losses
         self._server: str | None = None
         self._serves = server is None
@@ -257,7 +258,13 @@ class LinkMeter:
         for way in WAYS:
             asked = self.request.way(way, self._link)
             if asked.asks:
-                say("link", way=way, lasts=round(lasts, 3), **dict(self._facts(way, asked)))
+                say(
+                    "link",
+                    way=way,
+                    lasts=round(lasts, 3),
+                    **self._behind,
+                    **dict(self._facts(way, asked)),
+                )
             self._delays[way], self._lost[way] = Delays(), Lost()
 
     def _facts(self, way: str, asked: Requested) -> Iterator[tuple[str, Any]]:

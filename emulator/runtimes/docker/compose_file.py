@@ -9,9 +9,10 @@ from pathlib import Path
 
 from ...core.server import GATHERING
 from ...errors import HostError, ScenarioError
-from ...learners.export import exported
+from ...learners.own_export import ready
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
+from ...runs.plugin_sources import plugin_sources
 from ...scenario import Scenario, dump, timeline
 from ...shaping.backend import Backend
 from ...world.roles import SERVER
@@ -33,7 +34,7 @@ def lay_down(scenario: Scenario, path: Path) -> Backend:
     client = connect()
     image = node_image.require(client)
     backend = backend_for(client, image.id, scenario, timeline(scenario), boxes=False)
-    split, graph = split_data(scenario), exported(scenario.training.trainable)
+    split, graph = split_data(scenario), ready(scenario.training.network, scenario.seed)
     folder = RunFolder(path.resolve(), "compose")
     try:
         for left in (folder.work, folder.server):
@@ -74,6 +75,11 @@ def _check(scenario: Scenario) -> None:
     if scenario.bottlenecks:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
+        )
+    if plugin_sources(scenario, Path()):
+        reasons.append(
+            "plugins of your own: docker-compose.yml mounts no file with them: play the scenario "
+            "with `emulate run`"
         )
     if scenario.time is not None:
         reasons.append(

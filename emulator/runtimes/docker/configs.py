@@ -120,7 +120,9 @@ class NodeConfigs:
         server, *members = self.ways.ends(bottleneck.name)
         shared, dilation = bottleneck.shared, self.clock.dilation
         shape = gateway.forward(shared, server, members, self.backend, dilation)
-        return NodeConfig(bottleneck.name, self.user, GatewayRole(), Network(shape))
+        measured = MeasuredLink(plain(Link(Side(shared.up.rate), Side(shared.down.rate))))
+        network = Network(shape, measured=measured)
+        return NodeConfig(bottleneck.name, self.user, GatewayRole(), network, dilation=dilation)
 
     def _path(self, name: str, link: Link) -> Link:
         """Return `link` of the node `name` with the delays of its bottleneck."""
@@ -210,7 +212,9 @@ class NodeConfigs:
             return MeasuredLink(plain(link), delayed=delayed) if shaped or self._reshaped else None
         shaped = link.shaped or server.shaped or name in self._reshaped
         measured = shaped and name != EVALUATOR
-        return MeasuredLink(plain(link), plain(server), delayed) if measured else None
+        bottleneck = self.scenario.bottleneck_of.get(name)
+        behind = bottleneck.name if bottleneck else ""
+        return MeasuredLink(plain(link), plain(server), delayed, behind) if measured else None
 
     # -- times -----------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from docker import DockerClient
 
-from ...learners.export import exported
+from ...learners.own_export import ready
 from ...log.lines import read
 from ...log.packet_lateness import Shaped
 from ...machine.host import Host, Load
@@ -190,6 +190,6 @@ def get_ready(
     backend = backend_for(client, image.id, scenario, planned, shaping)
     view.progress(f"shaping: {described(backend.plain())}")
     view.progress("graphs")
-    graph = exported(scenario.training.trainable)
+    graph = ready(scenario.training.network, scenario.seed)
     predicted = prediction_facts(scenario, view.progress, assumed=False)
     return HostParts(client, split, graph, backend, image, host, predicted)

@@ -10,11 +10,13 @@ from pathlib import Path
 from ...datasets import shard
 from ...machine import congestion
 from ...machine.memory_files import room_in_memory
+from ...models import OwnModel
 from ...node import config
 from ...runs.data_split import DataSplit
 from ...runs.first_costs import first_costs
 from ...runs.folder import RunFolder
 from ...runs.planning import plan
+from ...runs.plugin_sources import FOLDER, PluginSources, plugin_sources
 from ...scenario import Device, Scenario, demand
 from ...shaping.backend import Backend
 from ...transport.secrets import issue
@@ -39,6 +41,8 @@ class Prepared:
     graph: Path
     lives: EarlierLives | None = None
     """The earlier lives of a run that is resumed."""
+    sources: PluginSources = PluginSources()
+    """Sources of the users' plugins of the run, which `Session.describe` has written."""
 
     @property
     def nodes(self) -> list[str]:
@@ -106,11 +110,14 @@ class Prepared:
         `device` holds its quota and memory limit; None for all other nodes.
         """
         mounts = {str(config.PATH): self._file(name)}
+        if self.sources and name not in (EVALUATOR, *self.gateways):
+            mounts[str(config.PLUGINS)] = self.folder.path / FOLDER
         if name == SERVER:
             mounts[str(config.OUTPUT)] = self.output
             if self.scenario.training.initial is not None:
                 mounts[str(config.INITIAL)] = self._initial
-            if self.scenario.training.cut is not None:
+            training = self.scenario.training
+            if training.cut is not None or isinstance(training.network, OwnModel):
                 mounts[str(config.GRAPH)] = self.graph
         elif name not in self.gateways:
             mounts[str(config.GRAPH)] = self.graph
@@ -170,10 +177,12 @@ def prepare(
     names = [SERVER, EVALUATOR, *(device.name for device in scenario.nodes)]
     guests, secrets = issue(names[1:], encrypt=scenario.server.encrypt)
     user = os.getuid() or NOBODY
-    planned = plan(scenario, split.examples)
+    sources = plugin_sources(scenario, folder.path)
+    places = {text: f"{config.PLUGINS}/{place}" for text, place in sources.places.items()}
+    planned = plan(scenario, split.examples).moved(places)
     size, priors = scenario.training.device_layout.size, first_costs(scenario, tell)
     configs = NodeConfigs(scenario, planned, size, guests, secrets, backend, user, priors)
-    world = Prepared(scenario, folder, configs, image, graph)
+    world = Prepared(scenario, folder, configs, image, graph, sources=sources)
     tell("shards")
     _write_shards(split, folder.work / "shards")
     world.output.mkdir(exist_ok=True)  # a run that is resumed has its server's state there

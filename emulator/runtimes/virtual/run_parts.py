@@ -14,10 +14,9 @@ from ...core.parameters import Saved, State
 from ...core.plan import Plan
 from ...learners.base import ServerPart
 from ...learners.device import server_part
-from ...learners.export import exported
 from ...learners.numpy_cut import NumpyServer
+from ...learners.own_export import ready
 from ...machine.host import cores as usable
-from ...models import MODELS
 from ...runs.data_split import DataSplit
 from ...scenario import Scenario
 from ...scenario.initial_model import initial_model
@@ -69,7 +68,7 @@ def run_parts(
     graph = None
     if learner == "tensorflow":
         progress("graphs")
-        graph = exported(training.trainable)
+        graph = ready(training.network, scenario.seed)
     cut, saved = training.cut, initial_model(training)
     make = tools_factory(learner, training.layout, graph, cut.layer if cut else None)
     tools = [make() for _ in range(cores or usable())]
@@ -104,7 +103,7 @@ def _sized_parts(scenario: Scenario, plan: Plan) -> RunParts:
     learning = TrafficOnly(layout.size, codec, _steps(scenario), batch_of)
     if cut is None:
         return RunParts(learning, codec, state)
-    model = MODELS[training.trainable]
+    model = training.network
     part = SizedServerPart(cut, model)
     exchange = cut_exchange(plan, part, ConstantState(model.layout.size - layout.size))
     fleet = CutFleet(scenario, cut, learning, SizedCoder(cut, model), batch_of)

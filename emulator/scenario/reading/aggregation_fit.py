@@ -1,6 +1,6 @@
 """Checks of `training.aggregation`: whether steps have gradients enough for it."""
 
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -9,15 +9,13 @@ from ...synchronization import AnySynchronization, Asynchronous, Bounded, Comput
 from ...synchronization.barrier import Barrier
 from ...synchronization.rounds import clients_per_round
 from ...synchronization.softsync import Softsync
-from ..fields import Kinds
+from ..plugin_fields import AggregationField, SynchronizationField
 from .document import Document
 
 KEY = ("training", "aggregation")
 
-_AGGREGATION: TypeAdapter[AnyAggregation] = TypeAdapter(Annotated[AnyAggregation, Kinds()])
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
+_AGGREGATION: TypeAdapter[AnyAggregation] = TypeAdapter(AggregationField)
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 
 
 def check_aggregation(document: Document, devices: int | None) -> None:

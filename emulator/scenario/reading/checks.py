@@ -5,19 +5,19 @@ together with the mistakes in single values.
 """
 
 from collections.abc import Iterator
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets import DATASETS, Description, OwnDataset, describe
-from ...datasets.split import Dirichlet, Mixture, Shards
+from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
 from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
 from ..devices import MOST_DEVICES, device_names
-from ..fields import Kinds
+from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
 from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
@@ -25,18 +25,15 @@ from .cut_fit import check_cut
 from .document import Document
 from .fault_checks import check_faults
 from .measure_checks import check_measure
+from .own_model_file import known_model
 from .wording import counted
 
 P = TypeVar("P")
 
-_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
-
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
-_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(Annotated[AnySchedule, Kinds()])
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
+_SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 _OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
 
 
 def check(document: Document) -> None:
@@ -60,10 +57,10 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    model = document.at(("training", "model"))
-    if (data := _data(document)) is None or not (isinstance(model, str) and model in MODELS):
+    data, network = _data(document), known_model(document)
+    if data is None or network is None:
         return
-    has, takes = data.task, MODELS[model].task
+    has, takes, model = data.task, network.task, document.at(("training", "model"))
     if not takes.takes(has):
         fitting = [name for name, known in MODELS.items() if known.task.takes(has)]
         remedy = f"use {' or '.join(fitting)}" if fitting else "no model that is shipped takes it"
@@ -77,7 +74,7 @@ def _split_fits(document: Document) -> None:
     kind = split.get("kind") if isinstance(split, dict) else split
     if (data := _data(document)) is None:
         return
-    if data.task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",
@@ -130,8 +127,8 @@ def _table_holds(document: Document) -> None:
 def _shares_fit(document: Document) -> None:
     """Check that `virtual.layers` has a share for every layer of the model."""
     model, table = (document.at(("training", *keys)) for keys in (("model",), ("model", "layers")))
-    if isinstance(model, str) and model in MODELS:
-        layers = len(MODELS[model].layout.layers)
+    if (network := known_model(document)) is not None:
+        layers = len(network.layout.layers)
     elif isinstance(table, list):
         model, layers = model.get("name"), len(table)
     else:

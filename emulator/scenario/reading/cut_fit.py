@@ -1,24 +1,22 @@
 """Checks of `training.fully_connected`: whether the rest of the training allows a cut model."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, uncuttable
-from ...models import MODELS
 from ...synchronization import AnySynchronization, FedAvg, LocalSGD, Softsync
-from ..fields import Kinds
 from ..fully_connected import FullyConnected, cut_layer
+from ..plugin_fields import CodecField, SynchronizationField
 from .document import Document
+from .own_model_file import known_model
 
 KEY = ("training", "fully_connected")
 
 _SECTION = TypeAdapter(FullyConnected)
-_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(
-    Annotated[AnySynchronization, Kinds()]
-)
-_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(Annotated[AnyCodec, Kinds()])
+_SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
+_CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
 
 
 def check_cut(document: Document) -> None:
@@ -40,14 +38,14 @@ def _misplaced(document: Document) -> str:
     model = document.at(("training", "model"))
     if isinstance(model, dict):
         return "the model is a layer table, which names no tensors that could cross: name a model"
-    if not isinstance(model, str) or model not in MODELS:
+    if (network := known_model(document)) is None:
         return ""
     try:
         section = _SECTION.validate_python({"place": document.at((*KEY, "place"))})
     except ValidationError:
         return ""
     try:
-        cut_layer(section.place, MODELS[model])
+        cut_layer(section.place, network)
     except ValueError as error:
         return str(error)
     return ""

@@ -1,5 +1,6 @@
 """Writing a resolved scenario as YAML that needs no other file and can be run again."""
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -23,16 +24,32 @@ for _tag, _pattern, _first in CORE:
     _Dumper.add_implicit_resolver(_tag, _pattern, _first)
 
 
-def dump(scenario: BaseModel) -> str:
-    """Return YAML from which `load` makes an equal scenario without reading any other file."""
+def dump(scenario: BaseModel, places: Mapping[str, str] | None = None) -> str:
+    """Return YAML from which `load` makes an equal scenario without reading any other file.
+
+    The Python files of users are the exception: their paths are absolute, or those that `places`
+    has for references such as `/lab/own.py:Mine`.
+    """
     return yaml.dump(
-        plain(scenario),
+        _placed(plain(scenario), places or {}),
         Dumper=_Dumper,
         sort_keys=False,
         default_flow_style=None,
         allow_unicode=True,
         width=100,
     )
+
+
+def _placed(value: Any, places: Mapping[str, str]) -> Any:
+    """Return plain `value` with each text of `places` replaced."""
+    match value:
+        case dict():
+            return {key: _placed(inner, places) for key, inner in value.items()}
+        case list():
+            return [_placed(inner, places) for inner in value]
+        case str():
+            return places.get(value, value)
+    return value
 
 
 def plain(value: Any) -> Any:
@@ -46,7 +63,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, LossModel):
         return _shares(value)
     if is_dataclass(value):
-        return _mapping(value, [field.name for field in fields(value)])
+        mapping = _mapping(value, [field.name for field in fields(value)])
+        source = getattr(type(value), "plugin_source", None)
+        return mapping if source is None else {**mapping, "kind": source}
     if isinstance(value, tuple):
         return [plain(item) for item in value]
     return value

@@ -2,8 +2,9 @@
 
 from pathlib import Path
 
-from ...models import MODELS, saved_model
+from ...models import saved_model
 from .document import Document
+from .own_model_file import known_model
 
 _ADDRESS = ("training", "initial")
 
@@ -23,10 +24,10 @@ def find_initial(document: Document, folder: Path) -> None:
     # `latest` in a path is a link that moves: the run's own scenario names the file itself
     file = (folder / given).resolve()
     document.data["training"]["initial"] = str(file)
-    if name not in MODELS:
+    if (network := known_model(document)) is None:
         return
     try:
-        saved_model.read(file, MODELS[name].layout)
+        saved_model.read(file, network.layout)
     except OSError as error:
         document.complain(
             _ADDRESS,

@@ -11,7 +11,7 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .bottleneck_checks import check_keys
 from .checks import check
-from .dataset_files import find_dataset
+from .dataset_files import find_dataset, find_owners
 from .degraded_links import check_degraded
 from .document import Address, Document
 from .fault_checks import check_batteries
@@ -20,6 +20,8 @@ from .initial_path import find_initial
 from .json_schema import schema
 from .link_trace_files import find_link_traces
 from .override import Override, override
+from .own_model_file import find_own_model
+from .plugin_files import find_plugin_files
 from .profiles import Library, inline
 from .trace_files import find_traces
 from .wording import explain
@@ -57,7 +59,10 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         override(document, Override(given) if isinstance(given, str) else given, expand)
     inline(document, library)
     spell_out(document)
+    find_plugin_files(document, library.folder)
     find_dataset(document, library.folder)
+    find_owners(document, library.folder)
+    find_own_model(document, library.folder)
     find_initial(document, library.folder)
     find_traces(document, library.folder)
     find_link_traces(document, library.folder)

@@ -37,16 +37,31 @@ def counted(number: int, thing: str) -> str:
 def explain(document: Document, errors: Iterable[Any], schema: dict[str, Any]) -> None:
     """Add pydantic's `errors` to `document`, except at addresses with a mistake already."""
     for error in errors:
-        address = _address(document.data, error["loc"], error["type"])
-        if document.has_mistake(address):
+        around = _address(document.data, error["loc"], error["type"])
+        if document.has_mistake(around):
             continue
+        for address, message in conflicts([error], schema, document.data):
+            document.complain(address, message)
+
+
+def conflicts(
+    errors: Iterable[Any], schema: dict[str, Any], data: Any
+) -> list[tuple[Address, str]]:
+    """Return the keys inside `data` of pydantic's `errors`, each with its message."""
+    found = []
+    for error in errors:
+        address = _address(data, error["loc"], error["type"])
         cause = error.get("ctx", {}).get("error")
         if isinstance(cause, MisplacedKeysError):
-            for key, message in cause.conflicts:
-                inside = key if isinstance(key, tuple) else (key,) if key else ()
-                document.complain((*address, *inside), message)
+            found += [((*address, *_inside(key)), message) for key, message in cause.conflicts]
         else:
-            document.complain(address, _message(error, address, schema))
+            found.append((address, _message(error, address, schema)))
+    return found
+
+
+def _inside(key: str | Address) -> Address:
+    """Return the address of `key` in a MisplacedKeysError."""
+    return key if isinstance(key, tuple) else (key,) if key else ()
 
 
 def _address(data: Any, loc: tuple[str | int, ...], kind: str) -> Address:

@@ -1,0 +1,84 @@
+"""Export of own models: once for each content of the user's files, and cached.
+
+Keras builds the model in a process of its own. The initial weights of other seeds are added to the
+folder of the export later.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from .. import models
+from ..errors import HostError, PythonFileError
+from ..models import Model, OwnModel
+from ..models.own_model import ModelSource
+from ..plugins.python_file import Reference, is_reference
+from .export import exported, graphs_folder, kept
+from .keras_request import KerasRequest
+
+
+def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
+    """Return the own model of `origin`. If it is not exported, export it, with the initial weights
+    of `seed`.
+
+    Raises PythonFileError, with file and line, if the model cannot be trained.
+    """
+    name = _name(origin)
+    folder = graphs_folder(name)
+    kept(folder, lambda made: _run(KerasRequest(origin, name, str(made), seed)))
+    return models.register(folder)
+
+
+def ready(model: Model, seed: int) -> Path:
+    """Return the folder of the graphs of `model`; of an own model, with the initial weights of
+    `seed`.
+
+    Raises as `exported` and `own_model` do.
+    """
+    if not isinstance(model, OwnModel):
+        return exported(model.name)
+    known = own_model(model.origin, seed)
+    if known.name != model.name:
+        file, _, _ = model.origin.reference.rpartition(":")
+        raise PythonFileError(file, None, "has changed since the scenario was read: begin again")
+    if not model.initial_file(seed).exists():
+        _run(KerasRequest(model.origin, model.name, str(model.folder), seed, weights_only=True))
+    return model.folder
+
+
+def _name(origin: ModelSource) -> str:
+    """Return the name of a model, with a digest of all that it is made of."""
+    given = Reference.read(origin.reference, "/")
+    parts = [given.name, origin.loss, str(origin.regression), *_sources(given)]
+    if is_reference(origin.loss):
+        parts += _sources(Reference.read(origin.loss, "/"))
+    digest = sha256("\0".join(parts).encode()).hexdigest()[:12]
+    return f"{given.file.stem}-{given.name}-{digest}"
+
+
+def _sources(reference: Reference) -> list[str]:
+    """Return the sources of the file of `reference` and of the files that it imports."""
+    return [f"{path}\0{text!r}" for path, text in reference.contents().items()]
+
+
+def _run(request: KerasRequest) -> None:
+    """Run the process that serves `request`. Raises PythonFileError with its refusal."""
+    process = subprocess.run(
+        [sys.executable, "-m", "emulator.learners.tensorflow_keras"],
+        input=json.dumps(asdict(request)),
+        capture_output=True,
+        text=True,
+        env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"},
+    )
+    if process.returncode:
+        said = process.stderr[-2000:].strip()
+        raise HostError(f"TensorFlow could not export {request.origin.reference}:\n{said}")
+    refusal: Mapping[str, Any] | None = json.loads(process.stdout.splitlines()[-1])
+    if refusal is not None:
+        raise PythonFileError(refusal["file"], refusal["line"], refusal["message"])

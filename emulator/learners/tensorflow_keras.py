@@ -1,0 +1,195 @@
+"""Export of an own Keras model: its graphs, its description, and its initial weights.
+
+`python -m emulator.learners.tensorflow_keras` reads a request as JSON from standard input, and
+writes what is wrong with the model, or null, as JSON to standard output.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from .. import chance
+from ..errors import PythonFileError
+from ..layout import Layout
+from ..models.own_model import (
+    DESCRIPTION,
+    ModelSource,
+    OwnModel,
+    computed_by_keras,
+    drawn_by_keras,
+)
+from ..models.task import Task
+from ..plugins.python_file import Reference
+from .keras_request import KerasRequest, UntrainableError
+from .tensorflow import export
+from .tensorflow_keras_layers import KerasParts, parts_of
+from .tensorflow_keras_task import task_of
+from .tensorflow_losses import logits_of, losses_of
+from .tensorflow_network import TFNetwork
+from .tensorflow_stages import Staged
+
+
+def export_own(request: KerasRequest, reference: Reference) -> None:
+    """Fill the folder of `request`, or add the initial weights of its seed.
+
+    Raises PythonFileError if the model of `reference` cannot be trained.
+    """
+    folder, made = Path(request.folder), _built(reference, request.seed)
+    task = task_of(made, request.origin.regression)
+    with _traced(reference):
+        parts = parts_of(made)
+    if request.weights_only:
+        _same(parts.layout, OwnModel.read(folder).layout)
+    else:
+        folder.mkdir()
+        network = _network(request, made, task, parts)
+        with _traced(reference):
+            forward = export(network, folder)
+        model = _described(request, network, parts, forward)
+        (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1))
+    _write_weights(folder, request.seed, parts.values)
+
+
+def _built(reference: Reference, seed: int) -> Any:
+    """Return the Keras model of `reference`, with the initial weights of `seed`."""
+    function = reference.load()
+    if isinstance(function, tf.keras.Model) or not callable(function):
+        kind = type(function).__name__
+        raise _refusal(
+            reference, f"{reference.name!r} is a {kind}: write a function that returns a model"
+        )
+    tf.keras.utils.set_random_seed(chance.keras_seed(seed))
+    try:
+        with reference.blamed():
+            made = function()
+    except PythonFileError as error:
+        if error.mistakes[0]["line"] is not None:
+            raise
+        raise _refusal(reference, error.mistakes[0]["message"]) from error
+    if not isinstance(made, tf.keras.Model):
+        raise _refusal(reference, f"{reference.name}() returns {_kind(made)}, not a tf.keras.Model")
+    return made
+
+
+@contextmanager
+def _traced(reference: Reference) -> Iterator[None]:
+    """Blame the file of `reference` for errors in a layer or loss of the file, for no others."""
+    try:
+        with reference.blamed():
+            yield
+    except UntrainableError:
+        raise
+    except PythonFileError as error:
+        if error.mistakes[0]["line"] is None and error.__cause__ is not None:
+            raise error.__cause__ from None
+        raise
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
+
+
+def _refusal(reference: Reference, message: str) -> PythonFileError:
+    """Return the error with the line at which the function of `reference` begins."""
+    code = getattr(reference.load(), "__code__", None)
+    return PythonFileError(reference.file, code and code.co_firstlineno, message)
+
+
+def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) -> TFNetwork:
+    """Return the network of the Keras model `made`."""
+    logits = logits_of(request.origin.loss, made)
+
+    def call(variables: Sequence[Any], x: Any, noise: Any, training: bool) -> Any:
+        given = [variables[place] for place in parts.places]
+        state = parts.state(noise)
+        x = tf.cast(tf.reshape(x, [-1, *made.inputs[0].shape[1:]]), made.inputs[0].dtype)
+        results = made.stateless_call(given, state, x, training=training, return_losses=True)
+        outputs, after, penalties = results
+        return logits(tf.cast(outputs, tf.float32)), after, [p for p in penalties if p is not None]
+
+    def trained(variables: Sequence[Any], x: Any, *noise: Any) -> tuple[Any, Sequence[Any]]:
+        outputs, _, penalties = call(variables, x, noise[0] if noise else None, True)
+        return outputs, penalties
+
+    def evaluated(variables: Sequence[Any], x: Any) -> Any:
+        return call(variables, x, None, False)[0]
+
+    return TFNetwork(
+        request.name,
+        parts.layout,
+        task,
+        trained,
+        evaluated,
+        losses_of(request.origin.loss),
+        noisy=parts.noisy,
+        unstaged=parts.unstaged,
+    )
+
+
+def _described(
+    request: KerasRequest, network: TFNetwork, parts: KerasParts, forward: Staged | str
+) -> OwnModel:
+    """Return the description of `network`."""
+    unstaged = forward if isinstance(forward, str) else ""
+    behind = [] if isinstance(forward, str) else forward.crossings[:-1]
+    uncut = {number: place.refusal for number, place in enumerate(behind, 1) if place.refusal}
+    if network.noisy:
+        reason = "its layers draw random numbers, as Dropout does"
+        uncut = dict.fromkeys(range(1, len(behind) + 1), reason)
+    return OwnModel(
+        name=request.name,
+        origin=request.origin,
+        task=network.task,
+        layout=network.layout,
+        draw=drawn_by_keras,
+        logits=computed_by_keras,
+        crossings=tuple(place.size for place in behind),
+        layers=parts.layers,
+        activations=parts.activations,
+        noisy=network.noisy,
+        uncut=uncut,
+        unstaged=unstaged,
+    )
+
+
+def _same(found: Layout, expected: Layout) -> None:
+    """Raise UntrainableError unless the function returns the same layers each time."""
+    if found != expected:
+        raise UntrainableError("returns another model each time that it is called")
+
+
+def _write_weights(folder: Path, seed: int, values: np.ndarray[Any, Any]) -> None:
+    """Write the initial weights; a reader sees the whole file or none."""
+    file = folder / f"initial-{seed}.npy"
+    part = folder / f".{file.name}.{os.getpid()}"
+    with part.open("wb") as sink:
+        np.save(sink, values)
+    part.replace(file)
+
+
+def _request(plain: dict[str, Any]) -> KerasRequest:
+    return KerasRequest(**{**plain, "origin": ModelSource(**plain["origin"])})
+
+
+def main() -> None:
+    request = _request(json.load(sys.stdin))
+    reference, refusal = Reference.read(request.origin.reference, "/"), None
+    with redirect_stdout(sys.stderr):  # what the user's file prints
+        try:
+            export_own(request, reference)
+        except UntrainableError as error:
+            refusal = _refusal(reference, f"{reference.name}(): {error}").mistakes[0]
+        except PythonFileError as error:
+            refusal = error.mistakes[0]
+    print(json.dumps(refusal))
+
+
+if __name__ == "__main__":
+    main()

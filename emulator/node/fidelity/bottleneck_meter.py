@@ -1,0 +1,74 @@
+"""Measures the rates of a bottleneck from inside its gateway, while packets wait for them."""
+
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from ...shaping import gateway
+from ...world.emulated_clock import EmulatedClock
+from ...world.reshaping import read
+from ..config import NodeConfig
+from .queue_counters import Queue, QueueReader
+from .rate_meter import RateMeter
+from .requested import WAYS
+
+WINDOW = 10.0
+"""Seconds that a report covers."""
+_DEVICES = dict(zip(WAYS, (gateway.UP, gateway.DOWN), strict=True))
+
+
+class BottleneckMeter:
+    """The achieved rate of each direction of a bottleneck that has one."""
+
+    def __init__(self, node: NodeConfig) -> None:
+        assert node.network.measured is not None
+        link = read(node.network.measured.link)
+        sides = dict(zip(WAYS, (link.up, link.down), strict=True))
+        self._asked = {way: float(side.rate) for way, side in sides.items() if side.rate}
+        self._clock: EmulatedClock = node.clock
+        self._rates = {way: RateMeter() for way in self._asked}
+        self._begun = self._clock.now()
+        self._reader: QueueReader | None = None
+        with suppress(OSError):  # not on this kernel: nothing is measured
+            self._reader = QueueReader()
+
+    def rest(self) -> float | None:
+        """Return the real seconds until `tick` is due; None if nothing is measured."""
+        if self._reader is None:
+            return None
+        due = min(self._begun + WINDOW, *(meter.due for meter in self._rates.values()))
+        return max(0.0, self._clock.real(due - self._clock.now()))
+
+    def tick(self, say: Callable[..., None]) -> None:
+        """Look at the queues that are due, and `say` what was measured if a window is over."""
+        now, reader = self._clock.now(), self._reader
+        due = [way for way, meter in self._rates.items() if now >= meter.due]
+        if due and reader is not None:
+            try:
+                queues = reader.read()
+            except OSError:
+                self._reader = None
+                reader.close()
+                return
+            for way in due:
+                self._rates[way].look(now, _whole(queues, _DEVICES[way]), self._asked[way])
+        if now >= self._begun + WINDOW:
+            self._report(now, say)
+
+    def _report(self, now: float, say: Callable[..., None]) -> None:
+        lasts, self._begun = now - self._begun, now
+        for way, asked in self._asked.items():
+            busy, facts = self._rates[way].take(), dict[str, Any]()
+            if busy.seconds:
+                facts = {"busy": round(busy.seconds, 3), "rate": round(busy.bits / busy.seconds, 1)}
+            say("link", way=way, lasts=round(lasts, 3), requested_rate=round(asked, 1), **facts)
+
+
+def _whole(queues: list[Queue], device: str) -> Queue | None:
+    """Return the queue of `device` that counts the packets of all members: htb, or else tbf."""
+    with suppress(OSError):
+        index = socket.if_nametoindex(device)
+        own = [each for each in queues if each.interface == index and each.kind in ("htb", "tbf")]
+        return min(own, key=lambda each: each.kind, default=None)  # htb comes first
+    return None

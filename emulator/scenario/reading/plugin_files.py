@@ -1,0 +1,44 @@
+"""Resolves `kind: ./file.py:Class`: the path of each plugin file becomes absolute.
+
+A path begins at the folder of the file that holds it: of the scenario, or of a failure profile.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...plugins.python_file import is_reference
+from .document import Address, Document
+
+PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "schedule")
+"""Keys of `training` that are plugins."""
+
+
+def find_plugin_files(document: Document, folder: Path) -> None:
+    """Make the paths of all plugin files in `document` absolute; `folder` is the scenario's."""
+    first = document.marks[()].file
+    for address in _places(document):
+        value = document.at(address)
+        at = (*address, "kind") if isinstance(value, dict) else address
+        if not is_reference(text := document.at(at)):
+            continue
+        file = document.mark(at).file
+        # an override has a mark of its own, and counts as written in the scenario
+        inside = Path(file).parent if file != first and Path(file).is_file() else folder
+        document.at(at[:-1])[at[-1]] = os.path.abspath(inside / text)
+
+
+def _places(document: Document) -> Iterator[Address]:
+    """Yield the addresses of the values that can be plugins."""
+    yield from (("training", part) for part in PARTS)
+    yield from _entries(document, ("faults",))
+    for device in _entries(document, ("devices",)):
+        for profile in _entries(document, (*device, "failures")):
+            yield from _entries(document, (*profile, "faults"))
+
+
+def _entries(document: Document, address: Address) -> Iterator[Address]:
+    """Yield the addresses of the entries of the list at `address`, if there is one."""
+    values = document.at(address)
+    for index in range(len(values) if isinstance(values, list) else 0):
+        yield (*address, index)

@@ -1,0 +1,91 @@
+"""Keras models of a user, and functions that return none."""
+
+import keras
+from keras import layers
+
+
+def dense():
+    return keras.Sequential(
+        [
+            keras.Input((8, 8)),
+            layers.Flatten(),
+            layers.Dense(32, activation="relu"),
+            layers.Dense(10),
+        ]
+    )
+
+
+def cnn():
+    return keras.Sequential(
+        [
+            keras.Input((32, 32, 3)),
+            layers.Conv2D(8, 3, padding="same", activation="relu"),
+            layers.MaxPooling2D(4),
+            layers.Conv2D(16, 3, padding="same", activation="relu"),
+            layers.GlobalAveragePooling2D(),
+            layers.Dense(10, activation="softmax"),
+        ]
+    )
+
+
+def mobile():
+    x = images = keras.Input((32, 32, 3))
+    x = layers.Conv2D(8, 3, strides=2, padding="same")(x)
+    y = layers.LayerNormalization()(layers.Conv2D(16, 1)(x))
+    y = layers.Activation("silu")(y)
+    y = layers.GroupNormalization(4)(layers.DepthwiseConv2D(3, padding="same")(y))
+    y = layers.Conv2D(8, 1)(layers.ReLU(6.0)(y))
+    x = layers.SeparableConv2D(12, 3)(layers.Add()([x, y]))
+    return keras.Model(images, layers.Dense(10)(layers.GlobalAveragePooling2D()(x)))
+
+
+def text():
+    return keras.Sequential(
+        [
+            keras.Input((20,), dtype="int32"),
+            layers.Embedding(50, 8),
+            layers.LSTM(16),
+            layers.Dense(4),
+        ]
+    )
+
+
+def penalized():
+    return keras.Sequential(
+        [
+            keras.Input((20,), dtype="int32"),
+            layers.Embedding(50, 8),
+            layers.Bidirectional(layers.GRU(8)),
+            layers.Dense(4, kernel_regularizer="l2"),
+        ]
+    )
+
+
+def two_inputs():
+    a, b = keras.Input((4,)), keras.Input((4,))
+    return keras.Model([a, b], layers.Dense(2)(layers.Add()([a, b])))
+
+
+def batch_normalized():
+    return keras.Sequential(
+        [keras.Input((8, 8)), layers.Flatten(), layers.BatchNormalization(), layers.Dense(10)]
+    )
+
+
+def raising():
+    return layers.Dense(1 // 0)
+
+
+def nothing():
+    pass
+
+
+def unsaid():
+    return keras.Sequential([layers.Dense(10)])
+
+
+def sigmoid():
+    return keras.Sequential([keras.Input((4,)), layers.Dense(2, activation="sigmoid")])
+
+
+model = keras.Sequential([keras.Input((4,)), layers.Dense(2)])

@@ -1,0 +1,128 @@
+"""Plugins of users in a scenario: by file, with a message for each mistake, kept with the run."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.errors import ScenarioError
+from emulator.runs.plugin_sources import plugin_sources
+from emulator.scenario import dump, load
+from tests.layers import ROOT
+
+OWN = ROOT / "scenarios" / "own"
+CODE = """
+from dataclasses import dataclass
+from emulator.units import Fraction
+from helper import WORD
+@dataclass(frozen=True)
+class Mine:
+    keep: Fraction
+    step: int = 2
+    word: str = WORD
+    def __post_init__(self):
+        if self.step > 9:
+            raise ValueError(f"step is {self.step}: write up to 9")
+    def start(self, context): ...
+    def decode(self, frames, layout): ...
+    def count(self, frames): ...
+@dataclass(frozen=True)
+class Odd(Mine):
+    gone: "NotHere" = None
+"""
+SCENARIO = """\
+name: lab
+training:
+  dataset: digits
+  model: digits-mlp
+  codec: CODEC
+stop: {updates: 1}
+devices:
+  - {name: a, count: 2}
+"""
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Path:
+    """A folder with the codec `own.py:Mine`, which imports a module beside it."""
+    (tmp_path / "own.py").write_text(CODE)
+    (tmp_path / "helper.py").write_text("WORD = 'beside'")
+    return tmp_path
+
+
+def written(lab: Path, codec: str) -> Path:
+    file = lab / "lab.yaml"
+    file.write_text(SCENARIO.replace("CODEC", codec))
+    return file
+
+
+def test_a_file_is_read_from_the_scenarios_folder_and_kept_with_the_run(lab: Path) -> None:
+    scenario = load(written(lab, "{kind: ./own.py:Mine, keep: 5%}"))
+    codec = scenario.training.codec
+    assert (codec.kind, codec.keep, codec.step, codec.word) == ("own.py:Mine", 0.05, 2, "beside")  # type: ignore[union-attr]
+    assert scenario.training.described == "own.py:Mine, constant, asynchronous"
+    (lab / "own.py").write_text("1 / 0")  # the run keeps what was loaded
+    run = lab / "runs" / "1"
+    sources = plugin_sources(scenario, run)
+    sources.write()
+    assert (run / "plugins" / "own.py").read_text() == CODE
+    assert {each["file"] for each in sources.plain()} == {"plugins/own.py", "plugins/helper.py"}
+    places = {text: f"./plugins/{place}" for text, place in sources.places.items()}
+    run.mkdir(exist_ok=True)
+    (run / "scenario.yaml").write_text(dump(scenario, places))
+    again = load(run / "scenario.yaml")
+    assert again.training.described == scenario.training.described
+    kept = plugin_sources(again, run)  # as of a run that is resumed
+    assert list(kept.places.values()) == ["own.py:Mine"]
+
+
+def test_files_of_the_same_name_do_not_mix(lab: Path) -> None:
+    other = lab / "other"
+    other.mkdir()
+    (other / "own.py").write_text((lab / "own.py").read_text().replace("def count", "def memory"))
+    (other / "helper.py").write_text("WORD = 'other'")
+    text = written(lab, "{kind: ./own.py:Mine, keep: 5%}").read_text()
+    modulation = "  modulation: {kind: ./other/own.py:Mine, keep: 1%}\nstop"
+    (lab / "lab.yaml").write_text(text.replace("stop", modulation, 1))
+    scenario = load(lab / "lab.yaml")
+    assert scenario.training.modulation.word == "other"  # type: ignore[union-attr]
+    sources = plugin_sources(scenario, lab / "run")
+    assert sorted(sources.places.values()) == ["2/own.py:Mine", "own.py:Mine"]
+
+
+@pytest.mark.parametrize(
+    "codec, says",
+    [
+        ("./owm.py:Mine", "codec: {lab}/owm.py: cannot be read: No such file or dir"),
+        ("./own.py:Mime", "codec: {lab}/own.py: has no 'Mime' (did you mean 'Mine'?)"),
+        ("./own.py:Mine", "codec.keep: is missing"),
+        ("{kind: ./own.py:Mine, keep: 5}", "codec.keep: 5 has no unit: write it in %, as 1.5%"),
+        ("{kind: ./own.py:Mine, keep: 5%, step: 10}", "codec: step is 10: write up to 9"),
+        ("{kind: ./own.py:Mine, keep: 5%, stepp: 1}", "codec.stepp: no such key (did you mean"),
+        ("{kind: ./own.py:Mine, keep: 5%, step: x}", "codec.step: 'x' is not a whole number"),
+        ("{kind: ./own.py:Odd, keep: 5%}", "codec: Odd has a field that no file can hold: "),
+        ("./helper.py:WORD", "codec: {lab}/helper.py:1: 'WORD' is no class: a codec is a class"),
+        ("./broken.py:Mine", "codec: {lab}/broken.py:2: raises NameError: name 'y' is not defined"),
+        ("{kind: topkk}", "codec.kind: 'topkk' is not dense or topk"),
+    ],
+)
+def test_each_mistake_has_the_line_of_the_scenario_and_of_the_file(
+    lab: Path, codec: str, says: str
+) -> None:
+    (lab / "broken.py").write_text("x = 1\ny")
+    file = written(lab, codec)
+    with pytest.raises(ScenarioError) as caught:
+        load(file)
+    (line,) = str(caught.value).splitlines()
+    assert line.startswith(f"{file}:5: training.{says.replace('{lab}', str(lab))}")
+    assert json.dumps(caught.value.mistakes)
+
+
+def test_an_override_counts_from_the_scenarios_folder(lab: Path) -> None:
+    file = written(lab, "topk")
+    overrides = ["training.codec={kind: ./own.py:Mine, keep: 1%}", "training.codec.keep=5%"]
+    assert load(file, overrides).training.codec.kind == "own.py:Mine"
+
+
+def test_the_shipped_example_is_what_it_says() -> None:
+    assert load(OWN / "half.yaml").training.described.startswith("half.py:Half")
