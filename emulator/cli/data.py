@@ -67,8 +67,8 @@ def data(
 
     FILE is data of your own: a .npz, .csv or .parquet file, a folder of images by class, or
     FILE.py:FUNCTION. Every value is checked. FILE may also be a scenario. The split over the
-    devices is shown as a table of devices × classes, and drawn. A NAME is shown likewise if a split,
-    a number of devices, a figure or JSON is asked for.
+    devices is shown as a table of devices × classes, and drawn. A NAME is shown likewise if a
+    split, a number of devices, a figure or JSON is asked for.
 
     \b
     emulate data
