@@ -24,7 +24,7 @@ def find_dataset(document: Document, folder: Path) -> None:
     data to `document`; a mistake in the mapping is left to the reader of the scenario.
     """
     given = document.at(_ADDRESS)
-    if any(document.has_mistake((*_ADDRESS, key)) for key in _PATHS):
+    if any(document.has_mistake((*_ADDRESS, key)) for key in PATHS):
         document.broken.add(_ADDRESS)  # without data, nothing else can be checked against it
         return
     if isinstance(given, str) and is_path(given):
