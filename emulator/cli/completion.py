@@ -41,7 +41,6 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
 
-@add_completion_class
 class JoinedBashComplete(BashComplete):
     """Completion in bash of words with `=`, which bash cuts into three words."""
 
@@ -75,6 +74,9 @@ class JoinedBashComplete(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._cut)}"
 
 
+add_completion_class(JoinedBashComplete)
+
+
 @click.command(short_help="Print or install the completion of commands for a shell.")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.option("--install", is_flag=True, help="Write the script where the shell finds it.")
@@ -90,10 +92,9 @@ def completion(shell: str, install: bool) -> None:
     eval "$(emulate completion bash)"         in this shell alone
     emulate completion fish | source          in this shell alone
     """
-    from .entry import commands
-
     kind = get_completion_class(shell)
     assert kind is not None
+    commands = click.get_current_context().find_root().command
     script = kind(commands, {}, "emulate", "_EMULATE_COMPLETE").source()
     if install or not schema_file().exists():
         install_schema()

@@ -1,4 +1,4 @@
-"""`emulate new` writes scenarios that can be checked, and `emulate schema --install` their schema."""
+"""`emulate new` writes scenarios that can be read; `emulate schema` installs their schema."""
 
 import json
 import re
