@@ -116,7 +116,7 @@ ask() {
     _emulate_completion emulate
     echo "${COMPREPLY[*]}"
 }
-compopt() { echo "compopt $*"; }
+compopt() { echo compopt "$@"; }
 complete -p emulate
 ask emulate logs pair p
 ask emulate run pair.yaml --set training.algorithm = adacomp-r
