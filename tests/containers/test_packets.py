@@ -49,7 +49,7 @@ def pour():
     with socket.create_server(("", 7001)) as listening:
         while True:
             line, _ = listening.accept()
-            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")  # needs no capability
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
             line.sendall(bytes(4_000_000))
             line.close()
 threading.Thread(target=pour, daemon=True).start()
@@ -86,7 +86,7 @@ def shakes(container, host: str, port: int, count: int = 9) -> float:
 
 
 def goodput(container, host: str) -> float:
-    """Payload bits per second that `container` receives from `host`, after the losses of slow start."""
+    """Payload bits per second from `host` to `container`, after the losses of slow start."""
     code, said = container.exec_run(["python3", "-c", DRAIN.format(host=host)])
     assert code == 0, said
     return float(said)
