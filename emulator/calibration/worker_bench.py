@@ -130,7 +130,8 @@ class WorkerBench:
     def _plan(self) -> Plan:
         """Return the plan of an asynchronous run of a single worker, without a stop condition."""
         codec = codecs.plain(self.codec)
-        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback)
+        noisy = self.model.noisy
+        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback, noisy=noisy)
         return Plan(worker, self.model.name, LEARNING_RATE, workers=(_NODE,))
 
     @contextmanager

@@ -40,7 +40,8 @@ class DeviceLearner:
         self._graph.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
 
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
-        batches = map(self._batches.examples.batch, draw(self._batches, self._local))
+        examples = self._batches.examples
+        batches = (drawn.batch(examples) for drawn in draw(self._batches, self._local))
         return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 

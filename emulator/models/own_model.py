@@ -56,8 +56,6 @@ class OwnModel(Model):
     """The layers with parameters, in the order of the layout."""
     activations: int = 0
     """Numbers that all layers put out for one example."""
-    noisy: bool = False
-    """Whether training draws random numbers, as Dropout does."""
     uncut: Mapping[int, str] = field(default_factory=dict)
     """Reasons against a cut behind a layer, by its number."""
     unstaged: str = ""
