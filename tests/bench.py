@@ -2,10 +2,11 @@
 
     python -m tests.bench [PART] [--json] [--seconds 20]
 
-Takes about two minutes for containers, one for the codecs, seconds for the schedules, fifteen
-minutes for schedules in containers (overlap), five for compute groups in containers (groups) and
-ten for virtual time, whose figure it draws; wants the engine, the image and the data (`make bench`
-sees to them; codecs and schedules need none of these), and a machine that does nothing else.
+Takes about two minutes for containers, one for the codecs, seconds for the schedules and the packet
+box, fifteen minutes for schedules in containers (overlap), five for compute groups in containers
+(groups) and ten for virtual time, whose figure it draws; wants the engine, the image and the data
+(`make bench` sees to them; codecs, schedules and box need none of these), and a machine that does
+nothing else.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from typing import Any
 from emulator import models
 from emulator.errors import EmulatorError
 from tests.benchmarks import (
+    box_loop,
     coding,
     compute_groups,
     cost,
@@ -43,7 +45,16 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["containers", "durable", "coding", "schedules", "overlap", "groups", "virtual"],
+        choices=[
+            "containers",
+            "durable",
+            "coding",
+            "box",
+            "schedules",
+            "overlap",
+            "groups",
+            "virtual",
+        ],
         help="only this (default: all)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -67,6 +78,9 @@ def measure(part: str | None, seconds: float) -> dict[str, Any]:
         result["durable"] = _durable()
     if part in (None, "coding"):
         result |= _coding()
+    if part in (None, "box"):
+        say("the packet box's loop")
+        result["box"] = box_loop.measure()
     if part in (None, "schedules"):
         say("planning, 16 to 1,000 layers")
         result["schedules"] = planning.measure()

@@ -15,6 +15,7 @@ from emulator.codecs.values import CODINGS as VALUES
 from emulator.log.records import PullRecord
 from tests.benchmarks import (
     books,
+    box_loop,
     coding,
     compute_groups,
     cost,
@@ -242,3 +243,9 @@ def test_group_updates_stand_beside_their_predictions():
     page = table.page({"host": found(0.0)["host"], "groups": [row]})
     assert page.splitlines()[-1].split() == ["2", "100.0", "125.0", "110.0", "+10.0%", "-12.0%"]
     assert compute_groups.loads(compute_groups.SCENARIO).training.batch_size == 128
+
+
+def test_the_box_s_loop_costs_more_than_bare_reads_and_writes():
+    found = box_loop.measure(rounds=40)
+    assert 1 < found["ratio"] < 50
+    assert f"{found['ratio']:.1f}" in "".join(box_loop.lines(found))

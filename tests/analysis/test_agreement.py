@@ -95,6 +95,8 @@ def test_runs_in_which_nothing_happened(tmp_path: Path, docker: Run) -> None:
     assert math.isnan(table.loc["final_accuracy", "difference"])
     assert math.isnan(table.loc["updates", "difference"])  # no share of nothing
     assert not any("accuracy_at" in name for name in table.index)
+    # as of a run in virtual time without a learner
+    assert not any("accuracy_at" in name for name in agreement(docker, nothing)["quantity"])
     assert "–" in text(agreement(nothing, nothing))
 
 

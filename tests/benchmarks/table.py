@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from . import compute_groups, durable, patches, planning, trained
+from . import box_loop, compute_groups, durable, patches, planning, trained
 from .cost import each
 
 WIDTH = 56
@@ -23,6 +23,8 @@ def page(found: dict[str, Any]) -> str:
         lines += [*_coding(found["coding"]), "", *_segments(found["segments"]), ""]
         lines += [*_trained(found["trained"]), ""]
         lines += [*_patches(found["patches"]), ""]
+    if "box" in found:
+        lines += [*box_loop.lines(found["box"]), ""]
     if "schedules" in found:
         lines += [*_schedules(found["schedules"]), ""]
     if "overlap" in found:

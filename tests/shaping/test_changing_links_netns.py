@@ -130,6 +130,22 @@ def test_a_change_is_in_force_within_100_ms(way: Way) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_a_steep_fall_leaves_the_link_busy_and_the_queue_short(way: Way) -> None:
+    """From 2 s on 40 mbit are 4 mbit. The queue held 250 ms of the older rate, which is 2.5 s of
+    the new one: it drains, and from then on holds 250 ms."""
+    side = Side(rate=Rate(40e6), steps=(LinkStep(at=Seconds(2), rate=Rate(4e6)),))
+    for _ in range(TRIES):
+        with played(both(side)) as (here, player):
+            here.stream(way, SMALL, count=10_000)
+            got = rates(here, way, player.zero, [2.1, 3.1, 4.1, 5.1, 6.1])
+            waits = [trip for trip in here.ping(10, gap=0.05, wait=2.0) if trip is not None]
+        print(f"{way}: {got} mbit, then pings of {min(waits):.3f} to {max(waits):.3f} s")
+        if all(abs(had / 4 - 1) < 0.1 for had in got) and max(waits) < 0.35:
+            return
+    raise AssertionError((got, waits))
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_packets_wait_for_the_end_of_an_outage(way: Way) -> None:
     """1 s at 8 mbit, 2 s of silence: the rest goes on at once, not at TCP's next time-out."""
     side = Side(trace=PlayedTrace(samples="0 8000000, 1 0, 3 8000000, end 30"))

@@ -6,6 +6,7 @@ from typing import Any
 
 import requests
 from docker import DockerClient
+from docker.errors import APIError
 
 from ...runs.folder import RunFolder
 from ...scenario import Device
@@ -18,6 +19,9 @@ from .prepare import Prepared
 from .spec import BOX
 from .stdio import Stdio
 from .ways import addresses
+
+SUBNETS = 5
+"""Subnets that the engine may give to others before it counts as a failure."""
 
 
 class Launcher:
@@ -43,14 +47,22 @@ class Launcher:
         """Create a network on which containers have the addresses returned, by node.
 
         The engine gives a free subnet to a network, but takes addresses of containers only where it
-        was told the subnet: so the subnet of a first network is that of a second one.
+        was told the subnet: so the subnet of a first network is that of a second one. Between the
+        two another run may take the subnet: then both are made anew.
         """
-        with refusals("making the run's network"):
-            first = self._create_network()
-            first.reload()
-            subnet = str(first.attrs["IPAM"]["Config"][0]["Subnet"])
-            first.remove()
-            self._create_network(subnet)
+        for left in reversed(range(SUBNETS)):
+            with refusals("making the run's network"):
+                first = self._create_network()
+                first.reload()
+                subnet = str(first.attrs["IPAM"]["Config"][0]["Subnet"])
+                first.remove()
+                try:
+                    self._create_network(subnet)
+                except APIError as error:
+                    if "overlaps" not in str(error) or not left:
+                        raise
+                    continue
+            break
         return addresses(subnet, self._world.nodes)
 
     def take(self, world: Prepared) -> None:

@@ -155,6 +155,10 @@ class Direction:
             left, number, frame, ahead = bucket.leave()
             self._hold(frame, left, number, ahead=ahead)
 
+    def in_order(self) -> bool:
+        """Return whether no new frame moves the deadline, while there is one."""
+        return self._fates is None
+
     def deadline(self) -> float | None:
         """Return the time at which there is something to do; None if nothing is under way.
 

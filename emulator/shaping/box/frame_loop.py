@@ -71,6 +71,8 @@ class FrameLoop:
             self._schedule(link, lane)
 
     def _schedule(self, link: CarriedLink, lane: Lane) -> None:
+        if lane.due is not None and lane.direction.in_order():
+            return
         due = lane.direction.deadline()
         if due is not None and (lane.due is None or due < lane.due):  # a frame may overtake others
             lane.due = due

@@ -56,21 +56,24 @@ class Lane:
     def drain(self) -> None:
         """Write all frames that are due to the sink. Raises LinkGoneError."""
         now = self._clock()
-        direction, count = self.direction, self._lateness.add
+        direction, sink, flags, write = self.direction, self.sink, self._flags, os.pwritev
+        passage = direction.passage
         for due, entered, number, frame in direction.release(now):
-            if self._write(frame):
-                direction.passage.delivered += number
-            else:
-                direction.passage.dropped += number
-            count(now - due)
-            direction.note(now - due, now - entered)
+            try:
+                write(sink, (frame,), -1, flags)
+                passage.delivered += number
+            except OSError as error:
+                if error.errno in GONE:
+                    raise LinkGoneError from None
+                passage.dropped += number
+            late = now - due
+            self._lateness.add(late)
+            direction.note(late, now - entered)
 
-    def _write(self, frame: bytes) -> bool:
-        """Write `frame` to the sink; return False if the network refuses it."""
+    def _write(self, frame: bytes) -> None:
+        """Write `frame` to the sink, unless the network refuses it."""
         try:
             os.pwritev(self.sink, (frame,), -1, self._flags)
         except OSError as error:
             if error.errno in GONE:
                 raise LinkGoneError from None
-            return False
-        return True
