@@ -57,10 +57,11 @@ class GraphEvaluator:
 
     def evaluate(
         self, theta: Vector, x: NDArray[np.float32], y: NDArray[np.int32]
-    ) -> tuple[int, float]:
-        """Return the number of right answers in the batch and the sum of their losses."""
-        correct, loss = self._graph.run(theta, x, y)
-        return int(correct), float(loss)
+    ) -> tuple[float, float]:
+        """Return the number of right answers in the batch, or the sum of the absolute errors of a
+        regression; and the sum of the losses."""
+        score, loss = self._graph.run(theta, x, y)
+        return float(score), float(loss)
 
     def close(self) -> None:
         """Free TensorFlow's memory."""

@@ -20,6 +20,12 @@ from .task import Task
 DESCRIPTION = "model.json"
 """File of an export that describes an own model."""
 
+LOSSES = {
+    "crossentropy": "Cross-entropy of the classes, from logits or from probabilities by softmax.",
+    "mse": "Mean squared error of the targets of a regression.",
+}
+"""Losses by word."""
+
 
 @dataclass(frozen=True)
 class ModelSource:
@@ -31,6 +37,11 @@ class ModelSource:
     """`crossentropy`, `mse`, or a function as `/path/file.py:function`."""
     regression: bool = False
     """Whether answers are numbers, not classes."""
+
+
+def source(reference: str, loss: str | None, regression: bool) -> ModelSource:
+    """Return the source with the task's usual loss in place of a missing `loss`."""
+    return ModelSource(reference, loss or ("mse" if regression else "crossentropy"), regression)
 
 
 @dataclass(frozen=True)
