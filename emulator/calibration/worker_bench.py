@@ -119,7 +119,7 @@ class WorkerBench:
             worker = config.WorkerRole(address, plan.worker)
             config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, errors):
-                meter.clock = clock(process)
+                meter.clock, meter.pid = clock(process), process.pid
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(part, log)
                 server_driver.serve(server, router, canceled=lambda: _ending(meter, process))
