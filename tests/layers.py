@@ -20,7 +20,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "a run's means": ("scenario", "shaping", "transport"),
     "a run's life": ("node", "calibration", "runs"),
     "runtimes": ("runtimes",),
-    "grids of runs": ("sweep",),
+    "grids of runs": ("sweeps",),
     "commands": ("cli",),
 }
 """Lowest first. A part imports parts of its own layer, in no cycle, and of the layers before it."""

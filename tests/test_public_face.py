@@ -16,7 +16,7 @@ import pytest
 import emulator
 from emulator.cli.analysis_package import analysis
 from emulator.errors import EmulatorError
-from emulator.sweep.studies import STUDIES, Study
+from emulator.sweeps.studies import STUDIES, Study
 from tests.fakes.virtual_world import SCENARIO, digits
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +138,7 @@ def test_a_wheel_carries_the_scenarios_of_all_studies() -> None:
     carried = wheel["targets"]["wheel"]["force-include"]
     for study in STUDIES.values():
         for scenario in _scenarios(study):
-            place = Path("emulator", "sweep", "studies", scenario)
+            place = Path("emulator", "sweeps", "studies", scenario)
             assert carried[f"scenarios/{scenario}"] == str(place)
 
 
@@ -159,7 +159,7 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     names = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
     assert names == {"emulator"}
     assert (site / "emulator" / "profiles" / "links").is_dir()
-    folder = site / "emulator" / "sweep" / "studies"
+    folder = site / "emulator" / "sweeps" / "studies"
     studies = {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")}
     assert studies == {name for study in STUDIES.values() for name in _scenarios(study)}
     made = "from tests.fakes.synthetic_run import main; main()"

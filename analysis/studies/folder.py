@@ -1,4 +1,4 @@
-"""Reading of a study's folder, which `emulator.sweep.studies` writes: rows and runs."""
+"""Reading of a study's folder, which `emulator.sweeps.studies` writes: rows and runs."""
 
 import json
 from collections.abc import Iterator

@@ -45,7 +45,7 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     emulate study pulls
     emulate study adacomp --out runs/again --docs docs
     """
-    from ..sweep.studies import STUDIES, play
+    from ..sweeps.studies import STUDIES, play
     from .tables import console
     from .watching.sweep_views import LiveSweepView, PlainSweepView
 

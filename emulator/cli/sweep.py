@@ -16,7 +16,7 @@ from .pages import short
 from .watching.progress import amount
 
 if TYPE_CHECKING:
-    from ..sweep import Finished
+    from ..sweeps import Finished
 
 
 @click.command(short_help="Play a grid of values and seeds in virtual time, on all cores.")
@@ -78,8 +78,8 @@ def sweep(
         --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
     """
     from ..machine.host import Host
-    from ..sweep import Grid, folder_name
-    from ..sweep import sweep as play
+    from ..sweeps import Grid, folder_name
+    from ..sweeps import sweep as play
 
     grid = Grid(file, overrides, over, seeds)
     points = grid.points()
@@ -110,7 +110,7 @@ def _view(*, to_stderr: bool) -> Any:
 
 
 def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
-    from ..sweep import highest, medians
+    from ..sweeps import highest, medians
     from .tables import console, table
 
     rows = [point.row for point in finished]

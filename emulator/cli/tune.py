@@ -20,16 +20,16 @@ from .pages import drawable, short
 if TYPE_CHECKING:
     from ..scenario import Scenario
     from ..shaping.backend import Delay
-    from ..sweep.sweep_folder import SweepFolder
-    from ..sweep.tuning import Tuned
+    from ..sweeps.sweep_folder import SweepFolder
+    from ..sweeps.tuning import Tuned
 
 _BASELINES = ("fixed-sync", "fixed-async", "tuned-sync", "tuned-async", "exhaustive")
-"""Names of `sweep/tuning/baselines.py`, without an import of everything below; a test compares."""
+"""Names of `sweeps/tuning/baselines.py`, without an import of everything below; a test compares."""
 
 
 def _length(context: click.Context, option: click.Parameter, text: str | None) -> Any:
     """Read the text of an option as a length of training."""
-    from ..sweep.tuning.tune_options import Length
+    from ..sweeps.tuning.tune_options import Length
 
     if text is None:
         return None
@@ -154,8 +154,8 @@ def tune(
     emulate tune scenarios/quickstart.yaml --baseline fixed-sync --baseline fixed-async
     """
     from ..scenario import load
-    from ..sweep.sweep_folder import opened
-    from ..sweep.tuning import TuneOptions, check
+    from ..sweeps.sweep_folder import opened
+    from ..sweeps.tuning import TuneOptions, check
     from .run import player
 
     scenario = load(file, overrides if seed is None else (*overrides, f"seed={seed}"))
@@ -191,8 +191,8 @@ def _play(
     scenario: "Scenario", options: Any, folder: "SweepFolder", view: Any, play: Any, cores: int
 ) -> "Tuned":
     """Tune by trials in containers, each of them a call of `play`; None: in virtual time."""
-    from ..sweep.tuning import tune as tuned
-    from ..sweep.tuning.trial_players import ContainerTrials, VirtualTrials
+    from ..sweeps.tuning import tune as tuned
+    from ..sweeps.tuning.trial_players import ContainerTrials, VirtualTrials
 
     if play is None:
         return tuned(scenario, options, folder, VirtualTrials(folder, cores, view), view)

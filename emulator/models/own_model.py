@@ -43,7 +43,7 @@ class ModelSource:
 
 @dataclass(frozen=True)
 class WorkerMemory:
-    """Private memory of a worker's process, in bytes, as measured with two sizes of mini-batches."""
+    """Private memory of a worker, in bytes, as measured with two sizes of mini-batches."""
 
     fixed: int
     """Memory without any example."""

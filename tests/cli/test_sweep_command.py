@@ -11,14 +11,14 @@ import pytest
 
 from emulator.cli.entry import commands
 from emulator.runs.folder import folders
-from emulator.sweep import Finished, Standing, sweep
+from emulator.sweeps import Finished, Standing, sweep
 from tests.fakes.made_up_play import HANGS
 from tests.fakes.made_up_sweeps import MADE_UP, Watching
 from tests.fakes.typed_commands import Emulate
 
 
 def typed(emulate: Emulate, monkeypatch: pytest.MonkeyPatch, *words: object) -> Any:
-    from emulator import sweep as package
+    from emulator import sweeps as package
 
     def in_no_time(points: Any, out: Path, cores: int, view: Any, **about: Any) -> list[Finished]:
         return sweep(points, out, cores, view, **about, command=MADE_UP)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli import tune as command
-from emulator.sweep.tuning.baselines import BASELINES
+from emulator.sweeps.tuning.baselines import BASELINES
 from tests.fakes.typed_commands import Emulate, scenario
 
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from emulator.sweep import Finished, Grid, Point, Standing, sweep
+from emulator.sweeps import Finished, Grid, Point, Standing, sweep
 
 ROOT = Path(__file__).parents[2]
 MADE_UP = (sys.executable, "-m", "tests.fakes.made_up_play")

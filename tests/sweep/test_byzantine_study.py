@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from analysis.studies import byzantine
 from analysis.studies.folder import Row, Study
 from emulator.scenario import timeline
-from emulator.sweep.studies import STUDIES
+from emulator.sweeps.studies import STUDIES
 from tests.fakes.handmade_run import written
 
 LIES = {"4 liars": ["device-2", "device-4", "device-12", "device-17"], "no liars": []}

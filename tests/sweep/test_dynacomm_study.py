@@ -10,8 +10,8 @@ from analysis import RunError
 from analysis.studies import dynacomm, publish
 from analysis.studies.folder import Row, Study
 from analysis.studies.markdown import BEGIN, END
-from emulator.sweep.studies import STUDIES, dynacomm_plans, play_study
-from emulator.sweep.studies.dynacomm_plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
+from emulator.sweeps.studies import STUDIES, dynacomm_plans, play_study
+from emulator.sweeps.studies.dynacomm_plans import BATCHES, MULTIPLY_ADDS, SCHEDULES, plans, step
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.small_scenario import small

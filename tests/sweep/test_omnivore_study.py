@@ -10,7 +10,7 @@ import pytest
 from analysis.studies import omnivore, publish
 from analysis.studies.folder import Row, Study
 from analysis.studies.markdown import BEGIN, END
-from emulator.sweep.studies import STUDIES, short_runs
+from emulator.sweeps.studies import STUDIES, short_runs
 from tests.analysis.test_momentum import asynchronous
 from tests.analysis.test_statistical_efficiency import ALONE, BARRIER, PAIRS, log, repeated
 from tests.fakes.made_up_sweeps import Watching

@@ -11,8 +11,8 @@ from analysis.studies.folder import Row, Study
 from analysis.studies.markdown import BEGIN, END
 from analysis.studies.reliability_data import along, losses
 from emulator.scenario import load, timeline
-from emulator.sweep.studies import STUDIES
-from emulator.sweep.studies.reliability_study import CRASH_RATES, UP_TIMES
+from emulator.sweeps.studies import STUDIES
+from emulator.sweeps.studies.reliability_study import CRASH_RATES, UP_TIMES
 from tests.fakes.handmade_run import act, update, written
 
 RELIABILITY = STUDIES["reliability"]

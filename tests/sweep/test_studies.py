@@ -14,8 +14,8 @@ from analysis.studies.markdown import BEGIN, END, replace
 from analysis.studies.publish import publish
 from emulator.cli.study import study as study_command
 from emulator.log.lines import line
-from emulator.sweep import Finished, Point
-from emulator.sweep.studies import STUDIES, Entry, Study, play
+from emulator.sweeps import Finished, Point
+from emulator.sweeps.studies import STUDIES, Entry, Study, play
 from tests.fakes.handmade_run import update, written
 from tests.fakes.made_up_sweeps import Watching
 from tests.fakes.plain_records import full
@@ -96,7 +96,7 @@ CURVES = {
 @pytest.fixture
 def learns(monkeypatch: pytest.MonkeyPatch) -> Learns:
     made = Learns(CURVES)  # type: ignore[arg-type]
-    monkeypatch.setattr("emulator.sweep.studies.play_study.sweep", made)
+    monkeypatch.setattr("emulator.sweeps.studies.play_study.sweep", made)
     return made
 
 

@@ -11,8 +11,8 @@ import pytest
 from emulator import datasets
 from emulator.errors import EmulatorError, ScenarioError
 from emulator.scenario import load, loads
-from emulator.sweep import Finished, Grid, Point, Standing, sweep
-from emulator.sweep.note import NOTE
+from emulator.sweeps import Finished, Grid, Point, Standing, sweep
+from emulator.sweeps.note import NOTE
 from tests.fakes.doc_blocks import blocks
 from tests.fakes.made_up_play import DIVERGES
 from tests.fakes.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
@@ -122,7 +122,7 @@ def test_any_number_of_cores_gives_the_same_bytes(sweep_file: Path, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (datasets.store.folder("digits") / "test-labels.npy").is_file(),
-    reason="digits is not here: run `make data`",
+    reason="digits is not here: run `emulate data digits`",
 )
 def test_what_diverges_is_a_result(sweep_file: Path, tmp_path: Path) -> None:
     sweep_file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))
@@ -169,7 +169,7 @@ def test_what_any_point_refuses_is_said_before_a_step_is_measured(
 def test_the_page_shows_how_to_do_it_in_python(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from emulator import sweep as package
+    from emulator import sweeps as package
 
     def kept(points: list[Point], out: Path, **options: Any) -> list[Finished]:
         return [Finished(point.label, out, dict(point.values)) for point in points]

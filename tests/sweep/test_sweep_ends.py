@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from emulator.errors import DataError, EmulatorError, HostError
-from emulator.sweep import Standing
-from emulator.sweep.note import NOTE
+from emulator.sweeps import Standing
+from emulator.sweeps.note import NOTE
 from tests.fakes.made_up_play import CRASHES, HANGS, IS_ENDED, IS_SHOT, LACKS_DATA
 from tests.fakes.made_up_sweeps import MADE_UP, Watching, made_up, rates
 
@@ -104,7 +104,7 @@ OLD = ("label", "digest", "facts")
 @pytest.mark.parametrize(
     "rate, kind, message",
     [
-        (LACKS_DATA, DataError, "^digits is not here: run `make data`"),
+        (LACKS_DATA, DataError, "^digits is not here: run `emulate data digits`"),
         (CRASHES, EmulatorError, r"(?s)ended with code 1\n.*Traceback.*a bug of ours"),
         (IS_SHOT, EmulatorError, "was killed by signal 9"),
         pytest.param(IS_ENDED, EmulatorError, "was canceled from outside", marks=pytest.mark.slow),
@@ -157,7 +157,7 @@ SWEEPS = """
 import sys
 from pathlib import Path
 from emulator.runs.cancel import Canceled, canceling
-from emulator.sweep import Grid, sweep
+from emulator.sweeps import Grid, sweep
 from tests.fakes.made_up_sweeps import Watching
 
 points = Grid(Path(sys.argv[1]), over=["training.learning_rate=0.1,13,0.2"]).points()

@@ -6,7 +6,7 @@ import pytest
 
 from emulator.errors import ScenarioError
 from emulator.scenario import load
-from emulator.sweep import Axis, Grid, Point, folder_name
+from emulator.sweeps import Axis, Grid, Point, folder_name
 from tests.fakes.made_up_sweeps import SCENARIO, rates
 
 

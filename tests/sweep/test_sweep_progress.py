@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from emulator.cli.watching.sweep_views import LiveSweepView, PlainSweepView, span
-from emulator.sweep import Finished, Standing
+from emulator.sweeps import Finished, Standing
 from tests.fakes.made_up_sweeps import Watching, made_up, rates
 
 

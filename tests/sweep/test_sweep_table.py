@@ -7,8 +7,8 @@ from typing import Any
 
 from analysis import compare as comparing
 from emulator.log.targets import Costs
-from emulator.sweep import highest, medians
-from emulator.sweep import table as tables
+from emulator.sweeps import highest, medians
+from emulator.sweeps import table as tables
 from tests.fakes.handmade_run import written
 from tests.fakes.plain_records import full
 from tests.fakes.synthetic_run import Synthetic

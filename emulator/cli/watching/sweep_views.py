@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from ...sweep import Finished, Standing
+    from ...sweeps import Finished, Standing
 
 SHOWN = 16
 """Largest number of running points that the panel names."""

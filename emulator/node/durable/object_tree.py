@@ -32,6 +32,7 @@ from ...core import (
     staging,
 )
 from ...modulation import history
+from ...plugins.python_file import MODULES
 from ...pulls import base as pulls_base
 from ...pulls import delta
 
@@ -116,7 +117,7 @@ class _Freezing:
             return self._object(value)
         if isinstance(value, _FUNCTIONS) or _is_fixed(value):
             return _KEEP
-        if _package(value) in STATEFUL:
+        if _package(value) in STATEFUL or _is_own(value):
             return self._object(value)
         if self._opaque:
             return ["opaque", self._leaf(value)]
@@ -280,6 +281,11 @@ def _package(value: Any) -> str:
     """Return the part of `emulator/` that defines the class of `value`; empty for another."""
     root, _, rest = type(value).__module__.partition(".")
     return rest.partition(".")[0] if root == "emulator" else ""
+
+
+def _is_own(value: Any) -> bool:
+    """Return whether a plugin file of a user defines the class of `value`."""
+    return type(value).__module__.startswith(MODULES)
 
 
 def _is_fixed(value: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
-from ...datasets.split import Dirichlet, Mixture, Shards
+from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
@@ -30,8 +30,6 @@ from .own_model_file import known_model
 from .wording import counted
 
 P = TypeVar("P")
-
-_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
@@ -77,7 +75,7 @@ def _split_fits(document: Document) -> None:
     kind = split.get("kind") if isinstance(split, dict) else split
     if (data := known_data(document)) is None:
         return
-    if data.task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",

@@ -4,14 +4,14 @@ from collections.abc import Callable
 
 import pytest
 
-from emulator.sweep.tuning.algorithm_one import (
+from emulator.sweeps.tuning.algorithm_one import (
     EPOCH,
     STEADY_PROBE,
     TuningState,
     algorithm_one,
 )
-from emulator.sweep.tuning.requests import Decision, Pruned, Trial, TrialGrid, TrialResult
-from emulator.sweep.tuning.setting import Setting
+from emulator.sweeps.tuning.requests import Decision, Pruned, Trial, TrialGrid, TrialResult
+from emulator.sweeps.tuning.setting import Setting
 
 Loss = Callable[[Trial], float | None]
 

@@ -17,16 +17,16 @@ from emulator.runs.cancel import Canceled
 from emulator.runs.conductor import RunView
 from emulator.runtimes.virtual.play_virtual import play
 from emulator.scenario import Scenario, load, loads
-from emulator.sweep import Standing
-from emulator.sweep.point import Finished
-from emulator.sweep.sweep_folder import opened
-from emulator.sweep.tuning import Tuned, TuneOptions, tune
-from emulator.sweep.tuning.requests import Trial
-from emulator.sweep.tuning.setting import Setting
-from emulator.sweep.tuning.trial_ledger import TrialLedger
-from emulator.sweep.tuning.trial_players import ContainerTrials
-from emulator.sweep.tuning.tune_options import Length
-from emulator.sweep.tuning.tuning_table import TuningTable
+from emulator.sweeps import Standing
+from emulator.sweeps.point import Finished
+from emulator.sweeps.sweep_folder import opened
+from emulator.sweeps.tuning import Tuned, TuneOptions, tune
+from emulator.sweeps.tuning.requests import Trial
+from emulator.sweeps.tuning.setting import Setting
+from emulator.sweeps.tuning.trial_ledger import TrialLedger
+from emulator.sweeps.tuning.trial_players import ContainerTrials
+from emulator.sweeps.tuning.tune_options import Length
+from emulator.sweeps.tuning.tuning_table import TuningTable
 from tests.fakes.virtual_world import digits
 
 SCENARIO = """

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator.log.records import UpdateRecord
-from emulator.sweep.tuning.probe_score import score
-from emulator.sweep.tuning.pruning import after_divergence, against_previous
-from emulator.sweep.tuning.setting import Setting, divisors, halved
-from emulator.sweep.tuning.setting_grid import (
+from emulator.sweeps.tuning.probe_score import score
+from emulator.sweeps.tuning.pruning import after_divergence, against_previous
+from emulator.sweeps.tuning.setting import Setting, divisors, halved
+from emulator.sweeps.tuning.setting_grid import (
     first_grid,
     full_grid,
     later_grid,
     second_pass,
 )
-from emulator.sweep.tuning.tie_rule import COLD, STEADY, choose
+from emulator.sweeps.tuning.tie_rule import COLD, STEADY, choose
 
 RATES = (0.0001, 0.001, 0.01, 0.1)
 settings = st.builds(

@@ -14,7 +14,7 @@ from ..scenario import Scenario, dump
 from .play_point import SCENARIO
 from .point import Point
 
-PLAYING = (sys.executable, "-m", "emulator.sweep.play_point")
+PLAYING = (sys.executable, "-m", "emulator.sweeps.play_point")
 
 _ONE_CORE = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _OUTPUT_TAIL = 4000

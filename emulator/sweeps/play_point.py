@@ -1,4 +1,4 @@
-"""Process that plays one point of a sweep: `python -m emulator.sweep.play_point SCRATCH`.
+"""Process that plays one point of a sweep: `python -m emulator.sweeps.play_point SCRATCH`.
 
 SCRATCH is the point's scratch folder: it holds the scenario, and the run folder is made there. The
 process reports to the sweep on standard output, in lines of JSON: progress now and then, the
