@@ -87,8 +87,9 @@ def _plain(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
 
 def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration") -> None:
     from rich.box import SIMPLE
-    from rich.console import Console
     from rich.table import Table
+
+    from .tables import console
 
     table = Table(box=SIMPLE)
     for name, justify in (("layer", "left"), ("type", "left"), ("kinds", "left")):
@@ -102,7 +103,7 @@ def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
         kinds = ", ".join(dict.fromkeys(variable.kind for variable in variables))
         numbers = f"{layer.parameters:,}", f"{layer.outputs:,}" if layer.outputs else "?"
         table.add_row(layer.name, layer.type, kinds, shapes, *numbers)
-    Console(width=100, highlight=False).print(table)
+    console().print(table)
     file, _, function = made.origin.reference.rpartition(":")
     click.echo(f"model        {Path(file).name}:{function}: {made.task}")
     click.echo(f"parameters   {made.layout.size:,}: {_kinds(made.layout.kinds)}")
