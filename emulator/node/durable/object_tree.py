@@ -11,6 +11,8 @@ import dataclasses
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from itertools import count
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -284,8 +286,18 @@ def _package(value: Any) -> str:
 
 
 def _is_own(value: Any) -> bool:
-    """Return whether a plugin file of a user defines the class of `value`."""
-    return type(value).__module__.startswith(MODULES)
+    """Return whether a user's plugin, in a file or an installed package, defines the class."""
+    module = type(value).__module__
+    return module.startswith(MODULES) or module.partition(".")[0] in _packages()
+
+
+@cache
+def _packages() -> frozenset[str]:
+    """Return the names of the packages that offer plugins by entry points."""
+    points = entry_points()
+    groups = (group for group in points.groups if group.startswith("emulate."))
+    found = (point for group in groups for point in points.select(group=group))
+    return frozenset(point.module.partition(".")[0] for point in found)
 
 
 def _is_fixed(value: Any) -> bool:
