@@ -26,6 +26,7 @@ from .resume import resume
 from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
+from .show_model import model
 from .show_plan import plan
 from .show_profiles import profiles
 from .show_schedules import schedule
@@ -68,7 +69,8 @@ for command in (
     *(new, check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     *(report, compare),
-    *(algorithms, test_codec, profiles, trace, schema, completion, compose, link, node),
+    *(algorithms, model, test_codec, profiles, trace, schema),
+    *(completion, compose, link, node),
 ):
     commands.add_command(command)
 
