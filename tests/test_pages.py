@@ -4,6 +4,7 @@ The environment is a virtual environment, or a container that has Python and the
 """
 
 import shlex
+import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -15,6 +16,7 @@ from emulator.datasets import store
 from emulator.runtimes.docker.images.libraries import BASE
 from tests.fakes.installed_wheel import Typed
 from tests.fakes.played_page import PlayedPage
+from tests.layers import ROOT
 
 LAB = """name: lab
 training: {dataset: ./digits.npz, model: digits-mlp, algorithm: asgd}
@@ -42,6 +44,13 @@ def failing_farm(folder: Path) -> None:
     (folder / "my-scenario.yaml").write_text(text)
 
 
+def own_files(folder: Path) -> None:
+    """Write the models and the data that docs/own-model.md takes as given."""
+    shutil.copytree(ROOT / "scenarios" / "own", folder / "scenarios" / "own")
+    for name in ("models.py", "made_up.py"):
+        shutil.copy(ROOT / "scenarios" / "own" / name, folder / name)
+
+
 CONTAINERS = "plays in containers: tests/test_wheel.py does that"
 PAGES = [
     PlayedPage(
@@ -52,6 +61,7 @@ PAGES = [
         },
     ),
     PlayedPage("own-data.md", digits_and_houses),
+    PlayedPage("own-model.md", own_files, also=("emulate check own.yaml",)),
     PlayedPage("add-a-failure-profile.md", failing_farm),
 ]
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
