@@ -76,13 +76,8 @@ def hand_over(end: int, form: Form) -> None:
 def call_flags(end: int) -> int:
     """Return the flags for `os.preadv` and `os.pwritev` with which no call at `end` ever waits.
 
-<<<<<<< HEAD
-    Who holds a copy of the descriptor may let it wait: that is a property of both. Linux 6.1 has no
-    such flag for TAP devices, so there a copy can. Raises OSError.
-=======
     Who holds a copy of the descriptor may let it wait: that is a property of both. The flags are
     zero where the kernel refuses RWF_NOWAIT for TAP devices. Raises OSError.
->>>>>>> next
     """
     flags = int(os.RWF_NOWAIT)
     try:
