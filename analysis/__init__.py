@@ -18,7 +18,9 @@ from .figures import (
     staleness,
     update_rate,
 )
+from .loading import Runs, load
 from .runs import Run, read
+from .tidy import TABLES
 
 FIGURES = (
     accuracy_updates,
@@ -35,4 +37,4 @@ FIGURES = (
 )
 """The figures, in the order of the report."""
 
-__all__ = ["FIGURES", "Run", "RunError", "read"]
+__all__ = ["FIGURES", "TABLES", "Run", "RunError", "Runs", "load", "read"]
