@@ -20,6 +20,16 @@ MAX_SECONDS = 2**53 * 1e-6
 """Longest time in seconds: beyond it, 64-bit floats cannot tell neighbouring microseconds apart."""
 
 
+def plain_digits(word: str) -> str:
+    """Return `word`, for float() and Decimal(), which take underscores and other scripts' digits.
+
+    Raises ValueError if `word` has any.
+    """
+    if "_" in word or not word.isascii():
+        raise ValueError(f"{shortened(word)} is no number")
+    return word
+
+
 def _decimal(number: float) -> Decimal:
     return Decimal(repr(float(number)))
 

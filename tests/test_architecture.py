@@ -56,7 +56,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "rich": {"cli"},
     "click": {"cli"},
     "analysis": {"cli"},
-    "pandas": {"cli/played.py"},
+    "pandas": {"cli/played.py", "datasets/own/table_file.py"},
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},

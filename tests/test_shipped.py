@@ -20,6 +20,7 @@ NOT_IMPORTED = {
     "emulator.shaping.box.attach": "started by a sidecar of a foreign container",
     "emulator.shaping.probe": "started by a container",
     "emulator.calibration.layer_meter": "started by the calibration of layers",
+    "emulator.datasets.own.call_function": "started by the reader of functions",
     "emulator.learners.tensorflow_keras": "started by the export of own models",
     "analysis.agreement": "imported by `emulator.cli.analysis_package`",
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",

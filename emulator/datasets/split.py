@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from .. import chance
 from ..units import AtLeast, Checked
+from .examples import Array
 
-Labels: TypeAlias = NDArray[np.uint8]
+Labels: TypeAlias = Array
 Indices: TypeAlias = NDArray[np.int64]
 Parts: TypeAlias = dict[str, Indices]
 """Numbers of each device's examples, in no meaningful order."""
@@ -169,9 +170,68 @@ class Mixture:
         return shares
 
 
+@dataclass(frozen=True)
+class QuantitySkew:
+    """Uneven split by number: every device has the same mixture of classes (Li et al., 2022).
+
+    The numbers of examples are drawn from a Dirichlet distribution with parameter `alpha` for each
+    device, and the examples at random.
+    """
+
+    kind: Literal["quantity"] = "quantity"
+    alpha: _Alpha = 0.5
+    """Parameter of the Dirichlet distribution. Small: few devices have most examples. Large: equal
+    numbers."""
+
+    def __post_init__(self) -> None:
+        _check_alpha(self.alpha)
+
+    def split(self, labels: Labels, devices: Sequence[str], seed: int) -> Parts:
+        """Return parts that hold every example; a device may get very few examples, or none."""
+        rng = chance.stream(chance.data_split(seed))
+        order = rng.permutation(len(labels))
+        shares = rng.dirichlet(np.full(len(devices), self.alpha))
+        cuts = np.rint(np.cumsum(shares)[:-1] * len(labels)).astype(int)
+        return dict(zip(devices, np.split(order, cuts), strict=True))
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Split by owner, as the writers of LEAF (Caldas et al., 2018): no owner has two devices."""
+
+    kind: Literal["owners"] = "owners"
+    file: str | None = None
+    """Path of a text file, from the scenario's folder, that names the owner of an example in each
+    line, in the order of the data. Without `file`, the data set names the owners."""
+
+    def assign(self, owners: Array, devices: Sequence[str], seed: int) -> Parts:
+        """Return the examples of each device by the `owners` of all examples.
+
+        A device bears the name of its owner, or owners are shuffled and dealt in turns. Raises
+        ValueError if there are fewer owners than devices.
+        """
+        names, numbers = np.unique(owners, return_inverse=True)
+        if len(names) < len(devices):
+            raise ValueError(
+                f"{len(names)} owners have the examples, and there are {len(devices)} devices: "
+                "take a device for each owner, or fewer"
+            )
+        dealt: dict[str, Indices] = {}
+        if set(names.tolist()) == set(devices):
+            places = {name: place for place, name in enumerate(names.tolist())}
+            dealt = {device: np.array([places[device]]) for device in devices}
+        else:
+            order = chance.stream(chance.data_split(seed)).permutation(len(names))
+            dealt = {device: order[turn :: len(devices)] for turn, device in enumerate(devices)}
+        return {name: np.flatnonzero(np.isin(numbers, own)) for name, own in dealt.items()}
+
+
 _ALIKE: Mapping[str, int] = {}
 
-AnySplit: TypeAlias = Iid | Shards | Dirichlet | Mixture
+BY_CLASS: tuple[str, ...] = (Shards.kind, Dirichlet.kind, Mixture.kind)
+"""Kinds of splits that go by the classes of the examples."""
+
+AnySplit: TypeAlias = Iid | Shards | Dirichlet | Mixture | QuantitySkew | Owners
 """Schema of a scenario's `split:`."""
 
 
@@ -183,17 +243,17 @@ def parts(
     *,
     batch_size: int,
     batch_sizes: Mapping[str, int] = _ALIKE,
+    owners: Array | None = None,
 ) -> Parts:
     """Split the examples with these `labels`; return the numbers of each device's examples.
 
-    A device's mini-batch is in `batch_sizes`, or else has `batch_size` examples.
+    A device's mini-batch is in `batch_sizes`, or else has `batch_size` examples. `owners` names the
+    owner of each example, if the examples have owners.
 
     Raises ValueError if a device would have less than a batch (with the devices' names), or if
-    `split` goes by classes and the examples are texts.
+    `split` goes by classes or owners and the examples have none.
     """
-    if labels.ndim > 1 and not isinstance(split, Iid):
-        raise ValueError(f"{split.kind} goes by the class of an example, which a text has not")
-    split_parts = split.split(labels, devices, seed)
+    split_parts = split_freely(split, labels, devices, seed, owners)
     too_few = [
         device
         for device, numbers in split_parts.items()
@@ -208,6 +268,24 @@ def parts(
             " examples: take fewer devices, smaller batches or another split"
         )
     return split_parts
+
+
+def split_freely(
+    split: AnySplit, labels: Labels, devices: Sequence[str], seed: int, owners: Array | None
+) -> Parts:
+    """Split as `parts` does, also where a device gets no batch of examples."""
+    if isinstance(split, Owners):
+        if owners is None:
+            raise ValueError(
+                "owners goes by the owner of an example, which the data set does not name: write "
+                "`owners: COLUMN` in `dataset`, or `split: {kind: owners, file: …}`"
+            )
+        return split.assign(owners, devices, seed)
+    if labels.ndim > 1 and split.kind in BY_CLASS:
+        raise ValueError(
+            f"{split.kind} goes by the class of an example, and the examples have none"
+        )
+    return split.split(labels, devices, seed)
 
 
 def _equal(examples: Indices, rows: int) -> Indices:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from .. import datasets
 from ..datasets import Dataset
+from ..datasets.owners_file import owners_of
 from ..datasets.split import Parts, parts
 from ..errors import ScenarioError
 from ..scenario import Scenario
@@ -39,6 +40,7 @@ def split_data(scenario: Scenario) -> DataSplit:
             scenario.seed,
             batch_size=training.batch_size,
             batch_sizes=dealt_batches(scenario),
+            owners=owners_of(training.split, data),
         )
     except ValueError as error:
         raise ScenarioError(f"training.split: {error}") from error

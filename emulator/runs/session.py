@@ -14,6 +14,8 @@ from types import TracebackType
 from typing import Any, Self
 
 from ..core import wire
+from ..datasets import OwnDataset
+from ..datasets.split import Owners
 from ..errors import DeploymentError, HostError
 from ..log.packet_lateness import Shaped
 from ..log.records import Record
@@ -208,21 +210,21 @@ class Session:
         }
 
     def _data(self) -> dict[str, Any]:
-        """Return the entry of a data set of one's own, or no entry."""
-        data = self.scenario.training.dataset
-        if isinstance(data, str):
-            return {}
-        files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
-        return {"data": {key: value for key, value in files.items() if value is not None}}
+        """Return the entries of data and of owners that are not shipped, or no entry."""
+        training, entries = self.scenario.training, dict[str, Any]()
+        if isinstance(data := training.dataset, OwnDataset):
+            files = {"file": data.file, "test_file": data.test_file, "sha256": data.sha256}
+            entries["data"] = {key: value for key, value in files.items() if value is not None}
+        if isinstance(split := training.split, Owners) and split.file is not None:
+            entries["owners"] = {"file": split.file, "sha256": _sha256(split.file)}
+        return entries
 
     def _initial(self) -> dict[str, Any]:
         """Return the entry of the saved model with which the training begins, or no entry."""
         initial = self.scenario.training.initial
         if initial is None:
             return {}
-        with Path(initial).open("rb") as file:
-            digest = file_digest(file, "sha256").hexdigest()
-        return {"initial": {"file": initial, "sha256": digest}}
+        return {"initial": {"file": initial, "sha256": _sha256(initial)}}
 
     def conclude(
         self,
@@ -263,3 +265,8 @@ class Session:
         if self.resumable:
             self.summary["resumable"] = True
         write_json(self.folder.path / "summary.json", self.summary)
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

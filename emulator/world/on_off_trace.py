@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple, Self
 
+from ..units import plain_digits
+
 MOST_STEPS = 1_000_000
 """Largest number of steps of a trace: more is a mistake, and would fill the memory."""
 
@@ -103,7 +105,7 @@ def text_of(steps: Sequence[Step]) -> str:
 def _step(number: int, part: str) -> Step:
     word, _, seconds = part.strip().partition(" ")
     try:
-        return Step(float(seconds), word)
+        return Step(float(plain_digits(seconds)), word)
     except ValueError:
         raise TraceStepError(number, "is not as `off 3600`, with a number of seconds") from None
 

@@ -7,12 +7,23 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from emulator import plugins
-from emulator.datasets.split import AnySplit, Dirichlet, Iid, Labels, Mixture, Shards, parts
+from emulator.datasets.split import (
+    AnySplit,
+    Dirichlet,
+    Iid,
+    Labels,
+    Mixture,
+    Owners,
+    QuantitySkew,
+    Shards,
+    parts,
+)
 
 LABELS = np.random.default_rng(0).integers(0, 10, 6000, np.uint8)
 SPLITS: list[AnySplit] = [
     *(Iid(), Shards(), Shards(per_device=3), Dirichlet(), Dirichlet(alpha=100)),
     *(Mixture(), Mixture(alpha=100), Mixture(alpha=5e-324)),
+    *(QuantitySkew(), QuantitySkew(alpha=100)),
 ]
 ROWS = pytest.mark.parametrize("split", SPLITS, ids=str)
 
@@ -39,7 +50,7 @@ def test_gives_no_example_twice(
     assert len(np.unique(given_out)) == len(given_out)
     assert np.isin(given_out, np.arange(len(values))).all()
     hands = devices * (split.per_device if isinstance(split, Shards) else 1)
-    left_out = 0 if isinstance(split, Dirichlet) else len(values) % hands
+    left_out = 0 if isinstance(split, Dirichlet | QuantitySkew) else len(values) % hands
     assert len(values) - len(given_out) == left_out
 
 
@@ -174,10 +185,10 @@ def test_the_devices_left_without_a_batch_are_named() -> None:
 
 
 @ROWS
-def test_texts_have_no_class_to_go_by(split: AnySplit) -> None:
+def test_texts_and_targets_have_no_class_to_go_by(split: AnySplit) -> None:
     labels = np.zeros((60, 5), np.uint8)
-    if isinstance(split, Iid):
-        assert len(parts(split, labels, names(4), 0, batch_size=15)["adsl-3"]) == 15
+    if isinstance(split, Iid | QuantitySkew):
+        assert parts(split, labels, names(4), 0, batch_size=1).keys() == set(names(4))
         return
     with pytest.raises(ValueError, match=f"{split.kind} goes by the class of an example"):
         parts(split, labels, names(4), 0, batch_size=1)
@@ -192,9 +203,57 @@ def test_texts_have_no_class_to_go_by(split: AnySplit) -> None:
         (lambda: Dirichlet(alpha=float("nan")), "alpha is nan"),
         (lambda: Dirichlet(alpha=float("inf")), "alpha is inf"),
         (lambda: Mixture(alpha=0), "alpha is 0"),
+        (lambda: QuantitySkew(alpha=0), "alpha is 0"),
         (lambda: Mixture(alpha=float("nan")), "alpha is nan"),
     ],
 )
 def test_refuses_what_makes_no_split(make, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         make()
+
+
+# ---------------------------------------------------------------- quantity and owners
+
+
+def test_quantity_gives_devices_different_numbers_of_every_class() -> None:
+    hands = parts(QuantitySkew(alpha=1), LABELS, names(4), 7, batch_size=10).values()
+    sizes = sorted(len(hand) for hand in hands)
+    assert sum(sizes) == len(LABELS) and sizes[-1] > 3 * sizes[0]
+    for hand in hands:
+        share = np.bincount(LABELS[hand], minlength=10) / len(hand)
+        assert np.abs(share - 0.1).max() < 3 * np.sqrt(0.1 / len(hand))
+
+
+def test_a_large_alpha_of_quantity_gives_equal_numbers() -> None:
+    hands = QuantitySkew(alpha=1e6).split(LABELS, names(4), 0).values()
+    assert all(abs(len(hand) - 1500) < 15 for hand in hands)
+
+
+@given(
+    owners=st.lists(st.sampled_from("abcdefgh"), min_size=8, max_size=60),
+    devices=st.integers(1, 8),
+    seed=st.integers(0, 3),
+)
+@settings(max_examples=30, deadline=None)
+def test_no_owner_has_two_devices(owners: list[str], devices: int, seed: int) -> None:
+    values = np.array(owners)
+    if len(set(owners)) < devices:
+        with pytest.raises(ValueError, match=r"\d owners have the examples, and there are \d dev"):
+            Owners().assign(values, names(devices), seed)
+        return
+    dealt = Owners().assign(values, names(devices), seed)
+    assert sorted(np.concatenate(list(dealt.values()))) == list(range(len(owners)))
+    whose = {device: set(values[own].tolist()) for device, own in dealt.items()}
+    assert sum(map(len, whose.values())) == len(set(owners))
+    counts = [len(own) for own in whose.values()]
+    assert max(counts) - min(counts) <= 1
+
+
+def test_devices_named_as_owners_get_their_own_examples() -> None:
+    dealt = Owners().assign(np.array(["bob", "ann", "bob"]), ("ann", "bob"), 5)
+    assert {name: own.tolist() for name, own in dealt.items()} == {"ann": [1], "bob": [0, 2]}
+
+
+def test_owners_must_be_named() -> None:
+    with pytest.raises(ValueError, match="write `owners: COLUMN` in `dataset`, or"):
+        parts(Owners(), LABELS, names(2), 0, batch_size=1)

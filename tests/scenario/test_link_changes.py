@@ -1,5 +1,6 @@
 """Steps and traces in a scenario: read, refused with their lines, written back, shown."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -166,3 +167,25 @@ def test_a_timeout_waits_for_the_end_of_an_outage() -> None:
     scenario: Scenario = loads(written(side))
     timeout = answer_timeout(scenario, scenario.devices[0].link, 10_000)
     assert 4 * 100 < timeout < 4 * 300
+
+
+@pytest.mark.parametrize(
+    "samples", ["5", "[a]", "{}", "true", "2026-01-01", "'0 1_0, end 1'", "[[0, 1]]"]
+)
+def test_samples_that_are_no_trace_are_named(samples: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("0 1\n")
+    side = f"{{trace: {{file: t, samples: {samples}}}}}"
+    (line,) = refused(written(side), tmp_path)
+    assert "link.up.trace.samples: " in line
+
+
+def test_a_nul_in_a_text_is_named_with_its_line(tmp_path: Path) -> None:
+    """No path has one: the kernel would refuse it."""
+    text = written('{trace: {file: "t.csv\\0"}}').replace(
+        "dataset: digits", 'dataset: "x/\\0"\n  initial: "\\0.npz"'
+    )
+    places = ["training.dataset", "training.initial", "devices[0].link.up.trace.file"]
+    lines = refused(text, tmp_path)
+    assert len(lines) == 3, lines
+    for place, line in zip(places, lines, strict=True):
+        assert re.fullmatch(rf"scenario:\d+: {re.escape(place)}: has a NUL character.*", line)

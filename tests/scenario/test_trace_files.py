@@ -104,6 +104,7 @@ def test_a_profile_names_traces_from_its_own_folder(tmp_path: Path) -> None:
     ("name", "text", "message"),
     [
         ("home.csv", "0,on\n10,of\n", "home.csv:2: 'of' is not on, off or end"),
+        ("home.csv", "0,on\n1_0,off\n", "home.csv:2: '1_0,off' is not as `3600,off`"),
         ("home.csv", "0,on\n\n10;off\n", "home.csv:3: '10;off' is not as `3600,off`"),
         ("home.csv", "0,on\n10,off\n9,on\n", "home.csv:3: 9 s does not follow 10 s"),
         ("home.csv", "0,on\n10,off\n", "home.csv:2: the trace begins with on: add .*`86400,end`"),

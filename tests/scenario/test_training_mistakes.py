@@ -148,7 +148,7 @@ from tests.fakes.small_scenario import mistakes, small
         (
             "asgd",
             "asgd\n  split: idd",
-            "training.split: 'idd' is not iid or shards or dirichlet or mixture (did",
+            "training.split: 'idd' is not iid or shards or dirichlet or mixture or quantity or",
         ),
         ("asgd", "asgd\n  split: {kind: shard}", "split.kind: 'shard' is not iid or shards"),
         (

@@ -183,3 +183,16 @@ def test_a_step_that_does_not_fit() -> None:
     with pytest.raises(MisplacedKeysError) as refused:
         Side(steps=steps)
     assert [key for key, _ in refused.value.conflicts] == [("steps", 1, "at"), ("steps", 0)]
+
+
+def test_a_loop_has_no_moment_at_its_end() -> None:
+    """A mahimahi file ends at its last packet, here soon after a full second."""
+    trace = PlayedTrace(samples="0 1000000, 1 2000000, 2 19000000, end 2.0625")
+    assert told(Link(up=Side(trace=trace)), 4) == [
+        "0: 1mbit 0s ±0s 0%",
+        "1: 3mbit 0s ±0s 0%",
+        "2.0625: 1mbit 0s ±0s 0%",
+        "3.0625: 3mbit 0s ±0s 0%",
+    ]
+    once = PlayedTrace(samples="0 1000000, 2 2000000, end 2.0625", loop=False)
+    assert told(Link(up=Side(trace=once)), 4)[-1] == "2: 2mbit 0s ±0s 0%"

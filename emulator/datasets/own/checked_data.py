@@ -41,7 +41,7 @@ def checked(own: OwnDataset, data: ReadData) -> CheckedData:
     owners = _owners(data, mistakes)
     mistakes.require_none()
     inputs_mistakes, labels_mistakes = DataMistakes(), DataMistakes()
-    inputs = check_inputs(own, parts, inputs_mistakes)
+    inputs = check_inputs(own, data.kind, parts, inputs_mistakes)
     labels = check_labels(own, data, parts, labels_mistakes)
     mistakes.extend([*inputs_mistakes, *labels_mistakes])
     mistakes.require_none()

@@ -1,13 +1,13 @@
 """Checks of inputs, and their conversion to the types in which examples are stored."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ...models.task import Task
 from ..examples import Array
 from .data_mistakes import DataMistakes, Place
-from .own_dataset import OwnDataset
+from .own_dataset import Kind, OwnDataset
 from .read_data import GivenPart
 
 _AXES = {"images": (3, 4), "vectors": (2,), "tokens": (2,)}
@@ -20,8 +20,6 @@ _SHAPES = {
 _MOST_TOKENS = 1 << 24
 """Largest vocabulary: float32, the type of inputs of models, holds smaller token ids exactly."""
 _BRIGHTEST = 255
-
-Kind = Literal["images", "vectors", "tokens"]
 
 
 class StoredInputs(NamedTuple):
@@ -44,13 +42,16 @@ class StoredInputs(NamedTuple):
 
 
 def check_inputs(
-    own: OwnDataset, parts: list[GivenPart], mistakes: DataMistakes
+    own: OwnDataset, default: Kind | None, parts: list[GivenPart], mistakes: DataMistakes
 ) -> StoredInputs | None:
-    """Return the inputs of `parts`, the training set first; None after a mistake."""
+    """Return the inputs of `parts`, the training set first; None after a mistake.
+
+    `default` is the kind of inputs of which the scenario does not say another.
+    """
     numeric = [_is_numeric(part, mistakes) for part in parts]
     if not all(numeric):
         return None
-    kind = own.inputs or _kind(parts[0])
+    kind = own.inputs or default or _kind(parts[0])
     fitting = [_has_shape(kind, part, parts[0], mistakes) for part in parts]
     if not all(fitting):
         return None
@@ -141,23 +142,12 @@ def _note_values(part: GivenPart, strange: Array, expected: str, mistakes: DataM
     values = part.inputs.reshape(len(strange), -1)
 
     def place(row: int) -> Place:
-        return within(part.places.input(row), part.inputs.shape[1:], int(flat[row].argmax()))
+        return part.places.input(row, int(flat[row].argmax()))
 
     def message(row: int) -> str:
         return f"is {values[row][flat[row].argmax()]}: {expected}"
 
     mistakes.add_each(rows.tolist(), place, message)
-
-
-def within(place: Place, shape: tuple[int, ...], position: int) -> Place:
-    """Return the place of the number at the flat `position` of an input of `shape` at `place`.
-
-    An input with a name inside its file has axes that are counted; a row or a picture has none.
-    """
-    if len(place.address) < 2:
-        return place
-    steps = (int(step) for step in np.unravel_index(position, shape))
-    return place._replace(address=(*place.address, *steps))
 
 
 def narrowest(count: int) -> type[np.uint8] | type[np.uint16] | type[np.int32]:

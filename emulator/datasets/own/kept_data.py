@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, PythonFileError
 from ...machine.cache import cache
 from ...machine.remade_files import made_again
 from ...models.task import Task
@@ -24,11 +24,14 @@ from ..catalog import Description
 from ..examples import Array, Examples
 from ..store import Dataset
 from .checked_data import CheckedData, checked
-from .data_mistakes import DataMistakes, Place
+from .data_mistakes import DataMistakes, OwnDataError, Place
 from .fingerprint import fingerprint
+from .function_data import python_mistake, read_function, source_files
+from .image_folder import read_folder
 from .npz_file import read_npz
 from .own_dataset import OwnDataset
 from .read_data import ReadData
+from .table_file import read_tables
 
 _FORMAT = 1
 """Number of the way in which sources are read and arrays are kept; a change makes all anew."""
@@ -99,9 +102,12 @@ def load(own: OwnDataset) -> Dataset:
 
 def _source_digest(own: OwnDataset) -> str:
     """Return the SHA-256 of the files of `own`. Raises OwnDataError if one cannot be read."""
-    paths = [Path(file) for file in (own.file, own.test_file) if file is not None]
     try:
-        return fingerprint(paths)
+        if own.format == "function":
+            return fingerprint(source_files(own))
+        return fingerprint([Path(file) for file in (own.file, own.test_file) if file is not None])
+    except PythonFileError as error:
+        raise OwnDataError([python_mistake(own, mistake) for mistake in error.mistakes]) from error
     except OSError as error:
         mistakes = DataMistakes()
         mistakes.add(Place(str(error.filename or own.file)), f"cannot be read: {error.strerror}")
@@ -110,7 +116,16 @@ def _source_digest(own: OwnDataset) -> str:
 
 
 def _read(own: OwnDataset) -> ReadData:
-    return read_npz(own, Path(own.file))
+    """Return the examples of `own` as its source gives them. Raises OwnDataError."""
+    match own.format:
+        case "npz":
+            return read_npz(own, Path(own.file))
+        case "csv" | "parquet":
+            return read_tables(own)
+        case "function":
+            return read_function(own)
+        case "folder":
+            return read_folder(own, Path(own.file))
 
 
 # -- the cache -----------------------------------------------------------------------------------
@@ -119,7 +134,9 @@ def _read(own: OwnDataset) -> ReadData:
 def _folder(own: OwnDataset) -> Path:
     """Return the folder of `own` in the cache; it depends on the content, not on its place."""
     options = {key: value for key, value in plain(own).items() if key not in ("file", "test_file")}
-    key = json.dumps([_FORMAT, own.format, own.test_file is not None, options], sort_keys=True)
+    function = own.name.rpartition(":")[2] if own.format == "function" else None
+    source = [own.format, function, own.test_file is not None]
+    key = json.dumps([_FORMAT, source, options], sort_keys=True)
     return cache("own-data", sha256(key.encode()).hexdigest()[:32])
 
 

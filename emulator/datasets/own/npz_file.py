@@ -33,9 +33,15 @@ class ArrayPlaces:
     file: str
     inputs: str
     labels: str
+    shape: tuple[int, ...]
+    """Shape of an input."""
 
-    def input(self, row: int | None = None) -> Place:
-        return array_place(self.file, self.inputs, row)
+    def input(self, row: int | None = None, position: int | None = None) -> Place:
+        place = array_place(self.file, self.inputs, row)
+        if position is None:
+            return place
+        axes = (int(step) for step in np.unravel_index(position, self.shape))
+        return place._replace(address=(*place.address, *axes))
 
     def label(self, row: int | None = None) -> Place:
         return array_place(self.file, self.labels, row)
@@ -48,7 +54,7 @@ def array_place(file: str, name: str, row: int | None = None) -> Place:
 
 def read_npz(own: OwnDataset, path: Path) -> ReadData:
     """Return the arrays of the file at `path`. Raises OwnDataError."""
-    return named_parts(own, _arrays(path), str(path))
+    return named_parts(own, read_arrays(path, str(path)), str(path))
 
 
 def named_parts(own: OwnDataset, arrays: Mapping[str, Array], file: str) -> ReadData:
@@ -68,7 +74,7 @@ def named_parts(own: OwnDataset, arrays: Mapping[str, Array], file: str) -> Read
         mistakes.add(Place(file), f"has no array {own.owners!r} with the owners: {held}")
     mistakes.require_none()
     parts = {
-        part: GivenPart(arrays[x], arrays[y], ArrayPlaces(file, x, y))
+        part: GivenPart(arrays[x], arrays[y], ArrayPlaces(file, x, y, arrays[x].shape[1:]))
         for part, (x, y) in _PAIRS.items()
         if x in wanted
     }
@@ -81,9 +87,12 @@ def _owners(name: str | None, arrays: Mapping[str, Array], file: str) -> GivenOw
     return GivenOwners(arrays[name], lambda row: array_place(file, name, row))
 
 
-def _arrays(path: Path) -> dict[str, Array]:
-    """Return all arrays of the archive at `path`, none of them unpickled. Raises OwnDataError."""
-    mistakes, arrays, file = DataMistakes(), dict[str, Array](), str(path)
+def read_arrays(path: Path, file: str) -> dict[str, Array]:
+    """Return all arrays of the archive at `path`, and unpickle none; `file` is for messages.
+
+    Raises OwnDataError.
+    """
+    mistakes, arrays = DataMistakes(), dict[str, Array]()
     try:
         with zipfile.ZipFile(path) as archive:
             claimed = sum(member.file_size for member in archive.infolist())

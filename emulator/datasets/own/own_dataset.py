@@ -1,12 +1,17 @@
 """Data set of one's own in a scenario: its file, and how the file's contents are understood."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
+from ...errors import MisplacedKeysError
 from ...units import AtLeast, Checked, Fraction
 
 Format: TypeAlias = Literal["npz", "csv", "parquet", "function", "folder"]
+
+Kind: TypeAlias = Literal["images", "vectors", "tokens"]
+"""Kind of inputs."""
 
 _FORMATS: dict[str, Format] = {".npz": "npz", ".csv": "csv", ".parquet": "parquet"}
 _SOME, _SEVERAL = AtLeast(1), AtLeast(2)
@@ -62,7 +67,7 @@ class OwnDataset:
     of a regression, and whole numbers and words are classes."""
     label: Annotated[str | tuple[str, ...], Checked(_check_label)] = "label"
     """Column of a table with the labels, or a list of columns with the targets of a regression."""
-    inputs: Literal["images", "vectors", "tokens"] | None = None
+    inputs: Kind | None = None
     """Kind of inputs. Without `inputs`, arrays with three or four axes are images, rows of a table
     and arrays of numbers with a decimal point are vectors, and other arrays are token ids."""
     classes: Annotated[int, _SEVERAL] | None = None
@@ -74,8 +79,8 @@ class OwnDataset:
     """Divisor of the inputs. Without `scale`, images of whole numbers are divided by 255, and other
     inputs stay as they are."""
     size: Annotated[tuple[int, int], Checked(_check_size)] | None = None
-    """Height and width in pixels to which the images of a folder are resized. Without `size`, the
-    images must be of equal size."""
+    """Height and width in pixels to which the images of a folder are resized; without `size`, they
+    must be of equal size. A table with `size` has the pixels of an image in each row."""
     owners: str | None = None
     """Column of a table, or array of the examples, that says whose each training example is. It is
     no input; the split `owners` gives each device the examples of some owners."""
@@ -98,6 +103,22 @@ class OwnDataset:
             _check_size(self.size)
         if self.test is not None:
             _check_share(self.test)
+        if misplaced := list(self._misplaced()):
+            raise MisplacedKeysError(misplaced)
+
+    def _misplaced(self) -> Iterator[tuple[str, str]]:
+        """Yield each key that means nothing beside the others, with a message."""
+        table = self.format in ("csv", "parquet")
+        if not table and self.label != "label":
+            yield "label", "names a column, and only .csv and .parquet files have columns"
+        if not table and self.test_file is not None:
+            yield "test_file", "is a second table, and only .csv and .parquet files are tables"
+        if not table and self.format != "folder" and self.size is not None:
+            yield "size", "is for folders of images and for tables: arrays have a shape"
+        if self.test is not None and self.test_file is not None:
+            yield "test", "is for data without a test set, and `test_file` is one"
+        if self.task == "regression" and self.classes is not None:
+            yield "classes", "a regression has no classes"
 
     @property
     def format(self) -> Format:

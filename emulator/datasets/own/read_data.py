@@ -6,14 +6,17 @@ from typing import NamedTuple, Protocol
 
 from ..examples import Array
 from .data_mistakes import Place
+from .own_dataset import Kind
 
 
 class Places(Protocol):
     """Places of the examples of a part, for messages; without a row, of all of them."""
 
-    def input(self, row: int | None = None) -> Place: ...
+    def input(self, row: int | None = None, position: int | None = None) -> Place:
+        """Return the place of the input `row`, or of the number at a flat `position` in it."""
 
-    def label(self, row: int | None = None) -> Place: ...
+    def label(self, row: int | None = None) -> Place:
+        """Return the place of the label `row`."""
 
 
 class GivenOwners(NamedTuple):
@@ -41,3 +44,5 @@ class ReadData:
     """None if the data set names no owners."""
     class_names: tuple[str, ...] = ()
     """Names of the classes, if labels are already their numbers."""
+    kind: Kind | None = None
+    """Kind of inputs, unless the scenario says another; None: it follows from shape and type."""

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
 from ...datasets import DATASETS, Description, OwnDataset, describe
-from ...datasets.split import Dirichlet, Mixture, Shards
+from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
@@ -29,8 +29,6 @@ from .own_model_file import known_model
 from .wording import counted
 
 P = TypeVar("P")
-
-_BY_CLASS = (Shards.kind, Dirichlet.kind, Mixture.kind)
 
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
@@ -76,7 +74,7 @@ def _split_fits(document: Document) -> None:
     kind = split.get("kind") if isinstance(split, dict) else split
     if (data := _data(document)) is None:
         return
-    if data.task.answers and kind in _BY_CLASS:
+    if data.task.answers and kind in BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",

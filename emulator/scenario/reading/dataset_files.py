@@ -1,4 +1,4 @@
-"""Finds the data that `training.dataset` names by a path, and checks every value of it."""
+"""Finds the data that `training.dataset` names by a path, checks every value, and finds owners."""
 
 from pathlib import Path
 
@@ -23,6 +23,9 @@ def find_dataset(document: Document, folder: Path) -> None:
     data to `document`; a mistake in the mapping is left to the reader of the scenario.
     """
     given = document.at(_ADDRESS)
+    if any(document.has_mistake((*_ADDRESS, key)) for key in _PATHS):
+        document.broken.add(_ADDRESS)  # without data, nothing else can be checked against it
+        return
     if isinstance(given, str) and is_path(given):
         given = {"file": given}
     if not isinstance(given, dict):
@@ -40,6 +43,20 @@ def find_dataset(document: Document, folder: Path) -> None:
         for mistake in error.mistakes:
             document.note(_placed(mistake, document.mark(_ADDRESS)))
         document.broken.add(_ADDRESS)
+
+
+def find_owners(document: Document, folder: Path) -> None:
+    """Replace the path in `training.split.file`, from `folder` on, by an absolute path.
+
+    Adds a mistake to `document` if there is no such file.
+    """
+    split = document.at(("training", "split"))
+    if not isinstance(split, dict) or not isinstance(split.get("file"), str):
+        return
+    file = (folder / split["file"]).resolve()
+    split["file"] = str(file)
+    if not file.is_file():
+        document.complain(("training", "split", "file"), f"there is no file {file}")
 
 
 def _placed(mistake: DataMistake, named: Mark) -> Mistake:

@@ -15,7 +15,8 @@ def find_initial(document: Document, folder: Path) -> None:
     Adds a mistake to `document` if the file is no saved model of the scenario's layout.
     """
     given, name = document.at(_ADDRESS), document.at(("training", "model"))
-    if not isinstance(given, str):  # absent, or refused by its type
+    # absent, or refused by its type or as no text of a path
+    if not isinstance(given, str) or document.has_mistake(_ADDRESS):
         return
     if not isinstance(name, str):
         document.complain(_ADDRESS, "a layer table is not trained, so it begins with no model")

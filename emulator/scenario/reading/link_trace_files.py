@@ -41,6 +41,8 @@ def _read(document: Document, address: Address, given: dict[str, Any], folder: P
     if "samples" in given or kind not in (AUTO, *FORMATS):
         return
     named = (*address, "file")
+    if document.has_mistake(named):
+        return
     mark = document.mark(named)
     own = mark.file != document.marks[()].file
     file = (Path(mark.file).parent if own else folder) / given["file"]
@@ -61,11 +63,11 @@ def _read(document: Document, address: Address, given: dict[str, Any], folder: P
 
 def _fill(side: dict[str, Any], given: dict[str, Any]) -> None:
     """Add the mean rate and the mean delay of the trace to `side`, unless `side` has the key."""
-    scale = given.get("scale", 1.0)
-    if not given.get("samples") or not isinstance(scale, int | float):
+    scale, samples = given.get("scale", 1.0), given.get("samples")
+    if not isinstance(samples, str) or not isinstance(scale, int | float):
         return
     try:
-        found = statistics(LinkTrace.parse(given["samples"]))
+        found = statistics(LinkTrace.parse(samples))
     except ValueError:  # spelled out, and wrong: the reader of the key says so
         return
     if found.rate is not None and "rate" not in side:

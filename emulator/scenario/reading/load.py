@@ -11,7 +11,7 @@ from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .bottleneck_checks import check_keys
 from .checks import check
-from .dataset_files import find_dataset
+from .dataset_files import find_dataset, find_owners
 from .degraded_links import check_degraded
 from .document import Address, Document
 from .fault_checks import check_batteries
@@ -61,6 +61,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     spell_out(document)
     find_plugin_files(document, library.folder)
     find_dataset(document, library.folder)
+    find_owners(document, library.folder)
     find_own_model(document, library.folder)
     find_initial(document, library.folder)
     find_traces(document, library.folder)

@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from ...units import plain_digits
 from ...world.on_off_trace import END, OFF, ON, OnOffTrace, Step, TraceStepError, text_of
 from .document import Address, Document, Mark, Mistake
 from .yaml_subset import read
@@ -36,7 +37,8 @@ def find_traces(document: Document, folder: Path) -> None:
     read_before: dict[Path, Document] = {}
     for address in list(_uses(document)):
         given = document.at(address)
-        if not isinstance(given, str):  # absent, spelled out, or refused by its type
+        # absent, spelled out, or refused by its type or as no text of a path
+        if not isinstance(given, str) or document.has_mistake(address):
             continue
         written = document.mark(address).file
         own = written != document.marks[()].file
@@ -106,7 +108,7 @@ def _of_csv(file: Path, text: str) -> Document:
             continue
         seconds, _, word = (part.strip() for part in content.partition(","))
         try:
-            steps.append(Step(float(seconds), word.lower()))
+            steps.append(Step(float(plain_digits(seconds)), word.lower()))
             lines.append(number)
         except ValueError:
             if not steps and number == 1:

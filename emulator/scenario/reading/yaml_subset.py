@@ -148,6 +148,9 @@ class _Reader:
                 return self._mapping(node, address)
             case yaml.SequenceNode():
                 return [self._item(child, (*address, i)) for i, child in enumerate(node.value)]
+            case _ if "\0" in node.value:  # no path, name or argument of a program has one
+                self.document.complain(address, "has a NUL character (\\0): remove it")
+                return node.value.replace("\0", "")
             case _:
                 return _plain(kind, node.value)
 

@@ -1,12 +1,13 @@
 """The parts that the formats of link traces share."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal, DecimalException
 from typing import Literal, TypeAlias
 
 from ...errors import shortened
-from .link_trace import LinkTrace, Sample, SampleError
+from ...units import plain_digits
+from .link_trace import LinkTrace, Sample, SampleCheck, SampleError
 
 Way: TypeAlias = Literal["up", "down"]
 """Direction of a link, from the device's point of view."""
@@ -41,8 +42,8 @@ class TraceFormat:
 def decimal(line: int, word: str, expected: str) -> Decimal:
     """Return the number `word`, finite. Raises TraceLineError that names the `expected`."""
     try:
-        value = Decimal(word)
-    except DecimalException:
+        value = Decimal(plain_digits(word))
+    except (DecimalException, ValueError):
         raise TraceLineError(line, f"{shortened(word)} is no number: expected {expected}") from None
     if not value.is_finite() or value.adjusted() > _MOST_DIGITS:
         raise TraceLineError(line, f"{shortened(word)} is no finite number: expected {expected}")
@@ -53,25 +54,38 @@ _MOST_DIGITS = 30
 """Largest power of ten of a number, far beyond any rate."""
 
 
-def trace_of(samples: Sequence[Sample], lines: Sequence[int], end: float | None) -> LinkTrace:
-    """Return the trace of `samples`, which stand in `lines`. Raises TraceLineError.
+class Rows:
+    """The samples that a format reads, and their lines. The first mistake ends the reading, be it
+    in a value, in the order of times or in the number of samples."""
 
-    Without an `end` the last sample holds as long as the sample before, a single one a second.
-    """
-    if not samples:
-        raise TraceLineError(None, "the trace is empty: expected at least one line of numbers")
-    if end is None:
-        last = samples[-1].at
-        end = last + (last - samples[-2].at if len(samples) > 1 else 1.0)
-        end = max(end, last + _LEAST_LAST) if end <= last else end
-    try:
-        return LinkTrace.of(samples, end)
-    except SampleError as error:
-        raise TraceLineError(lines[min(error.number, len(lines) - 1)], str(error)) from None
+    def __init__(self) -> None:
+        self._samples: list[Sample] = []
+        self._lines: list[int] = []
+        self._check = SampleCheck()
 
+    def add(self, sample: Sample, line: int) -> None:
+        """Add the `sample` that stands in `line`. Raises TraceLineError."""
+        try:
+            self._check.follow(sample)
+        except SampleError as error:
+            raise TraceLineError(line, str(error)) from None
+        self._samples.append(sample)
+        self._lines.append(line)
 
-_LEAST_LAST = 1e-6
-"""Seconds of a last sample that follows a time in wrong order; the order is refused anyway."""
+    def trace(self, end: float | None, line: int | None = None) -> LinkTrace:
+        """Return the trace, whose `end` stands in `line`. Raises TraceLineError.
+
+        Without an `end` the last sample holds as long as the sample before, a single one a second.
+        """
+        if not self._samples:
+            raise TraceLineError(None, "the trace is empty: expected at least one line of numbers")
+        if end is None:
+            last = self._samples[-1].at
+            end = last + (last - self._samples[-2].at if len(self._samples) > 1 else 1.0)
+        try:
+            return LinkTrace.of(self._samples, end)
+        except SampleError as error:
+            raise TraceLineError(line or self._lines[-1], str(error)) from None
 
 
 def shifted(value: float, digits: int) -> str:

@@ -5,7 +5,7 @@ holds as long as the one before.
 """
 
 from ...errors import shortened
-from .base import Lines, TraceFormat, TraceLineError, Way, decimal, shifted, trace_of
+from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
 from .link_trace import LinkTrace, Sample
 
 _EXPECTED = "seconds and Mbit/s, as `12.5 3.2`"
@@ -13,7 +13,7 @@ _MEGA = 6
 
 
 def _read(lines: Lines, way: Way) -> LinkTrace:
-    samples, places = [], []
+    rows = Rows()
     for line, content in lines:
         words = content.split()
         if len(words) != 2:
@@ -21,9 +21,8 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
         seconds, rate = (decimal(line, word, _EXPECTED) for word in words)
         if rate < 0:
             raise TraceLineError(line, f"{words[1]} Mbit/s is negative: expected {_EXPECTED}")
-        samples.append(Sample(float(seconds), float(rate.scaleb(_MEGA))))
-        places.append(line)
-    return trace_of(samples, places, None)
+        rows.add(Sample(float(seconds), float(rate.scaleb(_MEGA))), line)
+    return rows.trace(None)
 
 
 def _write(trace: LinkTrace, way: Way) -> str:

@@ -5,8 +5,10 @@ round trip in milliseconds, of which each direction has half as its delay. Rows 
 keep the ping before; rows before the first ping have the first. Other columns are not read.
 """
 
+from dataclasses import replace
+
 from ...errors import shortened
-from .base import Lines, TraceFormat, TraceLineError, Way, decimal, shifted, trace_of
+from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
 from .link_trace import LinkTrace, Sample
 
 COLUMNS: dict[Way, str] = {"down": "DL_bitrate", "up": "UL_bitrate"}
@@ -17,26 +19,36 @@ _HEADER = f"expected a header with {COLUMNS['down']} and {COLUMNS['up']}, and {P
 
 
 def _read(lines: Lines, way: Way) -> LinkTrace:
-    rows = iter(lines)
-    line, header = next(rows, (None, ""))
+    content = iter(lines)
+    line, header = next(content, (None, ""))
+    names = _names(line, header, way)
+    rate_at, ping_at = names.index(COLUMNS[way]), names.index(PING) if PING in names else None
+    rows, delay = Rows(), None
+    for second, (line, text) in enumerate(content):
+        cells = [cell.strip() for cell in text.split(",")]
+        if len(cells) != len(names):
+            raise TraceLineError(line, f"{len(cells)} columns: expected the header's {len(names)}")
+        rate = _rate(line, cells[rate_at], COLUMNS[way])
+        found = None if ping_at is None else _delay(line, cells[ping_at])
+        delay = delay if found is None else found
+        rows.add(Sample(float(second), rate, delay), line)
+    trace = rows.trace(None)
+    first = next((sample.delay for sample in trace.samples if sample.delay is not None), None)
+    samples = (
+        sample._replace(delay=first) if sample.delay is None else sample for sample in trace.samples
+    )
+    return replace(trace, samples=tuple(samples))
+
+
+def _names(line: int | None, header: str, way: Way) -> list[str]:
+    """Return the names of the columns. Raises TraceLineError for a column missing or twice."""
     names = [name.strip() for name in header.split(",")]
     if COLUMNS[way] not in names:
         raise TraceLineError(line, f"{shortened(header)} has no {COLUMNS[way]}: {_HEADER}")
-    rate_at, ping_at = names.index(COLUMNS[way]), names.index(PING) if PING in names else None
-    rates, delays, places = list[float](), list[float | None](), list[int]()
-    for line, content in rows:
-        cells = [cell.strip() for cell in content.split(",")]
-        if len(cells) != len(names):
-            raise TraceLineError(line, f"{len(cells)} columns: expected the header's {len(names)}")
-        rates.append(_rate(line, cells[rate_at], COLUMNS[way]))
-        delays.append(None if ping_at is None else _delay(line, cells[ping_at]))
-        places.append(line)
-    first = next((delay for delay in delays if delay is not None), None)
-    samples = []
-    for second, (rate, delay) in enumerate(zip(rates, delays, strict=True)):
-        first = first if delay is None else delay
-        samples.append(Sample(float(second), rate, first))
-    return trace_of(samples, places, None)
+    twice = next((name for name in (*COLUMNS.values(), PING) if names.count(name) > 1), None)
+    if twice is not None:
+        raise TraceLineError(line, f"{shortened(header)} has {twice} twice: {_HEADER}")
+    return names
 
 
 def _rate(line: int, cell: str, column: str) -> float:

@@ -9,11 +9,14 @@ at which the trace ends.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple, Self
+
+from ...units import plain_digits
 
 MOST_SAMPLES = 36_000
 """Largest number of samples, ten hours of seconds: devices carry a trace in their configuration."""
+MOST_ROWS = 100_000
+"""Largest number of samples before close ones are averaged."""
 LEAST_STEP = 0.1
 """Seconds between two samples at least; closer samples are averaged."""
 FASTEST = 100e9
@@ -58,20 +61,15 @@ class LinkTrace:
 
         Times count from the first sample. Samples within `LEAST_STEP` are averaged.
         """
-        _check(samples, end)
+        check = SampleCheck()
+        for sample in samples:
+            check.follow(sample)
+        check.end(end)
         first = samples[0].at
         if first:
             samples = [sample._replace(at=sample.at - first) for sample in samples]
         trace = cls(tuple(samples), end - first)
-        steps = [after.at - before.at for before, after in pairwise(samples)]
-        close = bool(steps) and min(steps) < LEAST_STEP * (1 - 1e-6)
-        # the mean of a few close samples in years of silence would take years of samples
-        if (trace.end / LEAST_STEP if close else len(trace.samples)) > MOST_SAMPLES:
-            raise SampleError(
-                len(samples) - 1,
-                f"the trace has more than {MOST_SAMPLES:,} samples: cut it in parts",
-            )
-        return trace.averaged(LEAST_STEP) if close else trace
+        return trace.averaged(LEAST_STEP) if check.close else trace
 
     @classmethod
     def parse(cls, text: str) -> Self:
@@ -109,6 +107,15 @@ class LinkTrace:
         )
         return type(self)(tuple(scaled), self.end)
 
+    @property
+    def looped(self) -> Self:
+        """The trace without a last sample shorter than `LEAST_STEP`, for play in a loop: the sample
+        before has the mean of both."""
+        if len(self.samples) < 2 or self.end - self.samples[-1].at >= LEAST_STEP * (1 - 1e-6):
+            return self
+        *kept, one, two = self.spans()
+        return type(self)((*(each for each, _ in kept), _mean(one[0].at, [one, two])), self.end)
+
     def averaged(self, step: float) -> Self:
         """Return the trace with a sample every `step` seconds, the mean over these seconds."""
         bins: dict[int, list[tuple[Sample, float]]] = {}
@@ -125,12 +132,18 @@ class LinkTrace:
         )
 
 
-def _check(samples: Sequence[Sample], end: float) -> None:
-    """Check the samples' times and values. Raises SampleError."""
-    if not samples:
-        raise SampleError(0, "the trace is empty")
-    before = -math.inf
-    for number, (at, rate, delay, loss) in enumerate(samples):
+class SampleCheck:
+    """Checks the times, the values and the number of a trace's samples, one after the other."""
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._first = 0.0
+        self._before = -math.inf
+        self._close = False
+
+    def follow(self, sample: Sample) -> None:
+        """Check the next sample. Raises SampleError."""
+        number, (at, rate, delay, loss), before = self._number, sample, self._before
         if not (math.isfinite(at) and at >= 0):
             raise SampleError(number, f"{at:g} is no time in seconds from zero up")
         if at <= before:
@@ -145,9 +158,36 @@ def _check(samples: Sequence[Sample], end: float) -> None:
             raise SampleError(number, f"{delay:g} s is no delay from 0 to {_LONGEST_DELAY:g} s")
         if loss is not None and not 0 <= loss <= 1:
             raise SampleError(number, f"{loss:.2%} is no share of packets from 0 % to 100 %")
-        before = at
-    if not (math.isfinite(end) and end > before):
-        raise SampleError(len(samples), f"the trace ends at {end:g} s, not after {before:g} s")
+        self._first = at if number == 0 else self._first
+        self._close = self._close or at - before < LEAST_STEP * (1 - 1e-6)
+        self._before = at
+        self._number += 1
+        self._check_number(at)
+
+    def end(self, end: float) -> None:
+        """Check the end of the trace. Raises SampleError."""
+        if not self._number:
+            raise SampleError(0, "the trace is empty")
+        if not (math.isfinite(end) and end > self._before):
+            message = f"the trace ends at {end:g} s, not after {self._before:g} s"
+            raise SampleError(self._number, message)
+        self._check_number(end)
+
+    @property
+    def close(self) -> bool:
+        """Whether samples are to be averaged."""
+        return self._close
+
+    def _check_number(self, until: float) -> None:
+        # the mean of a few close samples in years of silence would take years of samples
+        made = (until - self._first) / LEAST_STEP if self._close else self._number
+        if made > MOST_SAMPLES:
+            message = f"the trace has more than {MOST_SAMPLES:,} samples: cut it in parts"
+        elif self._number > MOST_ROWS:
+            message = f"the trace has more than {MOST_ROWS:,} rows: cut it in parts"
+        else:
+            return
+        raise SampleError(self._number - 1, message)
 
 
 _LONGEST_DELAY = 60.0
@@ -197,6 +237,6 @@ def _sample(number: int, entry: str) -> Sample:
 
 def _number(number: int, word: str) -> float:
     try:
-        return float(word)
+        return float(plain_digits(word))
     except ValueError:
         raise SampleError(number, f"{word!r} is no number") from None

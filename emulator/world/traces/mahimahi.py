@@ -9,7 +9,7 @@ second, not once a packet.
 from math import ceil
 
 from ...errors import shortened
-from .base import Lines, TraceFormat, TraceLineError, Way, trace_of
+from .base import Lines, Rows, TraceFormat, TraceLineError, Way
 from .link_trace import MOST_SAMPLES, LinkTrace, Sample
 
 PACKET = 1500 * 8
@@ -35,10 +35,15 @@ def _read(lines: Lines, way: Way) -> LinkTrace:
         # an opportunity at a bin's end belongs to the bin, as the last one ends the file
         number = max(0, -(-stamp // BIN) - 1)
         counts[number] = counts.get(number, 0) + 1
+        if number >= MOST_SAMPLES:
+            raise TraceLineError(line, f"{stamp:,} ms is too late: expected up to 10 h")
     if last < 1:
         what = "the trace is empty" if last < 0 else "the last time is 0 ms"
         raise TraceLineError(line if last == 0 else None, f"{what}: {_EXPECTED}, from 1 up")
-    return trace_of(_bins(counts, last), [line], last / 1000)
+    rows = Rows()
+    for sample in _bins(counts, last):
+        rows.add(sample, line)
+    return rows.trace(last / 1000)
 
 
 _MOST_DIGITS = 12
@@ -47,8 +52,6 @@ _MOST_DIGITS = 12
 def _bins(counts: dict[int, int], last: int) -> list[Sample]:
     """Return the mean rate of each second up to the millisecond `last`."""
     bins = ceil(last / BIN)
-    if bins > MOST_SAMPLES:
-        raise TraceLineError(None, f"the trace lasts {last / 1000:,.0f} s: expected up to 10 h")
     widths = [min(BIN, last - number * BIN) for number in range(bins)]
     return [
         Sample(number * BIN / 1000, counts.get(number, 0) * PACKET * 1000 / width)

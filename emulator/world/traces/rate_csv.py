@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from ...errors import shortened
 from ...units import Fraction, Quantity, Rate, Seconds
-from .base import Lines, TraceFormat, TraceLineError, Way, decimal, shifted, trace_of
+from .base import Lines, Rows, TraceFormat, TraceLineError, Way, decimal, shifted
 from .link_trace import END, LinkTrace, Sample
 
 TIME = "seconds"
@@ -48,21 +48,20 @@ class _Column(NamedTuple):
 
 
 def _read(lines: Lines, way: Way) -> LinkTrace:
-    rows = iter(lines)
-    line, header = next(rows, (None, ""))
+    content = iter(lines)
+    line, header = next(content, (None, ""))
     columns = _columns(line, header)
-    samples, places, end = list[Sample](), list[int](), None
-    for line, content in rows:
-        cells = [cell.strip() for cell in content.split(",")]
+    rows, end = Rows(), None
+    for line, text in content:
+        cells = [cell.strip() for cell in text.split(",")]
         if end is not None:
-            raise TraceLineError(line, f"{shortened(content)} follows the {END}")
+            raise TraceLineError(line, f"{shortened(text)} follows the {END}")
         at = float(decimal(line, cells[0], f"{TIME}, a number"))
-        places.append(line)
         if cells[1:] == [END]:
-            end = at
+            end = at, line
             continue
-        samples.append(_row(line, at, cells[1:], columns))
-    return trace_of(samples, places, end)
+        rows.add(_row(line, at, cells[1:], columns), line)
+    return rows.trace(*(end or (None,)))
 
 
 def _row(line: int, at: float, cells: Sequence[str], columns: Sequence[_Column]) -> Sample:

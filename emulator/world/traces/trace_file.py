@@ -2,6 +2,7 @@
 
 import stat
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 from ...errors import shortened
@@ -11,6 +12,9 @@ LARGEST = 8 << 20
 """Largest trace file in bytes."""
 _LONGEST = 4096
 """Largest number of characters in a line."""
+_MOST_LINES = 2_000_000
+"""Largest number of lines; only a mahimahi file has many, one for each packet."""
+_EMPTY = "the trace is empty: expected at least one line of numbers"
 
 
 def read_trace(file: Path, kind: str, way: Way) -> LinkTrace:
@@ -18,13 +22,12 @@ def read_trace(file: Path, kind: str, way: Way) -> LinkTrace:
 
     Raises TraceLineError for a mistake in the file, and OSError for a file that cannot be read.
     """
-    text = _text(file)
-    lines = _lines(text)
-    first = next(_lines(text), None)
+    lines = _lines(_text(file))
+    first = next(lines, None)
     if first is None:
-        raise TraceLineError(None, "the trace is empty: expected at least one line of numbers")
+        raise TraceLineError(None, _EMPTY)
     chosen = _detected(*first) if kind == AUTO else FORMATS[kind]
-    return chosen.read(lines, way)
+    return chosen.read(chain([first], lines), way)
 
 
 def _text(file: Path) -> str:
@@ -32,6 +35,8 @@ def _text(file: Path) -> str:
     state = file.stat()
     if not stat.S_ISREG(state.st_mode):  # a device or a pipe might never end
         raise TraceLineError(None, "is no regular file")
+    if not state.st_size:  # so are the files of /proc, of which some block
+        raise TraceLineError(None, _EMPTY)
     if state.st_size > LARGEST:
         raise TraceLineError(
             None,
@@ -51,6 +56,8 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     begin, number = 0, 0
     while begin < len(text):
         number += 1
+        if number > _MOST_LINES:
+            raise TraceLineError(number, f"more than {_MOST_LINES:,} lines: cut the trace in parts")
         end = text.find("\n", begin)
         end = len(text) if end < 0 else end
         if end - begin > _LONGEST:

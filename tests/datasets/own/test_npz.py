@@ -19,11 +19,6 @@ from emulator.scenario.reading.dump import dump
 from .given import RNG, digits, mistakes, scenario
 
 
-@pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("EMULATE_CACHE", str(tmp_path / "cache"))
-
-
 def own(folder: Path, arrays: dict[str, Any], **keys: Any) -> OwnDataset:
     """Return a resolved data set of `arrays`, with the `keys` of its mapping."""
     np.savez(folder / "own.npz", **arrays)

@@ -1,0 +1,138 @@
+"""Folders of images by class: what is read, and what is refused with its file."""
+
+import struct
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from emulator import datasets
+from emulator.datasets.own import OwnDataset, kept_data
+from emulator.models.task import Task
+
+from .given import RNG, mistakes
+
+
+def image(path: Path, shape: tuple[int, ...] = (6, 5, 3)) -> np.ndarray:
+    """Write a random image, and return its pixels."""
+    pixels = RNG.integers(0, 256, shape, np.uint8)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(pixels).save(path)
+    return pixels
+
+
+def photos(folder: Path, parts: tuple[str, ...] = ("train/", "test/")) -> Path:
+    """Write a good folder of images in two classes."""
+    for part in parts:
+        for label in ("cat", "dog"):
+            for number in range(5):
+                image(folder / "photos" / f"{part}{label}" / f"{number}.png")
+    return folder / "photos"
+
+
+def test_a_folder_of_images_has_its_classes_by_name(tmp_path: Path) -> None:
+    folder = photos(tmp_path)
+    cat, dog = image(folder / "train/cat/0.png"), image(folder / "test/dog/deep/down/9.png")
+    image(folder / "train/dog/grey.jpg", (6, 5))  # converted, as others have colour
+    (folder / ".DS_Store").write_bytes(b"")
+    kept = kept_data.resolved(OwnDataset(str(folder)))
+    data = datasets.load(kept)
+    assert datasets.describe(kept).task == Task("images", (6, 5, 3), classes=2)
+    assert (data.class_names, data.rows) == (("cat", "dog"), None)
+    assert data.train.labels.tolist() == [0] * 5 + [1] * 6
+    assert (data.train.inputs[0] == cat).all()
+    assert (data.test.inputs[-1] == dog).all()
+    image(folder / "train/cat/0.png")
+    assert kept_data.resolved(OwnDataset(str(folder))).sha256 != kept.sha256
+
+
+def test_grey_images_have_no_axis_of_channels_and_any_may_be_resized(tmp_path: Path) -> None:
+    for number in range(10):
+        image(tmp_path / f"photos/{number % 2}/{number}.png", (6 + number, 5))
+    kept = kept_data.resolved(OwnDataset(str(tmp_path / "photos"), size=(8, 8)))
+    assert datasets.describe(kept).task == Task("images", (8, 8), classes=2)
+    assert datasets.describe(kept).sizes == {"train": 8, "test": 2}
+
+
+def test_every_mistake_in_a_folder_is_reported_with_its_file(tmp_path: Path) -> None:
+    folder = photos(tmp_path)
+    (folder / "train/emu").mkdir()
+    (folder / "train/cat/notes.txt").write_text("no image")
+    (folder / "train/cat/broken.png").write_bytes((folder / "train/cat/0.png").read_bytes()[:40])
+    (folder / "train/loose.png").write_bytes((folder / "train/cat/0.png").read_bytes())
+    (folder / "valid").mkdir()
+    image(folder / "test/cow/0.png")
+    found = [line.partition(" (named")[0] for line in mistakes(tmp_path, "./photos")]
+    assert found == [
+        "photos/test/cow: the training set has no class of this name",
+        "photos/train/emu: has no image: a class needs an example",
+        "photos/train/loose.png: is in no class: move it into the folder of its class",
+        "photos/valid: is neither `train` nor `test`",
+    ]
+
+
+def test_files_that_are_no_images_are_reported_together(tmp_path: Path) -> None:
+    folder = photos(tmp_path)
+    whole = (folder / "train/cat/0.png").read_bytes()
+    (folder / "train/cat/notes.txt").write_text("no image")
+    (folder / "train/cat/empty.png").write_bytes(b"")
+    (folder / "train/dog/small.png").unlink(missing_ok=True)
+    image(folder / "train/dog/small.png", (3, 5, 3))
+    Image.fromarray(RNG.integers(0, 60000, (6, 5)).astype(np.uint16)).save(
+        folder / "test/dog/9.png"
+    )
+    # the head claims 40,000 x 40,000 pixels
+    head = struct.pack(">II", 40_000, 40_000) + whole[24:29]
+    crc = struct.pack(">I", zlib.crc32(b"IHDR" + head))
+    (folder / "train/dog/bomb.png").write_bytes(whole[:16] + head + crc + whole[33:])
+    found = [line.partition(" (named")[0] for line in mistakes(tmp_path, "./photos")]
+    assert [line.partition(":")[0] for line in found] == [
+        "photos/test/dog/9.png",
+        "photos/train/cat/empty.png",
+        "photos/train/cat/notes.txt",
+        "photos/train/dog/bomb.png",
+        "photos/train/dog/small.png",
+    ]
+    assert "mode I;16: 8 bits" in found[0]
+    assert "is no image that can be read: PNG, JPEG, BMP, PPM, WEBP were expected" in found[1]
+    assert "is no image that can be read" in found[2]
+    assert "decompression bomb" in found[3] or "pixels" in found[3]
+    assert found[4].endswith(
+        "has 3 × 5 pixels, and 0.png 6 × 5: write `size: [6, 5]` to resize the images"
+    )
+
+
+def test_an_image_with_a_good_head_and_no_body_is_refused(tmp_path: Path) -> None:
+    folder = photos(tmp_path)
+    whole = (folder / "train/cat/0.png").read_bytes()
+    (folder / "train/cat/0.png").write_bytes(whole[:60])
+    (found,) = mistakes(tmp_path, "./photos")
+    assert found.startswith("photos/train/cat/0.png: is no image that can be read: ")
+
+
+@pytest.mark.parametrize(
+    ("make", "keys", "expected"),
+    [
+        ("nothing", "", "photos: cannot be read: No such file or directory"),
+        ("empty", "", "photos: has no folder: one for each class was expected"),
+        ("one", "", "photos: has a single class: there is nothing to tell apart"),
+        ("test", "", "photos: has a folder `test` and no folder `train`"),
+        ("good", "owners: writer", "photos: a folder has no columns for `owners`: write"),
+        ("good", "label: x", "scenario.yaml:2: training.dataset.label: names a column, and only"),
+        ("file", "", "photos: is no data: a .npz, .csv or .parquet file, a folder of images"),
+    ],
+)
+def test_a_wrong_folder_is_refused(tmp_path: Path, make: str, keys: str, expected: str) -> None:
+    if make in ("empty", "test"):
+        (tmp_path / "photos" / make.replace("empty", "")).mkdir(parents=True)
+    if make == "one":
+        image(tmp_path / "photos/cat/0.png")
+        image(tmp_path / "photos/cat/1.png")
+    if make == "good":
+        photos(tmp_path)
+    if make == "file":
+        (tmp_path / "photos").write_text("text")
+    (found,) = mistakes(tmp_path, f"{{file: ./photos, {keys}}}")
+    assert found.startswith(expected)
