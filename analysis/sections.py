@@ -234,6 +234,7 @@ def files(run: Run) -> list[Row]:
         "summary.json": "the results in numbers",
         "manifest.json": "versions, host, image, and the means that shaped the links",
         "model.npz": "the model at the end",
+        "plugins": "the sources of the plugins that are not the package's own",
         "figures": "the figures as PNG",
         "devices": "the output of each device",
     }

@@ -26,6 +26,7 @@ NOT_IMPORTED = {
     "analysis.fault_gantt": "imported by `emulator.cli.analysis_package`",
     "analysis.link_trace": "imported by `emulator.cli.analysis_package`",
     "analysis.predicted_rates": "imported by `emulator.cli.analysis_package`",
+    "analysis.split_picture": "imported by `emulator.cli.analysis_package`",
     "analysis.report": "imported by `emulator.cli.analysis_package`",
     "analysis.tunings": "imported by `emulator.cli.analysis_package`",
 }

@@ -7,9 +7,10 @@ import click
 
 @click.command(short_help="Build the image that every container runs from.")
 def images() -> None:
-    """Build the node image from this checkout's code, unless the Docker engine has it already.
+    """Build the node image from this package's code, unless the Docker engine has it already.
 
-    The node image needs `emulate/base`: `make images` builds that image first.
+    The images below it are made first if they are missing: Debian with Python and the tools that
+    shape links, pulled or built from Debian's archive, and TensorFlow's C library.
 
     \b
     emulate images

@@ -14,6 +14,8 @@ from .options import JSON_OPTION
 def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     """List the algorithms for the key `training.algorithm`, or the algorithms called NAME.
 
+    Plugins of installed packages (docs/own-plugin.md) follow, each with its family.
+
     For each algorithm there is a description, the paper, and the keys of `training` that the name
     sets. To change such a key, override it (`--set training.codec.keep=0.5%`), or write all keys
     into the scenario in place of the name. An algorithm leaves the other keys to the scenario:
@@ -24,18 +26,26 @@ def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     emulate algorithms adacomp dgc
     """
     from ..scenario.algorithms import ALGORITHMS
+    from ..scenario.installed_plugins import installed_plugins
 
+    plugins = {plugin.kind: plugin for plugin in installed_plugins()}
+    known = [*ALGORITHMS, *plugins]
     for name in names:
-        if name not in ALGORITHMS:
-            raise click.BadParameter(f"{name!r} is not {', '.join(ALGORITHMS)}", param_hint="NAME")
-    listed = {name: _plain(name) for name in names or ALGORITHMS}
+        if name not in known:
+            raise click.BadParameter(f"{name!r} is not {', '.join(known)}", param_hint="NAME")
+    chosen = names or known
+    listed = {name: _plain(name) for name in chosen if name in ALGORITHMS}
+    own = {name: plugins[name].plain() for name in chosen if name in plugins}
     if as_json:
-        click.echo(json.dumps(listed, indent=2))
+        click.echo(json.dumps({**listed, **own}, indent=2))
         return
     for name, facts in listed.items():
         click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['paper']})")
         for key, value in facts["training"].items():
             click.echo(f"    {key}: {_flow(value)}")
+    for name, facts in own.items():
+        click.echo(f"{click.style(name, bold=True)}  {facts['about']} ({facts['from']})")
+        click.echo(f"    {facts['family']}: {facts['class']}")
 
 
 def _plain(name: str) -> dict[str, Any]:

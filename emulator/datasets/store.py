@@ -80,7 +80,7 @@ def _path(name: str, part: str) -> Path:
 def _part(description: Description, part: str) -> Bytes:
     """Return an array from its file, mapped. Raises DataError, with the remedy."""
     path = _path(description.name, part)
-    remedy = f"run `make data` (or `emulate data {description.name}`)"
+    remedy = f"run `emulate data {description.name}`"
     try:
         array: Bytes = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
     except FileNotFoundError as error:

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, Union
 
+from ..plugins import Family
 from .base import Fault
 from .hazard import Hazard, Strike
 from .occurrences import Interval
@@ -26,8 +27,10 @@ def _is_kind(value: Any) -> bool:
 
 
 FAULTS: dict[str, type[Fault]] = {fault.kind: fault for fault in _kinds()}  # type: ignore[misc]
+FAMILY = Family("faults", Union[tuple(FAULTS.values())], Fault)  # noqa: UP007
 
 __all__ = [
+    "FAMILY",
     "FAULTS",
     "Aimed",
     "Fault",

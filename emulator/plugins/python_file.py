@@ -24,6 +24,9 @@ from ..errors import PythonFileError, shortened, suggestion
 PATTERN = r"^.+\.py:[A-Za-z_][A-Za-z0-9_]*$"
 """Regular expression of a reference: the path of a Python file, a colon, a name in the file."""
 
+MODULES = "emulate_file_"
+"""Beginning of the names of the modules that are loaded from files."""
+
 _LOADED: dict[str, ModuleType] = {}
 """Modules by the digest of path and contents: equal files give one class, not two that differ."""
 
@@ -61,7 +64,7 @@ class Reference:
         digest = sha256("\0".join(parts).encode()).hexdigest()[:16]
         if digest not in _LOADED:
             with self.blamed():
-                _LOADED[digest] = _run(place, f"emulate_file_{digest}", _beside(contents))
+                _LOADED[digest] = _run(place, f"{MODULES}{digest}", _beside(contents))
         module = _LOADED[digest]
         if not hasattr(module, self.name):
             raise self._lacks(module)

@@ -14,9 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from ..plugins.own_class import contents
+from ..plugins import own_class
 from ..plugins.python_file import is_reference
-from ..scenario import Scenario
 
 FOLDER = "plugins"
 """Folder of the sources in the run's folder."""
@@ -56,7 +55,7 @@ class PluginSources:
 
     def write(self) -> None:
         """Write the sources to the run's folder."""
-        for path, content in self._contents.items():
+        for path, content in self.contents.items():
             file = self.folder / FOLDER / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
@@ -65,16 +64,23 @@ class PluginSources:
         """Return the sources for the manifest, each file with its digest."""
         return [
             {"file": f"{FOLDER}/{path}", "sha256": sha256(content).hexdigest()}
-            for path, content in sorted(self._contents.items())
+            for path, content in sorted(self.contents.items())
         ]
 
+    @property
+    def digest(self) -> str:
+        """Digest of the contents, which changes with anything that could change the run."""
+        return sha256(repr(sorted(self.contents.items())).encode()).hexdigest() if self else ""
+
     @cached_property
-    def _contents(self) -> dict[str, bytes]:
+    def contents(self) -> dict[str, bytes]:
         """The contents of the files, by path in `plugins/`."""
         found: dict[str, bytes] = {}
         for text, place in self.places.items():
             parent = Path(place).parent
-            found |= {str(parent / path): content for path, content in contents(text).items()}
+            found |= {
+                str(parent / path): content for path, content in own_class.contents(text).items()
+            }
         for point in self.points:
             found |= {f"{INSTALLED}/{path}": text for path, text in _package(point.module).items()}
         lines: dict[str, list[str]] = {}
@@ -89,9 +95,9 @@ class PluginSources:
         return found
 
 
-def plugin_sources(scenario: Scenario, folder: Path) -> PluginSources:
-    """Return the sources of the users' plugins of `scenario`, for the run in `folder`."""
-    found = list(dict.fromkeys(_plugins(scenario)))
+def plugin_sources(part: Any, folder: Path) -> PluginSources:
+    """Return the sources of the users' plugins in `part` of a scenario, for the run in `folder`."""
+    found = list(dict.fromkeys(_plugins(part)))
     points = tuple(
         point for group, name in found if group for point in entry_points(group=group, name=name)
     )

@@ -28,6 +28,7 @@ from ..world.link_course import link_at
 from .certain_crashes import never_ends
 from .data_split import DataSplit, split_data
 from .host_dilation import with_dilation
+from .image_imports import missing_imports
 from .layer_calibration import layers_known
 from .pressure_fit import unavailable
 from .step_calibration import times_known
@@ -109,6 +110,7 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
             "measure.momentum: containers keep no trajectory: leave it out, or play the scenario "
             "with --on virtual"
         )
+    yield from missing_imports(scenario)
     yield from _quotas(scenario)
     yield from _rates(scenario)
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):

@@ -7,13 +7,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from ..errors import shortened
-from ..faults import FAULTS, Recurring, scheduled
+from ..faults import FAMILY, FAULTS, Recurring
 from ..units import Bytes, Share
 from ..world.cpu_quota import LEAST
 from ..world.link import Link
 from ..world.roles import EVALUATOR, SERVER
-from .fault_fields import TIMES
-from .fields import Kinds, NotEmpty, Profiled, read_types
+from .fault_fields import recurring
+from .fields import Kinds, NotEmpty, Profiled
 
 MEMORY = Bytes(256 << 20)
 """Memory limit of a device without a `memory` in its profile."""
@@ -72,10 +72,7 @@ class DeviceProfile(Section):
 
 AnyRecurring = Annotated[
     Recurring,
-    Kinds(
-        [scheduled(Recurring, fault, TIMES | read_types(fault)) for fault in FAULTS.values()],
-        bare=False,
-    ),
+    Kinds(map(recurring, FAULTS.values()), bare=False, family=FAMILY, made=recurring),
 ]
 
 

@@ -1,14 +1,16 @@
 """Types of the keys of a fault's schedule, as a scenario file writes them."""
 
+from functools import cache
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import core_schema
 
+from ..faults import Aimed, Recurring, Scheduled, scheduled
 from ..faults.occurrences import WindowEnd
 from ..faults.schedule import ALL
 from ..units import Fraction, Seconds
-from .fields import AnyLaw
+from .fields import AnyLaw, read_types
 from .reading.wording import quoted
 
 
@@ -73,3 +75,17 @@ TIMES: dict[str, Any] = {
 
 NODES: dict[str, Any] = {"nodes": Annotated[tuple[str, ...] | Literal["all"], Nodes()] | None}
 """Type of the key by which a scenario's entry names its targets."""
+
+
+@cache
+def aimed(fault: type) -> type[Scheduled]:
+    """Return the class of a scenario's entry of the kind `fault`."""
+    types = TIMES | NODES | read_types(fault)
+    return scheduled(Aimed, fault, types)  # type: ignore[type-abstract]
+
+
+@cache
+def recurring(fault: type) -> type[Scheduled]:
+    """Return the class of a failure profile's entry of the kind `fault`."""
+    types = TIMES | read_types(fault)
+    return scheduled(Recurring, fault, types)  # type: ignore[type-abstract]

@@ -89,7 +89,7 @@ class Kinds:
     def _is_own(self, word: Any, value: Any) -> bool:
         """Return whether `value`, with the kind `word`, is or describes a plugin of users."""
         assert self._family is not None
-        if word is None:
+        if not isinstance(word, str):
             return hasattr(type(value), "plugin_source")
         return word not in self._family.classes and self._family.is_own(word)
 

@@ -12,13 +12,13 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, model_validator
 
 from ..errors import shortened
-from ..faults import FAULTS, Aimed, scheduled
+from ..faults import FAMILY, FAULTS, Aimed
 from ..units import Fraction
 from .bottleneck_section import Bottleneck, by_member
 from .devices import Device, Group, Section, expand
-from .fault_fields import NODES, TIMES
+from .fault_fields import aimed
 from .fault_targets import FaultTargets
-from .fields import Duration, Kinds, NotEmpty, read_types
+from .fields import Duration, Kinds, NotEmpty
 from .measure import MeasureSection
 from .server_section import ServerSection
 from .tcp_section import TcpSection
@@ -56,10 +56,7 @@ class StopSection(Section):
 
 AnyAimed = Annotated[
     Aimed,
-    Kinds(
-        [scheduled(Aimed, fault, TIMES | NODES | read_types(fault)) for fault in FAULTS.values()],
-        bare=False,
-    ),
+    Kinds(map(aimed, FAULTS.values()), bare=False, family=FAMILY, made=aimed),
 ]
 
 

@@ -1,7 +1,7 @@
 """The scenario's section `training`: the data set, the model and the algorithm."""
 
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -100,6 +100,14 @@ class TrainingSection(Section):
     def data(self) -> Description:
         """Description of the data set. Raises DataError if the cache lacks data of one's own."""
         return describe(self.dataset)
+
+    @property
+    def parts(self) -> tuple[Any, ...]:
+        """The plugins that containers make: in the server or in the devices."""
+        return (
+            *(self.codec, self.modulation, self.synchronization),
+            *(self.optimizer, self.aggregation, self.schedule),
+        )
 
     @property
     def model_name(self) -> str:

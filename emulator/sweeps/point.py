@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from ..runs.plugin_sources import plugin_sources
 from ..scenario import Scenario, dump
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=,%+\[\]-]")
@@ -33,9 +34,9 @@ class Point:
         the folder of a tuning can be moved.
         """
         scenario, training = self.scenario, self.scenario.training
-        content = b""
+        content = plugin_sources(scenario, Path()).digest.encode()
         if training.initial is not None:
-            content = Path(training.initial).read_bytes()
+            content += Path(training.initial).read_bytes()
             training = training.model_copy(update={"initial": "model.npz"})
             scenario = scenario.model_copy(update={"training": training})
         return sha256(dump(scenario).encode() + content).hexdigest()[:16]

@@ -201,7 +201,7 @@ def test_the_parameters_of_each_choice_are_shown(
 def test_data_that_is_missing(emulate: Emulate, tmp_path: Path) -> None:
     result = emulate("check", scenario(tmp_path))
     assert result.code == 1
-    assert "error digits is not here: run `make data`" in result.out
+    assert "error digits is not here: run `emulate data digits`" in result.out
     assert "this host can carry it" not in result.out
 
 

@@ -13,7 +13,7 @@ from tests.fakes.typed_commands import Emulate
 def test_the_doctor_says_what_is_missing_and_how_to_get_it(emulate: Emulate) -> None:
     result = emulate("doctor")
     assert result.code == 1
-    assert "MISS data       mnist is not here: run `make data`" in result.out
+    assert "MISS data       mnist is not here: run `emulate data mnist`" in result.out
     assert "note data       digits is not here" in result.out
     assert "MISS engine     no Docker engine answers" in result.out
     rows = emulate("doctor", "--json").json

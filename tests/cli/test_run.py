@@ -53,7 +53,7 @@ def test_a_file_that_is_not_there(emulate: Emulate, tmp_path: Path, name: str) -
 def test_missing_data(emulate: Emulate, tmp_path: Path) -> None:
     result = refused(emulate, scenario(tmp_path))
     assert result.code == 1
-    assert result.err.startswith("emulate: digits is not here: run `make data`")
+    assert result.err.startswith("emulate: digits is not here: run `emulate data digits`")
 
 
 def test_damaged_data(emulate: Emulate, tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_damaged_data(emulate: Emulate, tmp_path: Path) -> None:
     save("digits", {part: np.zeros(about.shape(part), np.uint8) for part in about.parts})
     result = refused(emulate, scenario(tmp_path))
     assert result.code == 1
-    assert re.search(r"digits/train-images.npy is damaged: .*run `make data`", result.err)
+    assert re.search(r"digits/train-images.npy is damaged: .*run `emulate data digits`", result.err)
 
 
 def test_too_little_data(emulate: Emulate, tmp_path: Path, data: None) -> None:

@@ -100,7 +100,7 @@ def test_what_is_here_is_not_fetched_again(tiny: Description) -> None:
 
 
 def test_missing_data_is_said_with_its_remedy(tiny: Description) -> None:
-    with pytest.raises(DataError, match=r"tiny is not here: run `make data` \(or `emulate d"):
+    with pytest.raises(DataError, match=r"tiny is not here: run `emulate d"):
         datasets.load("tiny")
 
 

@@ -24,7 +24,7 @@ def play(scenario: Scenario, scratch: Path, view: RunView) -> Path:
     view.progress("graphs")
     view.record(full({"at": 0.5, "what": "update", "updates": end // 2}))
     if rate == LACKS_DATA:
-        raise DataError("digits is not here: run `make data`")
+        raise DataError("digits is not here: run `emulate data digits`")
     if rate == CRASHES:
         raise RuntimeError("a bug of ours")
     if rate == HANGS:

@@ -1,14 +1,21 @@
 """Plugins of users in a scenario: by file, with a message for each mistake, kept with the run."""
 
 import json
+from importlib.metadata import EntryPoint
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
 from emulator.errors import ScenarioError
+from emulator.plugins import family, own_class
+from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import plugin_sources
 from emulator.scenario import dump, load
+from emulator.scenario.reading import json_schema
+from emulator.sweeps.point import Point
 from tests.layers import ROOT
+from tests.scenario.test_documented import mappings
 
 OWN = ROOT / "scenarios" / "own"
 CODE = """
@@ -126,3 +133,73 @@ def test_an_override_counts_from_the_scenarios_folder(lab: Path) -> None:
 
 def test_the_shipped_example_is_what_it_says() -> None:
     assert load(OWN / "half.yaml").training.described.startswith("half.py:Half")
+
+
+@pytest.mark.parametrize(
+    "code, says",
+    [
+        ("import scipy.stats", "own.py:1: imports 'scipy.stats', which containers lack"),
+        ("from emulator import scenario", "own.py:1: imports 'emulator.scenario', which contain"),
+        ("def late():\n    import scipy", None),
+        ("import json, numpy\nfrom emulator.codecs import TopK", None),
+    ],
+)
+def test_imports_that_the_image_lacks_are_refused_before_a_run(
+    lab: Path, code: str, says: str | None
+) -> None:
+    scenario = load(written(lab, "{kind: ./own.py:Mine, keep: 5%}"))
+    name = f"{lab}/own.py:Mine"
+    contents = {**own_class.contents(name), "own.py": code.encode()}
+    with patch.dict(own_class._CONTENTS, {name: contents}):
+        errors = [str(error) for error in missing_imports(scenario)]
+    assert len(errors) == (says is not None)
+    assert says is None or errors[0].startswith(says)
+
+
+def test_a_changed_file_makes_another_point_of_a_sweep(lab: Path) -> None:
+    file = written(lab, "{kind: ./own.py:Mine, keep: 5%}")
+    before = Point("a", load(file)).digest
+    assert Point("a", load(file)).digest == before
+    (lab / "helper.py").write_text("WORD = 'beside', 1")
+    assert Point("a", load(file)).digest != before
+
+
+def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> None:
+    (lab / "profiles").mkdir()
+    (lab / "profiles" / "own.py").write_text(
+        "from dataclasses import dataclass\n"
+        "from emulator.faults.crash import Crash\n"
+        "@dataclass(frozen=True)\n"
+        "class Outage(Crash): ...\n"
+    )
+    fault = "{kind: ./own.py:Outage, every: {exponential: 1min}, lasts: 1s}"
+    (lab / "profiles" / "bad.yaml").write_text(f"description: x\nsource: y\nfaults: [{fault}]\n")
+    file = written(lab, "{kind: topk, keep: 5%}")
+    file.write_text(file.read_text().replace("count: 2", "count: 2, failures: [profiles/bad.yaml]"))
+    scenario = load(file)
+    assert scenario.devices[0].failures[0].faults[0].kind == "own.py:Outage"
+    assert list(plugin_sources(scenario, lab).places.values()) == ["own.py:Outage"]
+    file.write_text(file.read_text().replace("count: 2,", "count: 2, failure: [],"))
+    (lab / "profiles" / "bad.yaml").write_text(f"faults: [{fault.replace('Outage', 'Outag')}]\n")
+    with pytest.raises(ScenarioError, match=r"bad\.yaml:1: .*own\.py: has no 'Outag'"):
+        load(file)
+
+
+def test_the_schema_takes_files_and_has_the_fields_of_installed_plugins(
+    lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("mine", "own:Mine", "emulate.codecs")
+    monkeypatch.setattr(
+        family, "_entry_points", lambda group: {"mine": point} if group == point.group else {}
+    )
+    monkeypatch.syspath_prepend(lab)
+    whole = json_schema.schema.__wrapped__()
+    codec = whole["$defs"]["TrainingSection"]["properties"]["codec"]
+    assert any(each.get("pattern") for each in codec["anyOf"])
+    (fields,) = [
+        part["properties"]
+        for part in mappings(whole)
+        if part.get("properties", {}).get("kind", {}).get("const") == "mine"
+    ]
+    assert fields.keys() == {"kind", "keep", "step", "word"}
+    assert load(written(lab, "{kind: mine, keep: 5%}")).training.described.startswith("mine,")

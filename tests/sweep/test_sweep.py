@@ -122,7 +122,7 @@ def test_any_number_of_cores_gives_the_same_bytes(sweep_file: Path, tmp_path: Pa
 @pytest.mark.slow
 @pytest.mark.skipif(
     not (datasets.store.folder("digits") / "test-labels.npy").is_file(),
-    reason="digits is not here: run `make data`",
+    reason="digits is not here: run `emulate data digits`",
 )
 def test_what_diverges_is_a_result(sweep_file: Path, tmp_path: Path) -> None:
     sweep_file.write_text(SCENARIO.replace("learner: none", "learner: numpy"))

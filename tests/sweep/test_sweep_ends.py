@@ -104,7 +104,7 @@ OLD = ("label", "digest", "facts")
 @pytest.mark.parametrize(
     "rate, kind, message",
     [
-        (LACKS_DATA, DataError, "^digits is not here: run `make data`"),
+        (LACKS_DATA, DataError, "^digits is not here: run `emulate data digits`"),
         (CRASHES, EmulatorError, r"(?s)ended with code 1\n.*Traceback.*a bug of ours"),
         (IS_SHOT, EmulatorError, "was killed by signal 9"),
         pytest.param(IS_ENDED, EmulatorError, "was canceled from outside", marks=pytest.mark.slow),

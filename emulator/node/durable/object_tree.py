@@ -11,6 +11,8 @@ import dataclasses
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.metadata import entry_points
 from itertools import count
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
@@ -32,6 +34,7 @@ from ...core import (
     staging,
 )
 from ...modulation import history
+from ...plugins.python_file import MODULES
 from ...pulls import base as pulls_base
 from ...pulls import delta
 
@@ -116,7 +119,7 @@ class _Freezing:
             return self._object(value)
         if isinstance(value, _FUNCTIONS) or _is_fixed(value):
             return _KEEP
-        if _package(value) in STATEFUL:
+        if _package(value) in STATEFUL or _is_own(value):
             return self._object(value)
         if self._opaque:
             return ["opaque", self._leaf(value)]
@@ -280,6 +283,21 @@ def _package(value: Any) -> str:
     """Return the part of `emulator/` that defines the class of `value`; empty for another."""
     root, _, rest = type(value).__module__.partition(".")
     return rest.partition(".")[0] if root == "emulator" else ""
+
+
+def _is_own(value: Any) -> bool:
+    """Return whether a user's plugin, in a file or an installed package, defines the class."""
+    module = type(value).__module__
+    return module.startswith(MODULES) or module.partition(".")[0] in _packages()
+
+
+@cache
+def _packages() -> frozenset[str]:
+    """Return the names of the packages that offer plugins by entry points."""
+    points = entry_points()
+    groups = (group for group in points.groups if group.startswith("emulate."))
+    found = (point for group in groups for point in points.select(group=group))
+    return frozenset(point.module.partition(".")[0] for point in found)
 
 
 def _is_fixed(value: Any) -> bool:

@@ -11,7 +11,8 @@ from .document import Document, Mark, Mistake
 from .dump import plain
 
 _ADDRESS = ("training", "dataset")
-_PATHS = ("file", "test_file")
+PATHS = ("file", "test_file")
+"""Keys of a data set that are paths."""
 
 _OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
 
@@ -23,14 +24,14 @@ def find_dataset(document: Document, folder: Path) -> None:
     data to `document`; a mistake in the mapping is left to the reader of the scenario.
     """
     given = document.at(_ADDRESS)
-    if any(document.has_mistake((*_ADDRESS, key)) for key in _PATHS):
+    if any(document.has_mistake((*_ADDRESS, key)) for key in PATHS):
         document.broken.add(_ADDRESS)  # without data, nothing else can be checked against it
         return
     if isinstance(given, str) and is_path(given):
         given = {"file": given}
     if not isinstance(given, dict):
         return
-    paths = {key: given[key] for key in _PATHS if isinstance(given.get(key), str)}
+    paths = {key: given[key] for key in PATHS if isinstance(given.get(key), str)}
     absolute = {key: str((folder / path).resolve()) for key, path in paths.items()}
     document.data["training"]["dataset"] = mapping = {**given, **absolute}
     try:
@@ -41,7 +42,7 @@ def find_dataset(document: Document, folder: Path) -> None:
         mapping |= plain(resolved(own))
     except OwnDataError as error:
         for mistake in error.mistakes:
-            document.note(_placed(mistake, document.mark(_ADDRESS)))
+            document.note(placed(mistake, document.mark(_ADDRESS)))
         document.broken.add(_ADDRESS)
 
 
@@ -59,8 +60,13 @@ def find_owners(document: Document, folder: Path) -> None:
         document.complain(("training", "split", "file"), f"there is no file {file}")
 
 
-def _placed(mistake: DataMistake, named: Mark) -> Mistake:
-    """Return `mistake` at its own place; its message ends with `named`, the place of the path."""
+def placed(mistake: DataMistake, named: Mark | None) -> Mistake:
+    """Return `mistake` at its own place; its message ends with `named`, the place of the path.
+
+    `named` is None if no scenario names the data.
+    """
     file, line, address = mistake.place
+    if named is None:
+        return Mistake(Mark(file, line, address), mistake.message)
     where = str(Mistake(named, "")).removesuffix(": ")
     return Mistake(Mark(file, line, address), f"{mistake.message} (named by {where})")

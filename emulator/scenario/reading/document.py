@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
+from ...errors import ScenarioError
+
 Step: TypeAlias = str | int
 Address: TypeAlias = tuple[Step, ...]
 
@@ -87,6 +89,16 @@ class Document:
     def has_mistake(self, address: Address) -> bool:
         """Return whether the value at `address`, or a value around it, has a mistake."""
         return any(address[:end] in self.broken for end in range(len(address) + 1))
+
+    def refusal(self) -> ScenarioError:
+        """Return the error with all mistakes: those in the document's own file first, by line."""
+        first = self.marks[()].file
+        mistakes = sorted(
+            self.mistakes,
+            key=lambda found: (found.mark.file != first, found.mark.file, found.mark.line or 0),
+        )
+        text = "\n".join(map(str, mistakes))
+        return ScenarioError(text, [mistake.plain() for mistake in mistakes])
 
     def graft(self, address: Address, other: "Document") -> None:
         """Put the data, marks and mistakes of `other` at `address`.

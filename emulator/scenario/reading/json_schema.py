@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic.json_schema import GenerateJsonSchema
 
-from ...faults import FAULTS, Aimed, Recurring, Scheduled
+from ...faults import FAMILY, FAULTS, Aimed, Recurring, Scheduled
 from ...faults.schedule import DATES, is_episodic
 from ...world.loss_models import file_key
 from ..algorithms import ALGORITHMS
@@ -116,7 +116,8 @@ def _tidy(part: dict[str, Any]) -> None:
 
 def _require(part: dict[str, Any], schedule: type[Scheduled]) -> None:
     """Add required alternatives to the schema of a fault: keys for times, and keys for targets."""
-    kind = FAULTS[part["properties"]["kind"]["const"]]
+    name = part["properties"]["kind"]["const"]
+    kind = FAULTS[name] if name in FAULTS else FAMILY.own(name)
     refused = ["per_iteration"] if is_episodic(kind) else []
     if getattr(kind, "by_itself", False):
         refused += [key for key in DATES if key not in refused]

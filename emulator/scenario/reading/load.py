@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from ...errors import ScenarioError
 from ..model import Scenario
 from .algorithm_names import spell_out, spell_out_towards
 from .bottleneck_checks import check_keys
@@ -49,7 +48,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
     if not isinstance(document.data, dict):
         if not document.mistakes:
             document.complain((), "a scenario is a mapping, as `name: …`, `training: …`")
-        raise _refusal(document)
+        raise document.refusal()
 
     def expand(address: Address) -> None:
         inline(document, library, address)
@@ -74,7 +73,7 @@ def _resolve(document: Document, overrides: Sequence[str | Override], library: L
         check_numbers(document, scenario)
         check_degraded(document, scenario)
     if document.mistakes or scenario is None:
-        raise _refusal(document)
+        raise document.refusal()
     return scenario
 
 
@@ -85,11 +84,3 @@ def _validated(document: Document) -> Scenario | None:
     except ValidationError as error:
         explain(document, error.errors(include_url=False), schema())
         return None
-
-
-def _refusal(document: Document) -> ScenarioError:
-    first = document.marks[()].file
-    mistakes = sorted(
-        document.mistakes, key=lambda mistake: (mistake.mark.file != first, mistake.mark[:2])
-    )
-    return ScenarioError("\n".join(map(str, mistakes)), [mistake.plain() for mistake in mistakes])

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -170,25 +171,27 @@ def test_require_takes_the_image_of_this_code(package: Path) -> None:
 @pytest.mark.parametrize("label", ["emulate.version", "emulate.source", "emulate.libraries"])
 def test_require_refuses_an_image_of_other_code(package: Path, label: str) -> None:
     for labels in (_labels(package) | {label: "other"}, {}):
-        with pytest.raises(HostError, match=r"run `make images`"):
+        with pytest.raises(HostError, match=r"run `emulate images`"):
             node_image.require(Engine({node_image.name(package): labels}), package)
 
 
 def test_require_refuses_an_engine_without_it(package: Path) -> None:
-    with pytest.raises(HostError, match=r"no image emulate/node:\w+, .*run `make images`"):
+    with pytest.raises(HostError, match=r"no image emulate/node:\w+ .*run `emulate images`"):
         node_image.require(Engine(), package)
 
 
-def test_an_installed_package_is_held_to_its_version(tmp_path: Path) -> None:
-    (tmp_path / "emulator").mkdir()
-    installed = {"emulate.version": version("edge-emulate")}
-    assert node_image.require(Engine({"emulate/node": installed}), tmp_path / "emulator")
-    with pytest.raises(HostError, match="other code"):
-        node_image.require(
-            Engine({"emulate/node": {"emulate.version": "0"}}), tmp_path / "emulator"
-        )
-    with pytest.raises(HostError, match="checkout"):
-        node_image.provide(Engine(), tmp_path / "emulator")
+def test_an_installed_package_has_the_image_of_the_same_checkout(
+    package: Path, tmp_path: Path
+) -> None:
+    installed = Path(shutil.copytree(package, tmp_path / "site" / "emulator"))
+    with pytest.raises(HostError, match=r"lacks the recipes of its images, in .*: install"):
+        node_image.name(installed)
+    carried = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
+    place = carried["targets"]["wheel"]["force-include"]["images/node"]
+    shutil.copytree(tmp_path / "images" / "node", installed.parent / place)
+    (installed / "analysis").mkdir()
+    (installed / "analysis" / "report.py").write_text("")
+    assert node_image.name(installed) == node_image.name(package)
 
 
 def test_nothing_is_built_twice(package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,6 +322,16 @@ print(library.TF_Version().decode())
     assert said.decode().strip() == TENSORFLOW.version
 
 
-def test_a_missing_base_is_named_with_its_remedy(package: Path) -> None:
-    with pytest.raises(HostError, match=r"no image emulate/base:bookworm: `make images` builds"):
-        libraries.provide(Engine({}), package.parent / "images" / "node")
+def test_a_missing_base_is_made_by_its_script(
+    package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recipe, made = package.parent / "images" / "node", package.parent / "made"
+    monkeypatch.setattr(libraries, "_download", lambda requirements, into: None)
+    monkeypatch.setattr(libraries, "_context", lambda recipe, wheels: {})
+    (recipe.parent / "base").write_text(f"touch {made}")
+    libraries.provide(Engine({}), recipe)
+    assert made.is_file()
+    (recipe.parent / "base").write_text("exit 3")
+    with pytest.raises(HostError, match=r"no image emulate/base:bookworm, and .*base could not"):
+        libraries.provide(Engine({}), recipe)
+    libraries.provide(Engine({"emulate/base:bookworm": {}}), recipe)

@@ -5,6 +5,7 @@ computes with the library that exported the graph. The wheels are downloaded on 
 build needs no network.
 """
 
+import contextlib
 import platform
 import subprocess
 import sys
@@ -46,7 +47,7 @@ def provide(client: DockerClient, recipe: Path) -> str:
     try:
         client.images.get(name)
     except ImageNotFound:
-        _require_base(client)
+        _provide_base(client, recipe.parent / "base")
         print(f"images: building {name} (once for each version of TensorFlow)", flush=True)
         with tempfile.TemporaryDirectory() as wheels:
             _download(recipe / _REQUIREMENTS, Path(wheels))
@@ -54,11 +55,17 @@ def provide(client: DockerClient, recipe: Path) -> str:
     return name
 
 
-def _require_base(client: DockerClient) -> None:
-    try:
+def _provide_base(client: DockerClient, script: Path) -> None:
+    """Run `script`, which makes the image `BASE`, unless the engine has it already.
+
+    The script shows its steps.
+    """
+    with contextlib.suppress(ImageNotFound):
         client.images.get(BASE)
-    except ImageNotFound as error:
-        raise HostError(f"the engine has no image {BASE}: `make images` builds it first") from error
+        return
+    done = subprocess.run(["bash", str(script)], stdin=subprocess.DEVNULL)
+    if done.returncode:
+        raise HostError(f"the engine has no image {BASE}, and {script} could not make it")
 
 
 def _tensorflow() -> tuple[str, Distribution]:

@@ -1,7 +1,8 @@
 """The node image, which holds the code of all roles and is named by a digest of that code.
 
-Two checkouts that share an engine have an image each. `emulate/node` without a tag is the image
-that was built last, for Compose and for a package that is installed without its Dockerfile.
+Two packages with other code that share an engine have an image each: checkouts, and packages that
+pip has installed, which carry the recipes of the images. `emulate/node` without a tag is the image
+that was built last, for Compose.
 """
 
 import contextlib
@@ -48,9 +49,7 @@ def digest(package: Path) -> str:
 
 
 def name(package: Path = _PACKAGE) -> str:
-    """Return the image's name: tagged by digest in a checkout, `NAME` for an installed package."""
-    if not _recipe(package).is_dir():
-        return NAME
+    """Return the image's name, tagged by a digest of all that the image is made of."""
     made_of = "\0".join(f"{label}={value}" for label, value in sorted(_labels(package).items()))
     return f"{NAME}:{sha256(made_of.encode()).hexdigest()[:_MARK]}"
 
@@ -59,16 +58,16 @@ def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
     """Return the engine's node image for `package`.
 
     Raises HostError if the engine has no such image, or if the labels of the image name other
-    code. Of a package that is installed without its Dockerfile only the version is compared.
+    code.
     """
     wanted = name(package)
     image = _find(client, wanted)
     if image is None:
-        raise HostError(f"the engine has no image {wanted}, made of this code: run `make images`")
+        raise HostError(f"the engine has no image {wanted} of this code: run `emulate images`")
     for label, expected in _labels(package).items():
         if image.labels.get(label) != expected:
             raise HostError(
-                f"the image {wanted} was made of other code than this, run `make images`: its "
+                f"the image {wanted} was made of other code than this, run `emulate images`: its "
                 f"{label} is {image.labels.get(label, 'missing')[:12]}, expected {expected[:12]}"
             )
     return image
@@ -76,8 +75,6 @@ def require(client: DockerClient, package: Path = _PACKAGE) -> NodeImage:
 
 def provide(client: DockerClient, package: Path = _PACKAGE) -> bool:
     """Build the node image of `package` if it is missing; return whether it was."""
-    if not _recipe(package).is_dir():
-        raise HostError(f"images are built from a checkout, and {package.parent} is none")
     wanted, labels, checkout = name(package), _labels(package), {_CHECKOUT: str(package.parent)}
     image = _find(client, wanted)
     missing = image is None or not image.labels.items() >= labels.items()
@@ -109,17 +106,22 @@ def _find(client: DockerClient, wanted: str) -> NodeImage | None:
 
 
 def _recipe(package: Path) -> Path:
-    return package.parent / "images" / "node"
+    """Return the folder with the recipe of the image: of the checkout, or within the package."""
+    places = (package.parent / "images" / "node", package / "runtimes/docker/images/recipes/node")
+    for place in places:
+        if place.is_dir():
+            return place
+    raise HostError(f"{package} lacks the recipes of its images, in {places[1]}: install it again")
 
 
 def _labels(package: Path) -> dict[str, str]:
     """Return the labels that identify the code of `package` on its image."""
-    labels = {_VERSION: version("edge-emulate")}
-    if _recipe(package).is_dir():
-        labels |= {_LIBRARIES: libraries.tag(_recipe(package)), _SOURCE: digest(package)}
-    return labels
+    made_of = {_LIBRARIES: libraries.tag(_recipe(package)), _SOURCE: digest(package)}
+    return {_VERSION: version("edge-emulate"), **made_of}
 
 
 def _context(package: Path) -> dict[str, Path]:
-    modules = {f"emulator/{file.relative_to(package)}": file for file in package.rglob("*.py")}
+    files = (file.relative_to(package) for file in package.rglob("*.py"))
+    # a wheel carries the analysis within the package, and no container needs it
+    modules = {f"emulator/{file}": package / file for file in files if file.parts[0] != "analysis"}
     return modules | {"Dockerfile": _recipe(package) / "Dockerfile"}

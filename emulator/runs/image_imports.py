@@ -1,0 +1,57 @@
+"""Imports of users' plugins that would fail in the containers, whose image has few packages."""
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from ..errors import ScenarioError
+from ..scenario import Scenario
+from .plugin_sources import INSTALLED, plugin_sources
+
+PACKAGES = ("numpy", "msgspec", "zmq")
+"""Packages of the image beside the standard library; images/node/requirements.txt names them."""
+HOST_ONLY = ("analysis", "calibration", "cli", "runs", "runtimes", "scenario", "sweeps")
+"""Parts of `emulator` that need packages which the image lacks."""
+
+
+def missing_imports(scenario: Scenario) -> Iterator[ScenarioError]:
+    """Yield an error for each module that a plugin of `scenario` imports and the image lacks.
+
+    Only imports at the top level of a file count: others may never be reached. Faults, models and
+    data sets are used on the host alone.
+    """
+    sources = plugin_sources(scenario.training.parts, Path())
+    own = {_top(path) for path in sources.contents}
+    for path, content in sources.contents.items():
+        if not path.endswith(".py"):
+            continue
+        for line, name in _imports(content):
+            first, _, rest = name.partition(".")
+            if first == "emulator":
+                lacking = rest.partition(".")[0] in HOST_ONLY
+            else:
+                lacking = first not in {*sys.stdlib_module_names, *PACKAGES, *own}
+            if lacking:
+                yield ScenarioError(
+                    f"{path}:{line}: imports {name!r}, which containers lack: they have the "
+                    f"standard library, {', '.join(PACKAGES)} and emulator; play with --on virtual"
+                )
+
+
+def _top(path: str) -> str:
+    """Return the name under which the file at `path` in `plugins/` is imported."""
+    parts = [part for part in Path(path).parts if part != INSTALLED and not part.isdigit()]
+    return parts[0].removesuffix(".py")
+
+
+def _imports(content: bytes) -> Iterator[tuple[int, str]]:
+    """Yield line and name of each module that the code imports by an absolute name."""
+    for node in ast.parse(content).body:
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, alias.name) for alias in names)
+            case ast.ImportFrom(module="emulator", names=names, level=0):
+                yield from ((node.lineno, f"emulator.{alias.name}") for alias in names)
+            case ast.ImportFrom(module=str(module), level=0):
+                yield node.lineno, module

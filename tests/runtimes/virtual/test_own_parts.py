@@ -1,0 +1,87 @@
+"""Plugins of users play as the package's own: equal rules give equal runs, byte by byte."""
+
+from pathlib import Path
+
+from emulator import run
+from emulator.runs.planning import plan
+from emulator.runs.plugin_sources import plugin_sources
+from emulator.scenario import load
+from emulator.scenario.installed_plugins import FAMILIES
+
+CODE = """
+from dataclasses import dataclass
+from emulator.aggregation import Median
+from emulator.codecs import TopK
+from emulator.faults.crash import Crash
+from emulator.modulation import Staleness
+from emulator.optimizers import Momentum
+from emulator.schedules import LayerByLayer
+from emulator.synchronization import Softsync
+"""
+BASES = {
+    "aggregation": ("Median", "median"),
+    "codec": ("TopK", "topk"),
+    "fault": ("Crash", "crash"),
+    "modulation": ("Staleness", "staleness"),
+    "optimizer": ("Momentum", "momentum"),
+    "schedule": ("LayerByLayer", "layer-by-layer"),
+    "synchronization": ("Softsync", "softsync"),
+}
+SCENARIO = """
+name: lab
+seed: 3
+training:
+  dataset: digits
+  model: digits-mlp
+  codec: {kind: «codec», keep: 10%}
+  modulation: «modulation»
+  synchronization: {kind: «synchronization», splits: 1}
+  optimizer: {kind: «optimizer», momentum: 0.5}
+  aggregation: «aggregation»
+  schedule: «schedule»
+virtual: {learner: numpy, step: 10ms, boot: 100ms, serve: 1ms,
+  layers: {forward: [1, 1, 1], backward: [1, 1, 1]}}
+stop: {updates: 40}
+evaluate: {every: 20}
+devices:
+  - {name: a, count: 3, link: {up: {rate: 10mbit}}}
+faults:
+  - {kind: «fault», nodes: [a-1], at: 0.1s, lasts: 0.1s}
+"""
+
+
+def written(folder: Path, own: bool) -> Path:
+    folder.mkdir()
+    made = (
+        f"@dataclass(frozen=True)\nclass My{base}({base}): pass\n" for base, _ in BASES.values()
+    )
+    (folder / "own.py").write_text(CODE + "".join(made))
+    text = SCENARIO
+    for part, (base, kind) in BASES.items():
+        text = text.replace(f"«{part}»", f"./own.py:My{base}" if own else kind)
+    (folder / "lab.yaml").write_text(text)
+    return folder / "lab.yaml"
+
+
+def test_equal_rules_give_equal_runs(tmp_path: Path) -> None:
+    logs = []
+    for own in (False, True):
+        folder = tmp_path / f"own-{own}"
+        run(load(written(folder, own)), on="virtual", runs=folder)
+        logs.append((folder / "lab" / "latest" / "run.jsonl").read_text())
+    assert logs[1].count('"own.py:MyCrash"') == 2
+    for base, kind in BASES.values():
+        logs[1] = logs[1].replace(f'"own.py:My{base}"', f'"{kind}"')
+    assert logs[1] == logs[0]
+
+
+def test_containers_import_from_the_mount_only(tmp_path: Path) -> None:
+    scenario = load(written(tmp_path / "lab", own=True))
+    sources = plugin_sources(scenario, tmp_path / "run")
+    moved = plan(scenario, None).moved(
+        {text: f"/plugins/{place}" for text, place in sources.places.items()}
+    )
+    parts = (moved.modulation, moved.synchronization, moved.optimizer, moved.aggregation)
+    kinds = [part["kind"] for part in (*parts, moved.worker.codec, moved.worker.schedule)]
+    assert all(kind.startswith("/plugins/own.py:My") for kind in kinds)
+    assert len(FAMILIES) == len(BASES)
