@@ -13,6 +13,7 @@ from .compare import compare
 from .compose import compose
 from .data import data
 from .doctor import doctor
+from .export import export
 from .foreign_link import link
 from .images import images
 from .list import list_
@@ -65,7 +66,7 @@ for command in (
     *(doctor, data, images, calibrate),
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
-    *(report, compare),
+    *(report, compare, export),
     *(algorithms, test_codec, profiles, trace, schema, compose, link, node),
 ):
     commands.add_command(command)
