@@ -97,12 +97,12 @@ class Runs(Sequence[Run]):
 
     @cached_property
     def devices(self) -> pd.DataFrame:
-        """A row for each device of each run: its settings, and sums over its records."""
+        """A row for each device of each run: settings, and sums over the device's records."""
         return self.table("devices")
 
     @cached_property
     def runs(self) -> pd.DataFrame:
-        """A row for each run: what was played, and its results."""
+        """A row for each run: the scenario's main settings, and the results."""
         return self.table("runs")
 
     def table(self, name: str) -> pd.DataFrame:

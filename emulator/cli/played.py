@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Played(os.PathLike[str]):
-    """A folder of one run or several, with a table of all their records of a kind.
+    """A folder of runs, with a table for each kind of records.
 
-    It stands for its path wherever a path is expected: `open`, `Path`, `read_run`. The records are
+    The object stands for the folder's path wherever a path is expected: `open`, `Path`, `read_run`. The records are
     read when the first table is asked for. A table raises EmulatorError if a file is damaged.
     """
 
@@ -68,7 +68,7 @@ class Played(os.PathLike[str]):
 
     @property
     def devices(self) -> "pd.DataFrame":
-        """A row for each device: its settings, and sums over its records."""
+        """A row for each device: settings, and sums over the device's records."""
         return self._table("devices")
 
     def _table(self, name: str) -> "pd.DataFrame":
@@ -77,7 +77,7 @@ class Played(os.PathLike[str]):
 
 
 class Run(Played):
-    """A run that has ended."""
+    """An ended run."""
 
     summary: dict[str, Any]
     """Content of `summary.json`."""
@@ -97,7 +97,7 @@ class Run(Played):
 
 
 class Sweep(Played):
-    """A sweep whose points are all played; its tables have the records of all points."""
+    """A finished sweep; the tables have the records of all points."""
 
     runs: tuple[Run, ...]
     """The run of each point, in the order of the points."""
@@ -115,7 +115,7 @@ class Sweep(Played):
 
     @cached_property
     def points(self) -> "pd.DataFrame":
-        """A row for each point: its values, its results, and `run` as in the other tables.
+        """A row for each point: values, results, and `run` as in the other tables.
 
         The other columns are those of `table.csv`.
         """

@@ -22,7 +22,7 @@ class Point(NamedTuple):
 
 
 class Scalars:
-    """Reader of a run's records that makes points of them.
+    """Translator of a run's records into points.
 
     `train/loss` (on mini-batches), `staleness`, `push_bytes` and `pull_bytes` (sums so far) have
     the number of updates as step, as have `test/accuracy` and `test/loss`. `updates` has the
