@@ -1,4 +1,4 @@
-"""Writing of tidy tables as files, one for each table."""
+"""Writing of tidy tables as files, a file for each table."""
 
 from importlib.util import find_spec
 from pathlib import Path

@@ -72,12 +72,12 @@ class Runs(Sequence[Run]):
 
     @cached_property
     def updates(self) -> pd.DataFrame:
-        """A row for each push that the server applied to the model."""
+        """A row for each push applied to the model."""
         return self.table("updates")
 
     @cached_property
     def pulls(self) -> pd.DataFrame:
-        """A row for each model that the server sent to a node."""
+        """A row for each model sent to a node."""
         return self.table("pulls")
 
     @cached_property

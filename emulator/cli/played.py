@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class Played(os.PathLike[str]):
     """A folder of runs, with a table for each kind of records.
 
-    The object stands for the folder's path wherever a path is expected: `open`, `Path`, `read_run`. The records are
-    read when the first table is asked for. A table raises EmulatorError if a file is damaged.
+    The object stands for the folder's path wherever a path is expected: `open`, `Path`, `read_run`.
+    The first table reads the records. A table raises EmulatorError if a file is damaged.
     """
 
     folder: Path
@@ -43,12 +43,12 @@ class Played(os.PathLike[str]):
 
     @property
     def updates(self) -> "pd.DataFrame":
-        """A row for each push that the server applied to the model."""
+        """A row for each push applied to the model."""
         return self._table("updates")
 
     @property
     def pulls(self) -> "pd.DataFrame":
-        """A row for each model that the server sent to a node."""
+        """A row for each model sent to a node."""
         return self._table("pulls")
 
     @property
