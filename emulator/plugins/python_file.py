@@ -52,6 +52,12 @@ class Reference:
     def __str__(self) -> str:
         return f"{self.file}:{self.name}"
 
+    @property
+    def resolved(self) -> "Reference":
+        """The same with an absolute path, in which no folder is a link: `latest` moves with the
+        next run."""
+        return Reference(self.file.parent.resolve() / self.file.name, self.name)
+
     def load(self) -> Any:
         """Return the object. Equal contents of a file run only once.
 

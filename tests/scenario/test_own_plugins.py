@@ -7,6 +7,7 @@ from unittest.mock import patch
 
 import pytest
 
+from emulator import plugins
 from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
 from emulator.runs.image_imports import missing_imports
@@ -123,6 +124,14 @@ def test_each_mistake_has_the_line_of_the_scenario_and_of_the_file(
     (line,) = str(caught.value).splitlines()
     assert line.startswith(f"{file}:5: training.{says.replace('{lab}', str(lab))}")
     assert json.dumps(caught.value.mistakes)
+
+
+def test_a_link_to_the_latest_run_may_move_meanwhile(lab: Path, tmp_path: Path) -> None:
+    file = written(lab, "{kind: ./own.py:Mine, keep: 5%}")
+    (tmp_path / "latest").symlink_to(lab)
+    scenario = load(tmp_path / "latest" / file.name)
+    (tmp_path / "latest").unlink()
+    assert plugins.plain(scenario.training.codec)["kind"] == f"{lab.resolve()}/own.py:Mine"
 
 
 def test_an_override_counts_from_the_scenarios_folder(lab: Path) -> None:

@@ -22,7 +22,7 @@ def find_own_model(document: Document, folder: Path) -> None:
     for address in (_MODEL, _LOSS):
         given = document.at(address)
         if is_reference(given):
-            document.data["training"][address[-1]] = str(Reference.read(given, folder.absolute()))
+            document.data["training"][address[-1]] = str(Reference.read(given, folder).resolved)
     origin = _origin(document)
     if origin is None:
         return

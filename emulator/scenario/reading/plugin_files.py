@@ -3,11 +3,10 @@
 A path begins at the folder of the file that holds it: of the scenario, or of a failure profile.
 """
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from ...plugins.python_file import is_reference
+from ...plugins.python_file import Reference, is_reference
 from .document import Address, Document
 
 PARTS = ("codec", "modulation", "synchronization", "optimizer", "aggregation", "schedule")
@@ -25,7 +24,7 @@ def find_plugin_files(document: Document, folder: Path) -> None:
         file = document.mark(at).file
         # an override has a mark of its own, and counts as written in the scenario
         inside = Path(file).parent if file != first and Path(file).is_file() else folder
-        document.at(at[:-1])[at[-1]] = os.path.abspath(inside / text)
+        document.at(at[:-1])[at[-1]] = str(Reference.read(text, inside).resolved)
 
 
 def _places(document: Document) -> Iterator[Address]:
