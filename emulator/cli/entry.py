@@ -66,7 +66,8 @@ for command in (
     *(doctor, data, images, calibrate),
     *(check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
-    *(report, compare, export),
+    export,
+    *(report, compare),
     *(algorithms, test_codec, profiles, trace, schema, compose, link, node),
 ):
     commands.add_command(command)
