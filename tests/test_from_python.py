@@ -92,7 +92,8 @@ def test_a_place_without_a_run_is_refused(tmp_path: Path) -> None:
 
 def test_the_page_documents_every_column() -> None:
     said: dict[str, list[str]] = {}
-    for line in PAGE.read_text().splitlines():
+    section = PAGE.read_text().partition("## The tables")[2].partition("\n## ")[0]
+    for line in section.splitlines():
         name, columns, *_ = [*(cell.strip(" `") for cell in line.split("|")[1:3]), "", ""]
         if name in TABLES:
             said[name] = []
@@ -104,7 +105,8 @@ def test_the_page_documents_every_column() -> None:
 
 
 def test_the_page_names_the_public_names() -> None:
-    named = set(re.findall(r"^\| `(\w+)", PAGE.read_text(), re.MULTILINE)) - TABLES.keys()
+    section = PAGE.read_text().partition("## The stable surface")[2].partition("\n## ")[0]
+    named = set(re.findall(r"^\| `(\w+)", section, re.MULTILINE))
     assert named == set(emulator.__all__)
 
 
