@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.fakes.installed_wheel import installed, typed
 from tests.fakes.made_up_sweeps import SCENARIO
 from tests.fakes.synthetic_run import two_runs
 from tests.fakes.typed_commands import Emulate, Said
 from tests.layers import ROOT
+
+__all__ = ["installed", "typed"]  # fixtures of a wheel
 
 
 @pytest.hookimpl(wrapper=True)

@@ -38,6 +38,9 @@ FOUND_BY_FAMILY = ("emulator.faults.", "analysis.figures.", "analysis.studies.")
 READ_BY_OTHERS = {
     "model_config": "read by pydantic",
     "list_commands": "called by click",
+    "source_template": "read by click",
+    "get_completion_args": "called by click",
+    "format_completion": "called by click",
     "ignore_aliases": "called by yaml",
     "yaml_implicit_resolvers": "read by yaml",
     "no_feedback": "read by `codecs.refusal`, by its name",

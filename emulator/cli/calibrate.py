@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from .completed_words import scenario_files
 from .options import JSON_OPTION, SET
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ MOST_EXAMPLES = 60_000
 
 
 @click.command(short_help="Measure the time of a training step on a core of this host.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument(
+    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
+)
 @click.option("--model", metavar="NAME", help=f"Model to train; {MODEL} if not given.")
 @click.option(
     "--batch-size",

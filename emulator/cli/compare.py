@@ -6,12 +6,13 @@ from pathlib import Path
 import click
 
 from .analysis_package import analysis
+from .completed_words import run_names
 from .options import JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .pages import drawable, ended, runs_readable, short
 
 
 @click.command(short_help="Compare runs: accuracy, and the bytes and updates that it cost.")
-@click.argument("run", nargs=-1)
+@click.argument("run", nargs=-1, shell_complete=run_names)
 @click.option(
     "--runtimes",
     "file",

@@ -10,6 +10,7 @@ from .calibrate import calibrate
 from .check import check
 from .clean import clean
 from .compare import compare
+from .completion import completion
 from .compose import compose
 from .data import data
 from .doctor import doctor
@@ -18,6 +19,7 @@ from .foreign_link import link
 from .images import images
 from .list import list_
 from .logs import logs
+from .new import new
 from .node import node
 from .predict import predict
 from .report import report
@@ -64,11 +66,11 @@ def commands() -> None:
 
 for command in (
     *(doctor, data, images, calibrate),
-    *(check, plan, schedule, predict, run, resume, sweep, tune, study),
+    *(new, check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
     export,
     *(report, compare),
-    *(algorithms, test_codec, profiles, trace, schema, compose, link, node),
+    *(algorithms, test_codec, profiles, trace, schema, completion, compose, link, node),
 ):
     commands.add_command(command)
 

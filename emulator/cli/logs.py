@@ -12,15 +12,16 @@ from ..log.lines import read
 from ..log.records import EvaluationRecord, Record, StopRecord, UnmeasuredRecord
 from ..log.tail import Tail
 from ..runs.folder import conductor, find
-from .options import RUNS_OPTION
+from .completed_words import device_names
+from .options import RUN, RUNS_OPTION
 
 PAUSE = 0.5
 """Seconds between two looks at a growing file."""
 
 
 @click.command(short_help="Print the log of a run, or the output of a device.")
-@click.argument("run")
-@click.argument("device", required=False)
+@RUN
+@click.argument("device", required=False, shell_complete=device_names)
 @click.option(
     "-f", "--follow", is_flag=True, help="Print new lines as they come, until the run ends."
 )

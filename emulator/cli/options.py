@@ -7,13 +7,18 @@ import click
 
 from ..runs.folder import RUNS
 from ..shaping.backend import DELAYS
+from .completed_words import run_names, scenario_files, scenario_keys
 
-FILE = click.argument("file", type=click.Path(path_type=Path))
+FILE = click.argument("file", type=click.Path(path_type=Path), shell_complete=scenario_files)
+RUN = click.argument("run", shell_complete=run_names)
+"""Argument of a run: its folder, its id or its scenario."""
+
 SET = click.option(
     "--set",
     "overrides",
     multiple=True,
     metavar="PATH=VALUE",
+    shell_complete=scenario_keys,
     help="Override a key of the scenario, for example --set training.batch_size=32. Repeatable.",
 )
 ON = {"docker": "containers", "virtual": "virtual time"}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .analysis_package import analysis
+from .completed_words import scenario_files
 from .options import JSON_OPTION, ON, SET
 from .pages import runs_readable
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Predict how often compute groups update the model, without a run.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument(
+    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
+)
 @SET
 @click.option(
     "--groups",

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from .options import RUNS_OPTION
+from .options import RUN, RUNS_OPTION
 from .pages import ended, page
 
 
 @click.command(short_help="Draw a run as a page with figures.")
-@click.argument("run")
+@RUN
 @RUNS_OPTION
 def report(run: str, runs: Path) -> None:
     """Draw RUN as a page with figures: report.html, and each figure as a PNG file.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..runs.cancel import canceling
-from .options import JSON_OPTION, RUNS_OPTION, SHAPING_OPTION
+from .options import JSON_OPTION, RUN, RUNS_OPTION, SHAPING_OPTION
 from .output import enduring
 from .run import conclude, show
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Go on with a run that died or failed before its end.")
-@click.argument("run")
+@RUN
 @SHAPING_OPTION
 @RUNS_OPTION
 @click.option(

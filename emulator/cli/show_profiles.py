@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import suggestion
+from .completed_words import profile_names
 from .options import JSON_OPTION
 from .show_plan import (
     FIGURE_OPTION,
@@ -30,7 +31,7 @@ _TITLES = {
 
 
 @click.command(short_help="List the profiles of devices, links and failures, or show one.")
-@click.argument("what", metavar="[KIND|NAME]", required=False)
+@click.argument("what", metavar="[KIND|NAME]", required=False, shell_complete=profile_names)
 @click.option(
     "--seed", type=int, default=0, show_default=True, metavar="N", help="Seed of the sample."
 )

@@ -8,6 +8,7 @@ import click
 
 from ..errors import suggestion
 from .analysis_package import analysis
+from .completed_words import scenario_files
 from .options import JSON_OPTION, SET
 from .pages import runs_readable
 
@@ -21,7 +22,9 @@ MOST_DEVICES = 20
 
 
 @click.command(short_help="Plan pulls and pushes by layers, by every schedule, without a run.")
-@click.argument("file", type=click.Path(path_type=Path), required=False)
+@click.argument(
+    "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
+)
 @SET
 @click.option("--device", metavar="NAME", help="Plan for this device or group only.")
 @click.option(

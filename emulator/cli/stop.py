@@ -10,14 +10,14 @@ import click
 from ..errors import EmulatorError
 from ..runs.folder import conductor, find
 from .list import facts
-from .options import RUNS_OPTION
+from .options import RUN, RUNS_OPTION
 
 TIMEOUT = 90.0
 """Seconds that a run may take to end after the signal."""
 
 
 @click.command(short_help="End a run now, and keep its results.")
-@click.argument("run")
+@RUN
 @RUNS_OPTION
 def stop(run: str, runs: Path) -> None:
     """End RUN now, keep its results, and remove the run's containers.

@@ -26,7 +26,8 @@ from .time_section import AUTO, TimeSection
 from .training_section import TrainingSection
 from .virtual_section import Virtual
 
-_FOLDER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+"""What a scenario can be called: its runs have a folder of this name."""
 
 
 class EvaluateSection(Section):
@@ -67,7 +68,7 @@ def _ascending(targets: tuple[Fraction, ...]) -> tuple[Fraction, ...]:
 
 
 def _folder_name(name: str) -> str:
-    if not _FOLDER.fullmatch(name):
+    if not FOLDER_NAME.fullmatch(name):
         raise ValueError(
             f"{shortened(name)} is no name for a folder: write up to 64 letters, digits, '.', '_' "
             "and '-', a letter or digit first"

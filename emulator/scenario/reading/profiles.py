@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from ...errors import shortened, suggestion
+from ...machine.profile_folders import profile_folders
 from .document import Address, Document
 from .yaml_subset import read
 
@@ -23,9 +24,6 @@ _WORDS: dict[Kind, str] = {
     "failures": "failure profile",
     "networks": "layer table",
 }
-_PACKAGE = Path(__file__).parents[2]
-_SHIPPED = (_PACKAGE.parent / "scenarios" / "profiles", _PACKAGE / "profiles")
-"""Folders of the emulator's own profiles, in a checkout and in an installed package."""
 
 
 def _is_file(path: Path) -> bool:
@@ -40,9 +38,7 @@ class Library:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        above = (parent / "scenarios" / "profiles" for parent in folder.absolute().parents)
-        own = (folder / "profiles", folder / "scenarios" / "profiles", *above)
-        self._folders = tuple(dict.fromkeys((*own, *_SHIPPED)))
+        self._folders = profile_folders(folder)
 
     def names(self, kind: Kind) -> dict[str, Path]:
         """Return the names of all profiles of `kind`, with their files."""

@@ -1,0 +1,101 @@
+"""Words that shell completion offers for arguments and options. Nothing here imports a library."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from ..errors import EmulatorError
+from ..machine.profile_folders import profile_folders
+from ..runs.folder import RUNS, find, folders
+from .installed_schema import installed_schema
+from .scenario_keys import offers
+from .templates import question, templates
+
+_KINDS = ("devices", "links", "failures", "networks")
+_SCENARIOS = (".yaml", ".yml")
+
+
+def scenario_files(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the YAML files and the folders whose paths begin with `typed`."""
+    folder, slash, start = typed.rpartition("/")
+    place = Path(folder + slash).expanduser()
+    try:
+        paths = sorted(place.iterdir())
+    except OSError:
+        return []
+    words = []
+    for path in paths:
+        hidden = path.name.startswith(".") and not start.startswith(".")
+        if path.name.startswith(start) and not hidden:
+            if path.is_dir():
+                words.append(f"{folder}{slash}{path.name}/")
+            elif path.suffix in _SCENARIOS:
+                words.append(f"{folder}{slash}{path.name}")
+    return [CompletionItem(word) for word in words]
+
+
+def run_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the scenarios that have been run, which stand for their latest runs, and all ids."""
+    paths = folders(_runs(context))[::-1]
+    scenarios = {path.parent.name: f"latest of {path.parent.name}" for path in paths}
+    ids = {path.name.rpartition("-")[2]: f"{path.parent.name}, {path.name}" for path in paths}
+    return _matching({**scenarios, **ids}.items(), typed)
+
+
+def device_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the nodes with output in the run that stands before."""
+    try:
+        run = find(context.params.get("run") or "", _runs(context))
+    except EmulatorError:
+        return []
+    names = sorted(file.stem for file in (run / "devices").glob("*.log"))
+    return _matching(((name, "") for name in names), typed)
+
+
+def profile_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the kinds of profiles, then the profiles that a scenario in this folder can name."""
+    names = {kind: f"all {kind}" for kind in _KINDS}
+    for kind in _KINDS:
+        for folder in profile_folders(Path.cwd()):
+            for file in sorted((folder / kind).glob("*.yaml")):
+                names.setdefault(file.stem, kind)
+    return _matching(names.items(), typed)
+
+
+def template_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the templates of `emulate new`."""
+    return _matching(((name, question(name)) for name in templates()), typed)
+
+
+def scenario_keys(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the keys of scenarios, if `emulate schema --install` or another command has written
+    the schema.
+    """
+    return [
+        CompletionItem(offer.text, help=offer.about or None)
+        for offer in offers(installed_schema(), typed)
+    ]
+
+
+def _runs(context: click.Context) -> Path:
+    return Path(context.params.get("runs") or RUNS)
+
+
+def _matching(words: Iterable[tuple[str, str]], typed: str) -> list[CompletionItem[str]]:
+    return [
+        CompletionItem(word, help=about or None) for word, about in words if word.startswith(typed)
+    ]

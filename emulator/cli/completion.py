@@ -1,0 +1,132 @@
+"""`emulate completion`: print or install what a shell needs to complete commands."""
+
+import os
+from pathlib import Path
+
+import click
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+    split_arg_string,
+)
+
+from ..errors import HostError
+from .installed_schema import install_schema, schema_file
+
+SHELLS = ("bash", "zsh", "fish")
+
+_BASH = """\
+%(complete_func)s() {
+    local IFS=$'\\n' response type value completion
+    response=$(env COMP_WORDS="${COMP_WORDS[*]}" COMP_CWORD=$COMP_CWORD \
+%(complete_var)s=bash_complete $1)
+    COMPREPLY=()
+    for completion in $response; do
+        IFS=',' read -r type value <<< "$completion"
+        case $type in
+            dir) compopt -o dirnames ;;
+            file) compopt -o default ;;
+            plain)
+                COMPREPLY+=("$value")
+                # more must follow: a value, a key, or a name in a folder
+                [[ $value == *[=./] ]] && compopt -o nospace ;;
+        esac
+    done
+    return 0
+}
+
+complete -o nosort -F %(complete_func)s %(prog_name)s
+"""
+
+
+class JoinedBashComplete(BashComplete):
+    """Completion in bash of words with `=`, which bash cuts into three words."""
+
+    name = "bash"
+    source_template = _BASH
+    _cut = ""
+    """The part of the incomplete word that bash takes for earlier words."""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        words = split_arg_string(os.environ["COMP_WORDS"])
+        position = int(os.environ["COMP_CWORD"])
+        incomplete = words[position] if position < len(words) else ""
+        args: list[str] = []
+        before = words[1:position]
+        if incomplete == "=":
+            before, incomplete = [*before, "="], ""
+        elif not incomplete:
+            before.append("")
+        for word in before:
+            if args and (word == "=" or args[-1].endswith("=")):
+                args[-1] += word
+            elif word:
+                args.append(word)
+        # the word before the cursor goes on, unless a space ended it
+        if args and args[-1].endswith("=") and before[-1] == "=":
+            self._cut = args.pop()
+            incomplete = self._cut + incomplete
+        return args, incomplete
+
+    def format_completion(self, item: CompletionItem[str]) -> str:
+        return f"{item.type},{item.value.removeprefix(self._cut)}"
+
+
+add_completion_class(JoinedBashComplete)
+
+
+@click.command(short_help="Print or install the completion of commands for a shell.")
+@click.argument("shell", type=click.Choice(SHELLS))
+@click.option("--install", is_flag=True, help="Write the script where the shell finds it.")
+def completion(shell: str, install: bool) -> None:
+    """Print the script by which SHELL completes commands, options, scenario files, keys of
+    scenarios after --set, runs, devices, profiles and templates.
+
+    Keys come from the schema that `emulate schema --install` writes; this command writes it too, if
+    it is not here.
+
+    \b
+    emulate completion bash --install
+    eval "$(emulate completion bash)"         in this shell alone
+    emulate completion fish | source          in this shell alone
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    commands = click.get_current_context().find_root().command
+    script = kind(commands, {}, "emulate", "_EMULATE_COMPLETE").source()
+    if install or not schema_file().exists():
+        install_schema()
+    if not install:
+        click.echo(script, nl=False)
+        return
+    file, remark = _place(shell)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(script, encoding="utf-8")
+    except OSError as error:
+        raise HostError(f"cannot write {file}: {error.strerror}") from error
+    click.echo(f"wrote {file}\n{remark}")
+
+
+def _place(shell: str) -> tuple[Path, str]:
+    """Return the file in which `shell` looks for the completion of `emulate`, and a remark."""
+    home = Path.home()
+    if shell == "bash":
+        data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        file = data / "bash-completion" / "completions" / "emulate"
+        return file, (
+            "New shells load it where the package bash-completion is installed; elsewhere put\n"
+            f"    source {file}\ninto ~/.bashrc."
+        )
+    if shell == "fish":
+        config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+        return config / "fish" / "completions" / "emulate.fish", "New shells load it."
+    return home / ".zfunc" / "_emulate", (
+        "Put these lines into ~/.zshrc. zsh has a builtin called `emulate`; the alias prefers the\n"
+        "program:\n"
+        "    fpath=(~/.zfunc $fpath)\n"
+        "    autoload -Uz compinit && compinit\n"
+        "    alias emulate='command emulate'"
+    )

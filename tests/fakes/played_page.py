@@ -1,0 +1,60 @@
+"""A page of the documentation as a reader uses it: its files, then its commands, in their order."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.layers import ROOT
+
+_FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"`[^`\n]*?((?:profiles/)?[\w./-]+\.(?:py|yaml))[^`\n]*`")
+_COMMAND = re.compile(r"^(?:    )?(emulate .+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class PlayedPage:
+    """A page of docs/, and what a reader has before its first command."""
+
+    name: str
+    prepare: Callable[[Path], None] = lambda folder: None
+    """Writes into the reader's folder what the page takes as given."""
+    left_out: dict[str, str] = field(default_factory=dict)
+    """Commands that are not played, each with its reason."""
+
+    @property
+    def text(self) -> str:
+        return (ROOT / "docs" / self.name).read_text(encoding="utf-8")
+
+    def files(self) -> dict[str, str]:
+        """Return the files that the page shows, by their paths in the reader's folder.
+
+        A block is the file that the paragraph before it names; a scenario is the file of its name.
+        """
+        files = {}
+        for block in _FENCE.finditer(self.text):
+            language, text = block.groups()
+            paragraph = self.text[: block.start()].rstrip().rpartition("\n\n")[2]
+            names = [name.removeprefix("./") for name in _FILE.findall(paragraph)]
+            named = [name for name in names if name.endswith({"python": ".py"}.get(language, "\0"))]
+            if language == "yaml" and "description:" in text:
+                named = [name for name in names if name.startswith("profiles/")]
+            elif scenario := re.search(r"\Aname: (\S+)$", text, re.MULTILINE):
+                named = [f"{scenario[1]}.yaml"]
+            if named and not named[0].startswith("emulator/"):
+                files[named[0]] = text
+        return files
+
+    def commands(self) -> list[str]:
+        """Return the commands that stand in lines of their own, without the remarks beside them."""
+        return [re.split(r"\s{2,}", line)[0] for line in _COMMAND.findall(self.text)]
+
+    def lay_out(self, folder: Path) -> list[str]:
+        """Write the files into `folder`; return the commands to play there."""
+        self.prepare(folder)
+        for name, text in self.files().items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text, encoding="utf-8")
+        commands = self.commands()
+        assert self.left_out.keys() <= set(commands), "the page has other commands now"
+        return [command for command in commands if command not in self.left_out]

@@ -1,0 +1,114 @@
+"""The pages for people's own work are played from a wheel, in an empty folder, command by command.
+
+The environment is a virtual environment, or a container that has Python and the lent packages.
+"""
+
+import shlex
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.datasets import store
+from emulator.runtimes.docker.images.libraries import BASE
+from tests.fakes.installed_wheel import Typed
+from tests.fakes.played_page import PlayedPage
+from tests.layers import ROOT
+
+LAB = """name: lab
+training: {dataset: ./digits.npz, model: digits-mlp, algorithm: asgd}
+stop: {updates: 50}
+devices:
+  - {name: peer, count: 4}
+"""
+
+
+def digits_and_houses(folder: Path) -> None:
+    """Write the data that docs/own-data.md takes as given, made up."""
+    rng = np.random.default_rng(1)
+    images = rng.integers(0, 17, (400, 8, 8))
+    classes = np.arange(400) % 10
+    parts = {"x_train": images[:300], "y_train": classes[:300]}
+    np.savez(folder / "digits.npz", **parts, x_test=images[300:], y_test=classes[300:])
+    rows = [f"{rooms},{rooms * 20.5 + 1},{rooms * 1000.5}" for rooms in rng.integers(1, 9, 100)]
+    (folder / "houses.csv").write_text("\n".join(["rooms,area,price", *rows]) + "\n")
+    (folder / "lab.yaml").write_text(LAB)
+
+
+def failing_farm(folder: Path) -> None:
+    """Write the scenario that docs/add-a-failure-profile.md takes as given."""
+    text = LAB.replace("./digits.npz", "digits").replace("count: 4", "failures: [night-shift]")
+    (folder / "my-scenario.yaml").write_text(text)
+
+
+CONTAINERS = "plays in containers: tests/test_wheel.py does that"
+PAGES = [
+    PlayedPage(
+        "own-plugin.md",
+        left_out={
+            "emulate run half.yaml": CONTAINERS,
+            "emulate test-codec ./own.py:Mine --set keep=1%": "the page does not show own.py",
+        },
+    ),
+    PlayedPage("own-data.md", digits_and_houses),
+    PlayedPage("add-a-failure-profile.md", failing_farm),
+]
+BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+
+
+@BY_PAGE
+def test_a_page_shows_commands(page: PlayedPage, tmp_path: Path) -> None:
+    assert page.lay_out(tmp_path)
+
+
+@pytest.mark.slow
+@BY_PAGE
+def test_a_page_can_be_played_from_a_wheel(page: PlayedPage, typed: Typed, tmp_path: Path) -> None:
+    for command in page.lay_out(tmp_path):
+        typed(*shlex.split(command))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("template", ["quickstart", "failures", "bottleneck", "own-model", "fleet"])
+def test_a_template_can_be_played_from_a_wheel(template: str, typed: Typed, tmp_path: Path) -> None:
+    said = typed("emulate", "new", "lab", "--from", template).stdout
+    assert "wrote lab.yaml" in said
+    typed("emulate", "check", "lab.yaml", "--on", "virtual")
+    typed("emulate", "run", "lab.yaml", "--on", "virtual")
+    assert (tmp_path / "runs" / "lab" / "latest" / "report.html").is_file()
+
+
+_PLAY = """set -e
+emulate() { python3 -c 'from emulator.cli import main; main()' "$@"; }
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.docker
+@pytest.mark.beside
+def test_a_page_can_be_played_in_a_clean_container(installed: Path, tmp_path: Path) -> None:
+    """The image has neither pip nor a network, so folders lend it the packages."""
+    (site,) = installed.parent.glob("lib/python*/site-packages")
+    commands = PAGES[0].lay_out(tmp_path)
+    mounts = {
+        f"{site}/emulator": "/site/emulator:ro",
+        **{str(info): f"/site/{info.name}:ro" for info in site.glob("edge_emulate*")},
+        sysconfig.get_paths()["purelib"]: "/lent:ro",
+        str(store.folder("digits")): "/cache/data/digits:ro",
+        str(tmp_path): "/work",
+    }
+    options = ["--rm", "--network", "none", "--workdir", "/work"]
+    options += ["--env", "PYTHONPATH=/site:/lent", "--env", "EMULATE_CACHE=/cache"]
+    options += [f"--volume={host}:{place}" for host, place in mounts.items()]
+    script = _PLAY + "\n".join(commands)
+    done = subprocess.run(
+        ["docker", "run", *options, BASE, "sh", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=280,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "2.0x less than dense" in done.stdout
+    assert not Path(ROOT, "runs", "half").exists()
