@@ -79,7 +79,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },
-    "datetime": {"calibration", "cli/export.py", "runs"},
+    "datetime": {"calibration", "cli/export_run.py", "runs"},
     "random": {
         *{"faults", "world/delay_draws.py", "world/laws.py", "world/loss_models.py"},
         *{"runtimes/virtual", "scenario", "shaping", "transport"},

@@ -14,7 +14,7 @@ from .completion import completion
 from .compose import compose
 from .data import data
 from .doctor import doctor
-from .export import export
+from .export_run import export
 from .foreign_link import link
 from .images import images
 from .list import list_
