@@ -12,7 +12,7 @@ _EACH = 1000
 so that the file of a million updates stays small."""
 
 
-class Point(NamedTuple):
+class ScalarPoint(NamedTuple):
     """Values of several tags at one step."""
 
     at: float
@@ -35,7 +35,7 @@ class Scalars:
         self._pushed = self._pulled = 0
         self._last, self._second = 0, -1
 
-    def take(self, record: Record) -> Iterator[Point]:
+    def take(self, record: Record) -> Iterator[ScalarPoint]:
         """Yield the points that are complete with the next `record` of the log."""
         match record:
             case PullRecord():
@@ -46,7 +46,7 @@ class Scalars:
             case UpdateRecord():
                 yield from self._update(record)
 
-    def _update(self, record: UpdateRecord) -> Iterator[Point]:
+    def _update(self, record: UpdateRecord) -> Iterator[ScalarPoint]:
         self._pushed += record.values + record.indices + record.headers + record.framing
         self._staleness.append(record.staleness)
         if record.loss is not None and math.isfinite(record.loss):
@@ -60,15 +60,15 @@ class Scalars:
             self._staleness.clear()
         if (second := max(0, int(record.at))) > self._second:
             self._second = second
-            yield Point(record.at, second, {"updates": record.updates})
+            yield ScalarPoint(record.at, second, {"updates": record.updates})
 
 
 def _mean(values: list[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _point(at: float, step: int, values: dict[str, float | None]) -> Iterator[Point]:
+def _point(at: float, step: int, values: dict[str, float | None]) -> Iterator[ScalarPoint]:
     """Yield the point of the finite `values`, if there are any."""
     known = {tag: x for tag, x in values.items() if x is not None and math.isfinite(x)}
     if known:
-        yield Point(at, step, known)
+        yield ScalarPoint(at, step, known)
