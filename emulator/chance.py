@@ -56,6 +56,11 @@ def batches(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/batches/{incarnation}"
 
 
+def noise(seed: int, device: str, incarnation: int) -> str:
+    """Name the stream of the noise in the layers of `device`, such as Dropout's."""
+    return f"{seed}/{device}/noise/{incarnation}"
+
+
 def codec(seed: int, device: str, incarnation: int) -> str:
     """Name the stream from which the codec of `device` draws."""
     return f"{seed}/{device}/codec/{incarnation}"
@@ -81,7 +86,7 @@ def lies(seed: int, device: str, incarnation: int) -> str:
     return f"{seed}/{device}/lies/{incarnation}"
 
 
-_OF_A_BOOT = ("batches", "codec", "hazard", "lag", "garbled", "lies", "hold")
+_OF_A_BOOT = ("batches", "noise", "codec", "hazard", "lag", "garbled", "lies", "hold")
 
 
 def faults(seed: int, device: str, profile: str, index: int) -> str:

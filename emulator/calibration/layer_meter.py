@@ -49,8 +49,9 @@ def _medians(iterations: list[list[float]]) -> list[float]:
 
 def main() -> None:
     name, graph, folder, batch_size = sys.argv[1:]
-    model = models.find(name)
-    plan = WorkerPlan(seed=0, batch_size=int(batch_size), codec={"kind": "dense"})
+    models.register_own(Path(graph))
+    model, size = models.find(name), int(batch_size)
+    plan = WorkerPlan(seed=0, batch_size=size, codec={"kind": "dense"}, noisy=model.noisy)
     # the batches of a worker, from the place that makes them for runs
     batches = WorkerAssembly(plan, model.layout).batches("meter", 0, shard.read(Path(folder)))
     print(json.dumps(passes(model, Path(graph), batches)))

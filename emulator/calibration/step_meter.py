@@ -39,6 +39,8 @@ class StepMeter:
     """Whether the measurement lasts until `stop`; otherwise it ends after `STEPS` steps."""
     clock: Callable[[], float] = field(default=lambda: 0.0)
     """Returns the CPU seconds of the worker."""
+    pid: int = 0
+    """The worker's process; 0 before it is started."""
     readings: list[float] = field(default_factory=list)
     """CPU seconds of the worker: at the run's start, then at each update."""
     serving: list[float] = field(default_factory=list)

@@ -119,7 +119,7 @@ class WorkerBench:
             worker = config.WorkerRole(address, plan.worker)
             config.write(config.NodeConfig(_NODE, os.getuid(), worker), self.folder / _FILE)
             with self._worker() as (process, errors):
-                meter.clock = clock(process)
+                meter.clock, meter.pid = clock(process), process.pid
                 log = RunLog(io.BytesIO(), meter.note)
                 server = server_role.build(part, log)
                 server_driver.serve(server, router, canceled=lambda: _ending(meter, process))
@@ -130,7 +130,8 @@ class WorkerBench:
     def _plan(self) -> Plan:
         """Return the plan of an asynchronous run of a single worker, without a stop condition."""
         codec = codecs.plain(self.codec)
-        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback)
+        noisy = self.model.noisy
+        worker = WorkerPlan(0, self.batch_size, codec, self.error_feedback, noisy=noisy)
         return Plan(worker, self.model.name, LEARNING_RATE, workers=(_NODE,))
 
     @contextmanager

@@ -61,6 +61,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..scenario.aggregation_quarantine import unguarded_quarantine
     from ..scenario.deadlines import late_groups
     from ..scenario.demand import HostCapacity as Capacity
+    from ..scenario.demand import small_devices
     from ..scenario.faults_in_vain import faults_in_vain
     from ..scenario.optimizer_fit import unfit_optimizer
     from ..scenario.short_limits import short_limits
@@ -74,7 +75,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     played = with_dilation(scenario, host.cores)
     capacity = Capacity(host.cores, host.available, played.dilation)
     short = {"docker": shortfalls(wanted, capacity), "virtual": []}
-    short["docker"] += too_fast(played, host.cores)
+    short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
     for warnings in short.values():
         warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)

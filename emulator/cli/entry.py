@@ -27,6 +27,7 @@ from .resume import resume
 from .run import run
 from .schema import schema
 from .show_algorithms import algorithms
+from .show_model import model
 from .show_plan import plan
 from .show_profiles import profiles
 from .show_schedules import schedule
@@ -70,7 +71,8 @@ for command in (
     *(list_, logs, stop, clean),
     export,
     *(report, compare),
-    *(algorithms, test_codec, profiles, trace, schema, completion, compose, link, node),
+    *(algorithms, model, test_codec, profiles, trace, schema),
+    *(completion, compose, link, node),
 ):
     commands.add_command(command)
 

@@ -149,8 +149,10 @@ class WorkerAssembly:
 
     def batches(self, device: str, incarnation: int, examples: Examples | Subset) -> Batches:
         """Make the endless mini-batches of `device` from its `examples`."""
-        order = chance.batches(self._plan.seed, device, incarnation)
-        return Batches(examples, self._plan.batch_of(device), order)
+        plan = self._plan
+        order = chance.batches(plan.seed, device, incarnation)
+        noise = chance.noise(plan.seed, device, incarnation) if plan.noisy else None
+        return Batches(examples, plan.batch_of(device), order, noise)
 
     def encoder(self, device: str, incarnation: int, batches: Batches) -> Encoder:
         """Make the encoder of `device`, which trains on `batches`.

@@ -26,8 +26,8 @@ def evaluator(
             while not settled(model := (yield Await(timeout)), ticket, parameters, ModelReply):
                 pass
             if model is not None:
-                accuracy, loss = yield Evaluate(model.theta)
-                yield Tell(Score(node, model.version, accuracy, loss))
+                measured = yield Evaluate(model.theta)
+                yield Tell(Score(node, model.version, *measured))
                 after = model.version + 1
     except Over:
         return

@@ -193,6 +193,7 @@ class Ledger:
                 updates=score.version,
                 accuracy=score.accuracy,
                 loss=score.loss,
+                error=score.error,
                 push_bytes=measured.push_bytes,
                 scored=microseconds(self._at(now)) if now > measured.at else None,
             )

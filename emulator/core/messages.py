@@ -205,8 +205,11 @@ class Score:
 
     node: str
     version: int
-    accuracy: float
+    accuracy: float | None
+    """None for a regression."""
     loss: float
+    error: float | None = None
+    """Mean absolute error of a regression; None for classes."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

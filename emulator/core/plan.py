@@ -73,6 +73,8 @@ class WorkerPlan(msgspec.Struct, frozen=True):
     """Mini-batch of each device that has another one than `batch_size`."""
     cut: Cut | None = None
     """Where the model is cut between devices and server; None: devices hold the whole model."""
+    noisy: bool = False
+    """Whether layers of the model draw random numbers, as Dropout does."""
     checked: bool = False
     """Whether messages carry a checksum, by which the receiver recognises flipped bits."""
     durable: bool = False

@@ -383,7 +383,8 @@ class ParameterServer:
         if self._snapshots.repeats(score):
             return
         self._snapshots.score(score, now)
-        if self._stop.accuracy is not None and score.accuracy >= self._stop.accuracy:
+        wanted, reached = self._stop.accuracy, score.accuracy
+        if wanted is not None and reached is not None and reached >= wanted:
             self._end("accuracy", now)
 
     # -- pulls ---------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ _F = TypeVar("_F")
 def pack(message: Message) -> list[Buffer]:
     """Return the frames of `message`; arrays are views of the message's arrays, not copies."""
     plain = _HEAD_OF.get(type(message))
-    if plain and not (isinstance(message, Pull) and message.segments):
+    if plain and not _longer(message):
         return [heads.encode(plain(*[getattr(message, name) for name in plain.__struct_fields__]))]
     match message:
         case ModelReply():
@@ -93,9 +93,21 @@ def pack(message: Message) -> list[Buffer]:
         case Pull(node, ticket, after, held, segments):
             head = heads.SegmentedPullHead(node, ticket, after, held, _ends(segments))
             return [heads.encode(head)]
+        case Score(node, version, None, loss, float(error)):
+            return [heads.encode(heads.ErrorScoreHead(node, version, loss, error))]
         case Activations() | ActivationGradient() | Logits() | LogitGradient():
             return wire_cut.pack(message)
     raise TypeError(f"{type(message).__name__} is no message")
+
+
+def _longer(message: Message) -> bool:
+    """Return whether a `message` that has a plain head needs one with more fields."""
+    match message:
+        case Pull():
+            return bool(message.segments)
+        case Score():
+            return message.error is not None
+    return False
 
 
 def _model_head(model: ModelReply) -> heads.Head:
@@ -176,6 +188,8 @@ def _headed(head: heads.Head) -> Message:
     if isinstance(head, heads.SegmentedPullHead):
         segments = tuple(map(_segment, _segments(head.ends)))
         return Pull(head.node, head.ticket, head.after, head.held, segments)
+    if isinstance(head, heads.ErrorScoreHead):
+        return Score(head.node, head.version, None, head.loss, head.error)
     if isinstance(head, heads.BeginHead) and not math.isfinite(head.zero):
         raise WireError(f"the run cannot begin at {head.zero}")
     fields = (getattr(head, name) for name in head.__struct_fields__)

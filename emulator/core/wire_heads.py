@@ -147,6 +147,13 @@ class NumberedUpdateHead(Head, tag=24):
     ticket: Natural
 
 
+class ErrorScoreHead(Head, tag=25):
+    node: Name
+    version: Natural
+    loss: float
+    error: Annotated[float, msgspec.Meta(ge=0)]
+
+
 AnyHead: TypeAlias = (
     HelloHead
     | BeginHead
@@ -168,6 +175,7 @@ AnyHead: TypeAlias = (
     | LeaveHead
     | AgainHead
     | NumberedUpdateHead
+    | ErrorScoreHead
 )
 
 encode = msgspec.msgpack.Encoder().encode

@@ -108,7 +108,7 @@ class Computed(NamedTuple, Generic[GradientT]):
 
 
 class Evaluate(NamedTuple):
-    """Command: measure the model on the test set. The result is `(accuracy, loss)`."""
+    """Command: measure the model on the test set. The result is an Evaluation."""
 
     theta: Vector
 

@@ -1,6 +1,6 @@
 """Protocols of learning for a node: flat float32 vectors in, flat float32 vectors out."""
 
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,9 +102,28 @@ class ServerPart(Protocol):
         """
 
 
+class Evaluation(NamedTuple):
+    """Result of a measurement on the whole test set."""
+
+    accuracy: float | None
+    """Share of right answers; None for a regression."""
+    loss: float
+    """Mean loss of an answer."""
+    error: float | None = None
+    """Mean absolute error of an answer of a regression; None for classes."""
+
+
+def evaluation(score: float, loss: float, answers: NDArray[Any]) -> Evaluation:
+    """Return the result of `answers`, of which `score` is the number of right ones, or the sum of
+    the absolute errors of a regression; `loss` is the sum of their losses."""
+    mean, mean_loss = score / answers.size, loss / answers.size
+    if answers.dtype.kind == "f":
+        return Evaluation(None, mean_loss, mean)
+    return Evaluation(mean, mean_loss)
+
+
 class Evaluator(Protocol):
     """Measures a model on a test set."""
 
-    def evaluate(self, weights: Vector) -> tuple[float, float]:
-        """Return the share of right answers and the mean loss of an answer over the whole test
-        set."""
+    def evaluate(self, weights: Vector) -> Evaluation:
+        """Return the result over the whole test set."""

@@ -1,6 +1,7 @@
 """Mini-batches without end: the shard is shuffled, used up, and shuffled again."""
 
 from collections.abc import Iterator, Mapping
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,12 +27,17 @@ class Batches:
     equally often. `one_pass` yields whole epochs instead.
     """
 
-    def __init__(self, examples: Examples | Subset, size: int, name: str) -> None:
-        """Begin with a shuffle of `examples`. Raises ValueError if they make no batch of `size`."""
+    def __init__(
+        self, examples: Examples | Subset, size: int, name: str, noise: str | None = None
+    ) -> None:
+        """Begin with a shuffle of `examples`. Raises ValueError if they make no batch of `size`.
+
+        `noise` names the stream of the noise in a model's layers; None: the model has none.
+        """
         if not 0 < size <= len(examples):
             raise ValueError(f"{len(examples)} examples make no batch of {size}")
         self.examples, self.size = examples, size
-        self._rng = stream(name)
+        self._rng, self._noise, self._noises = stream(name), noise, 0
         self._unused: NDArray[np.integer[Any]] = self._shuffled()
 
     @property
@@ -39,11 +45,20 @@ class Batches:
         """Number of full batches in a pass over the examples, at least one."""
         return len(self.examples) // self.size
 
-    def __iter__(self) -> Iterator[tuple[NDArray[np.float32], NDArray[np.int32]]]:
+    def __iter__(self) -> Iterator[tuple[NDArray[Any], ...]]:
         return self
 
-    def __next__(self) -> tuple[NDArray[np.float32], NDArray[np.int32]]:
-        return self.examples.batch(self.draw())
+    def __next__(self) -> tuple[NDArray[Any], ...]:
+        """Return inputs and labels of the next batch, and its noise if there is any."""
+        return (*self.examples.batch(self.draw()), *self.noise())
+
+    def noise(self) -> tuple[NDArray[np.int64], ...]:
+        """Return the two numbers that seed the noise of the next batch; nothing without noise."""
+        if self._noise is None:
+            return ()
+        self._noises += 1
+        digest = sha256(f"{self._noise}/{self._noises}".encode()).digest()
+        return (np.frombuffer(digest, "<u4", 2).astype(np.int64) >> 1,)
 
     def draw(self) -> NDArray[np.integer[Any]]:
         """Return the numbers of the next batch's examples."""

@@ -50,7 +50,7 @@ class CutLearner(Generic[Kept]):
 
     def forward(self, weights: Vector) -> Activated:
         self._kept = None  # freed before the next iteration takes memory
-        x, self._labels = next(self._batches)
+        x, self._labels = next(self._batches)  # a noisy model is not cut
         activations, self._kept = self._network.forward(weights, x)
         return Activated(activations, len(x), np.ravel(self._labels))
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from ..datasets import shard
 from ..vectors import Vector
+from .base import Evaluation, evaluation
 from .batches import Batches
 from .cut_learner import CutLearner
 from .device_graph import DeviceGraph, KeptTensors
@@ -40,7 +41,8 @@ class DeviceLearner:
         self._graph.prepare(*batches.examples.batch(slice(min(batches.size, FEW))))
 
     def gradient(self, weights: Vector) -> tuple[Vector, float]:
-        batches = map(self._batches.examples.batch, draw(self._batches, self._local))
+        examples = self._batches.examples
+        batches = (drawn.batch(examples) for drawn in draw(self._batches, self._local))
         return descend(self._graph.gradient, weights, batches, self._local.rate)
 
 
@@ -86,11 +88,10 @@ class DeviceEvaluator:
         self._examples = shard.read(data)
         self._graph = GraphEvaluator(graph)
 
-    def evaluate(self, weights: Vector) -> tuple[float, float]:
-        right, loss = 0, 0.0
+    def evaluate(self, weights: Vector) -> Evaluation:
+        score, loss = 0.0, 0.0
         for start in range(0, len(self._examples), CHUNK):
             x, y = self._examples.batch(slice(start, start + CHUNK))
             part = self._graph.evaluate(weights, x, y)
-            right, loss = right + part[0], loss + part[1]
-        answers = self._examples.answers
-        return right / answers, loss / answers
+            score, loss = score + part[0], loss + part[1]
+        return evaluation(score, loss, self._examples.labels)

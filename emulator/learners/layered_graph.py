@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..layout import Layout
 from ..vectors import Vector
 from .capi import Output, library
-from .graph import read_layout
+from .graph import QUIET, read_layout
 from .stages import Stage, unread_after
 from .tensors import Feed, view
 from .tf_session import LoadedGraph
@@ -52,11 +52,15 @@ class LayeredGraph:
         self.loss = float("nan")
         self._finalizer = weakref.finalize(self, _free, self._graph, self._feeds, self._tensors)
 
-    def begin(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Begin an iteration over the batch `x`, `y`; free the memory of one that did not end."""
+    def begin(self, *batch: NDArray[Any]) -> None:
+        """Begin an iteration over the `batch` of `Batches`; free the memory of an unended one.
+
+        Without noise in the batch a noisy model has the same noise again.
+        """
         _delete(self._tensors, [*self._tensors.keys() - self._feeds.keys()])
         self._next, self.loss = 0, float("nan")
-        for name, value in zip(self._about["examples"], (x, y), strict=True):
+        # a quiet model has no third input
+        for name, value in zip(self._about["examples"], (*batch, QUIET), strict=False):
             self._tensors[name] = self._feeds[name].fill(value)
 
     def forward(self, layer: int, weights: Vector) -> None:

@@ -6,24 +6,36 @@ device's rate, arrives at the device's model. This is the difference of two mode
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVarTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..datasets.examples import Examples, Subset
 from ..vectors import Vector
 from .batches import Batches
 from .local_training import LocalTraining
 
-Drawn = list[NDArray[np.integer[Any]]]
-Ts = TypeVarTuple("Ts")
+
+class Drawn(NamedTuple):
+    """A mini-batch to compute a gradient on, perhaps later and in another thread."""
+
+    numbers: NDArray[np.integer[Any]]
+    """Numbers of the examples."""
+    noise: tuple[NDArray[np.int64], ...]
+    """As `Batches.noise` returns it."""
+
+    def batch(self, examples: Examples | Subset) -> tuple[NDArray[Any], ...]:
+        """Return inputs and labels out of `examples`, and the noise if there is any."""
+        return (*examples.batch(self.numbers), *self.noise)
 
 
-def draw(batches: Batches, local: LocalTraining) -> Drawn:
-    """Return the numbers of the examples in each of the mini-batches of the next update."""
+def draw(batches: Batches, local: LocalTraining) -> list[Drawn]:
+    """Return the mini-batches of the next update."""
     if local.epochs:
-        return [batch for _ in range(local.epochs) for batch in batches.one_pass()]
-    return [batches.draw() for _ in range(local.steps)]
+        passes = [batch for _ in range(local.epochs) for batch in batches.one_pass()]
+        return [Drawn(numbers, batches.noise()) for numbers in passes]
+    return [Drawn(batches.draw(), batches.noise()) for _ in range(local.steps)]
 
 
 def per_epoch(batches: Batches, local: LocalTraining) -> int:
@@ -32,9 +44,9 @@ def per_epoch(batches: Batches, local: LocalTraining) -> int:
 
 
 def descend(
-    find: Callable[[Vector, *Ts], tuple[Vector, float]],
+    find: Callable[..., tuple[Vector, float]],
     theta: Vector,
-    batches: Iterable[tuple[*Ts]],
+    batches: Iterable[tuple[Any, ...]],
     rate: float,
 ) -> tuple[Vector, float]:
     """Return the sum of gradients along the local steps, and the mean of the losses.

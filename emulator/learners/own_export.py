@@ -16,6 +16,7 @@ from typing import Any
 
 from .. import models
 from ..errors import HostError, PythonFileError
+from ..machine.installed import versions
 from ..models import Model, OwnModel
 from ..models.own_model import ModelSource
 from ..plugins.python_file import Reference, is_reference
@@ -56,6 +57,7 @@ def _name(origin: ModelSource) -> str:
     """Return the name of a model, with a digest of all that it is made of."""
     given = Reference.read(origin.reference, "/")
     parts = [given.name, origin.loss, str(origin.regression), *_sources(given)]
+    parts.append(str(versions(["keras"])))
     if is_reference(origin.loss):
         parts += _sources(Reference.read(origin.loss, "/"))
     digest = sha256("\0".join(parts).encode()).hexdigest()[:12]

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,8 @@ class LayeredNetwork(Protocol):
     def loss(self) -> float:
         """Mean loss of an answer over the batch, known after the last layer's forward pass."""
 
-    def begin(self, x: NDArray[np.float32], y: NDArray[np.int32]) -> None:
-        """Begin an iteration over the batch `x`, `y`, and forget one that did not end."""
+    def begin(self, *batch: NDArray[Any]) -> None:
+        """Begin an iteration over the `batch` of `Batches`, and forget one that did not end."""
 
     def forward(self, layer: int, weights: Vector) -> None:
         """Compute the forward pass of `layer`, which has the parameters `weights`."""

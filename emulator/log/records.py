@@ -168,11 +168,13 @@ class EvaluationRecord(LogRecord, tag="evaluation"):
     updates: int
     """Updates applied by then."""
     accuracy: Share | None
-    """Accuracy on the test set; null if it is not finite."""
+    """Accuracy on the test set; null if it is not finite, or for a regression."""
     loss: float | None
     """Loss on the test set; null if it is not finite."""
     push_bytes: Size
     """Bytes of all pushes that were applied by then."""
+    error: float | None = None
+    """Mean absolute error of a regression on the test set."""
     scored: Time | None = None
     """When the score came in, if that was later than `at`."""
 

@@ -44,6 +44,9 @@ class Model:
     Empty: the model cannot be cut.
     """
 
+    noisy: bool = False
+    """Whether training draws random numbers, as Dropout does."""
+
     def initial(self, seed: int) -> Vector:
         """Return the initial weights of every run with `seed`, flat float32 in the layout's
         order."""

@@ -20,6 +20,14 @@ from .task import Task
 DESCRIPTION = "model.json"
 """File of an export that describes an own model."""
 
+_MEMORY = "memory.json"
+
+LOSSES = {
+    "crossentropy": "Cross-entropy of the classes, from logits or from probabilities by softmax.",
+    "mse": "Mean squared error of the targets of a regression.",
+}
+"""Losses by word."""
+
 
 @dataclass(frozen=True)
 class ModelSource:
@@ -31,6 +39,27 @@ class ModelSource:
     """`crossentropy`, `mse`, or a function as `/path/file.py:function`."""
     regression: bool = False
     """Whether answers are numbers, not classes."""
+
+
+@dataclass(frozen=True)
+class WorkerMemory:
+    """Private memory of a worker, in bytes, as measured with two sizes of mini-batches."""
+
+    fixed: int
+    """Memory without any example."""
+    example: int
+    """Memory of each example of a mini-batch."""
+    batch_size: int
+    """The smaller one of the two sizes."""
+
+    def of(self, batch_size: int) -> int:
+        """Return the memory with mini-batches of `batch_size`."""
+        return self.fixed + self.example * batch_size
+
+
+def source(reference: str, loss: str | None, regression: bool) -> ModelSource:
+    """Return the source with the task's usual loss in place of a missing `loss`."""
+    return ModelSource(reference, loss or ("mse" if regression else "crossentropy"), regression)
 
 
 @dataclass(frozen=True)
@@ -56,8 +85,6 @@ class OwnModel(Model):
     """The layers with parameters, in the order of the layout."""
     activations: int = 0
     """Numbers that all layers put out for one example."""
-    noisy: bool = False
-    """Whether training draws random numbers, as Dropout does."""
     uncut: Mapping[int, str] = field(default_factory=dict)
     """Reasons against a cut behind a layer, by its number."""
     unstaged: str = ""
@@ -79,6 +106,18 @@ class OwnModel(Model):
     def initial_file(self, seed: int) -> Path:
         """Return the file of the initial weights of `seed`."""
         return self.folder / f"initial-{seed}.npy"
+
+    @property
+    def memory(self) -> WorkerMemory | None:
+        """The memory of a worker; None if it was not measured yet."""
+        try:
+            return WorkerMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def keep_memory(self, memory: WorkerMemory) -> None:
+        """Keep the measured `memory` beside the graphs."""
+        (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)))
 
     def crossing(self, layer: int) -> int:
         if self.unstaged:

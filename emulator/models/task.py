@@ -63,13 +63,20 @@ class Task:
         """Return whether a model of this task learns from examples of the task `data`.
 
         The model may have more classes than `data`, and more token ids. An image with one channel
-        is an image without the axis of channels.
+        is an image without the axis of channels, and a vector may hold the pixels of an image.
         """
         return (
-            (self.inputs, self._size, self.targets) == (data.inputs, data._size, data.targets)
+            self._reads(data)
+            and self.targets == data.targets
             and self.classes >= data.classes
             and (not self.vocabulary or self.vocabulary >= data.vocabulary)
         )
+
+    def _reads(self, data: "Task") -> bool:
+        """Return whether the inputs have the kind and shape of those of `data`."""
+        if self.inputs == "vectors" and data.inputs == "images":
+            return self.values == data.values
+        return (self.inputs, self._size) == (data.inputs, data._size)
 
     @property
     def _size(self) -> tuple[int, ...]:

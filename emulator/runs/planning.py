@@ -36,6 +36,7 @@ def plan(scenario: Scenario, examples: Mapping[str, int] | None) -> Plan:
             if size != training.batch_size
         },
         cut=training.cut,
+        noisy=isinstance(training.model, str) and training.network.noisy,
         checked=VERB in verbs_of_faults(scenario),
         durable=durability is not None,
     )

@@ -14,6 +14,7 @@ from ..learners.export import tensorflow_version
 from ..learners.numpy import refusal
 from ..machine import congestion
 from ..machine.host import Host, lacks_containers
+from ..models import OwnModel
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
 from ..scenario.initial_model import initial_model
@@ -174,7 +175,11 @@ def _in_virtual(scenario: Scenario) -> Iterator[EmulatorError]:
     learner, layout = scenario.virtual.learner, scenario.training.layout
     if learner == "none" and scenario.stop.accuracy is not None:
         yield ScenarioError("stop.accuracy: with virtual.learner none nobody learns: leave it out")
-    if learner == "numpy" and (why := refusal(layout)):
+    if learner == "numpy" and isinstance(scenario.training.network, OwnModel):
+        yield ScenarioError(
+            "virtual.learner: numpy knows no Keras models: take tensorflow, or leave learner out"
+        )
+    elif learner == "numpy" and (why := refusal(layout)):
         yield ScenarioError(f"virtual.learner: {why}")
     if learner == "tensorflow":
         yield from _tensorflow()

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from ..models import OwnModel
 from ..units import Bytes
 from .model import Scenario
 from .timeouts import largest_at_the_cut
@@ -11,6 +12,9 @@ WORKER = 100 << 20
 """Bytes that a worker's container takes at most, its shim included: 20 workers with the 421,642
 parameters of `mnist-cnn` were measured at 83.5 MB each. TensorFlow's libraries are not included:
 all workers share them in the page cache. A device's memory limit above `WORKER` adds no demand."""
+
+SUPERVISOR = 11 << 20
+"""Bytes of private memory of the supervisor beside a worker: 10.3 MB (`make bench`)."""
 
 SERVER = 264 << 20
 """Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
@@ -123,7 +127,7 @@ def demand(scenario: Scenario) -> Demand:
     return Demand(
         cores=round(sum(device.cpu or 0.0 for device in devices), 6),
         unlimited=sum(device.cpu is None for device in devices),
-        memory=sum(min(limit, WORKER) for limit in limits)
+        memory=sum(min(limit, worker_memory(scenario)) for limit in limits)
         + server
         + EVALUATOR
         + SHARED
@@ -139,6 +143,32 @@ def demand(scenario: Scenario) -> Demand:
         ports=len(devices) + 2 + len(scenario.bottlenecks),
         server_cores=1 if crossing else 0,
     )
+
+
+def worker_memory(scenario: Scenario) -> int:
+    """Return the bytes of a worker's container, as `emulate model` measured, or else `WORKER`."""
+    training = scenario.training
+    model = training.network if isinstance(training.model, str) else None
+    known = model.memory if isinstance(model, OwnModel) else None
+    return WORKER if known is None else known.of(training.batch_size) + SUPERVISOR
+
+
+def small_devices(scenario: Scenario) -> list[Shortfall]:
+    """Return a shortfall for each memory limit below the measured need of an own model."""
+    network = scenario.training.network if isinstance(scenario.training.model, str) else None
+    if not isinstance(network, OwnModel) or network.memory is None:
+        return []
+    need = worker_memory(scenario)
+    small = {device.memory: device.name for device in scenario.nodes if device.memory < need}
+    return [
+        Shortfall(
+            "warning",
+            f"memory: {name} has a limit of {_memory(limit)}, and a device needs "
+            f"{_memory(need)} with mini-batches of {scenario.training.batch_size}, as "
+            "emulate model measured: raise its profile's memory, or lower training.batch_size",
+        )
+        for limit, name in small.items()
+    ]
 
 
 def shortfalls(demand: Demand, host: HostCapacity) -> list[Shortfall]:

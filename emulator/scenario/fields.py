@@ -156,6 +156,25 @@ class Name:
         return name
 
 
+class NameOrReference:
+    """Reads one of the names in `known`, or a reference as `./file.py:function`, which the reader
+    of the file resolves; `about` describes the function."""
+
+    def __init__(self, known: dict[str, str], about: str) -> None:
+        self._name, self._about = Name(known), about
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, schema: Any, handler: Any) -> dict[str, Any]:
+        names = self._name.__get_pydantic_json_schema__(None, None)
+        own = {"type": "string", "pattern": PATTERN, "description": self._about}
+        return {"anyOf": [names, own]}
+
+    def _check(self, name: str) -> str:
+        return name if is_reference(name) else self._name.check(name)
+
+
 class NamedOr:
     """Reads one of the names in `known`, or a mapping as the annotated union's dataclass.
 

@@ -15,7 +15,7 @@ from ..learners.local_training import LocalTraining
 from ..learners.own_export import own_model
 from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
-from ..models.own_model import ModelSource
+from ..models.own_model import LOSSES, ModelSource, source
 from ..modulation import Constant
 from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
@@ -24,7 +24,7 @@ from ..synchronization import Asynchronous, local_training
 from .algorithms import ALGORITHMS, name_of
 from .dataset_field import NameOrData
 from .devices import Section
-from .fields import Kinds, NamedOr
+from .fields import Kinds, NamedOr, NameOrReference
 from .fully_connected import FullyConnected, layer_names
 from .plugin_fields import (
     AggregationField,
@@ -34,6 +34,8 @@ from .plugin_fields import (
     ScheduleField,
     SynchronizationField,
 )
+
+_LOSS = "A function of a Python file that maps labels and outputs to losses: docs/own-model.md."
 
 
 def _examples(data: Description) -> str:
@@ -59,6 +61,10 @@ class TrainingSection(Section):
     """Neural network to train, whose input must fit the data set; or `./models.py:build`, a
     function in a Python file that returns a `tf.keras.Model`; or `{layers: vgg-19}`, a layer table
     of a network too large to train, for planning and for `virtual.learner: none`."""
+    loss: Annotated[str, NameOrReference(LOSSES, _LOSS)] | None = None
+    """Loss of a model of your own: `crossentropy` for classes, `mse` for a regression, or
+    `./losses.py:function` with the arguments `y_true` and `y_pred`. Without `loss` the task
+    decides."""
     split: Annotated[AnySplit, Kinds()] = Field(default_factory=Iid)
     """Data split: the way in which the training set is divided among the devices."""
     batch_size: Annotated[int, Field(ge=1)] = 10
@@ -128,11 +134,14 @@ class TrainingSection(Section):
     def network(self) -> Model:
         """The model, which can be trained. Raises ScenarioError for a layer table."""
         if isinstance(self.model, str):
-            return MODELS.get(self.model) or own_model(ModelSource(self.model))
+            return MODELS.get(self.model) or own_model(self._source(self.model))
         raise ScenarioError(
             f"training.model: {self.model.name!r} is a layer table, which cannot be trained: only "
             "virtual.learner: none plays it, with --on virtual and a virtual.step"
         )
+
+    def _source(self, reference: str) -> ModelSource:
+        return source(reference, self.loss, self.data.task.regression)
 
     @property
     def algorithm(self) -> str | None:

@@ -117,6 +117,7 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.faults": KEPT,
     "TrainingSection.dataset": KEPT,
     "TrainingSection.model": KEPT,
+    "TrainingSection.loss": (_TRAFFIC,),
     "TrainingSection.split": (_TRAFFIC,),
     "TrainingSection.batch_size": KEPT,
     "TrainingSection.learning_rate": (_TRAFFIC,),

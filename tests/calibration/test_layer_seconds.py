@@ -91,7 +91,7 @@ def test_the_layers_of_a_model_take_their_time() -> None:
     with patch.dict(os.environ):
         del os.environ["EMULATE_CACHE"]  # or the graphs would have to be exported again
         graph = exported("mnist-cnn")
-    with patch.object(measuring, "exported", lambda model: graph):
+    with patch.object(measuring, "ready", lambda model, seed: graph):
         times = layer_seconds("mnist-cnn", 10, print)
     assert layer_record.read(asdict(times)) == times
     assert len(times.forward) == len(times.backward) == 4

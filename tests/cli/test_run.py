@@ -101,7 +101,7 @@ def test_nowhere_to_write(
     )
     monkeypatch.setattr(play_containers, "remove_dead", lambda *anything: None)
     monkeypatch.setattr(play_containers, "backend_for", lambda *anything: Backend())
-    monkeypatch.setattr(play_containers, "exported", lambda model: tmp_path)
+    monkeypatch.setattr(play_containers, "ready", lambda model, seed: tmp_path)
     (tmp_path / "file").touch()
     result = refused(emulate, scenario(tmp_path), "--runs", "file/runs")
     assert result.code == 1

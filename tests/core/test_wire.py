@@ -57,6 +57,7 @@ MESSAGES = [
     LogitGradient("adsl-0", 7, float("nan"), b"abcd"),
     ActivationGradient(7, 0.25, b""),
     Leave("adsl-0"),
+    Score("evaluator", 200, None, 0.1, 1.5),
 ]
 
 OLD_HEADS = [

@@ -188,7 +188,7 @@ class Fleet(RandomMoves):
         return Computed(*self._descended(node, work), 0.01)
 
     def _descended(self, node: str, theta: Vector) -> tuple[Vector, float]:
-        batches = [(which,) for which in draw(self.batches[node], self.local)]
+        batches = [(drawn.numbers,) for drawn in draw(self.batches[node], self.local)]
         return descend(self.data[node].gradient, theta, batches, self.local.rate)
 
     def serve(self, node: str, message: Any) -> None:

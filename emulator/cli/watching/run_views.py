@@ -63,7 +63,10 @@ def _words(record: Record) -> str:
     match record:
         case EvaluationRecord():
             accuracy = "unknown" if record.accuracy is None else f"{record.accuracy:.2%}"
-            text = f"accuracy {accuracy} after {record.updates} updates"
+            found = f"accuracy {accuracy}"
+            if record.error is not None:
+                found = f"mean absolute error {record.error:.4g}"
+            text = f"{found} after {record.updates} updates"
             late = "" if record.scored is None else f", scored at {record.scored:.2f} s"
             return f"{text}, {amount(record.push_bytes)} pushed{late}"
         case UnmeasuredRecord():

@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ...codecs import AnyCodec, refusal, uncuttable
-from ...datasets import DATASETS, Description, OwnDataset, describe
 from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
@@ -22,9 +21,11 @@ from ..training_section import TrainingSection
 from .aggregation_fit import check_aggregation
 from .bottleneck_checks import check_bottlenecks
 from .cut_fit import check_cut
+from .dataset_files import known_data
 from .document import Document
 from .fault_checks import check_faults
 from .measure_checks import check_measure
+from .own_model_checks import check_own_model
 from .own_model_file import known_model
 from .wording import counted
 
@@ -33,12 +34,12 @@ P = TypeVar("P")
 _SYNCHRONIZATION: TypeAdapter[AnySynchronization] = TypeAdapter(SynchronizationField)
 _SCHEDULE: TypeAdapter[AnySchedule] = TypeAdapter(ScheduleField)
 _CODEC: TypeAdapter[AnyCodec] = TypeAdapter(CodecField)
-_OWN: TypeAdapter[OwnDataset] = TypeAdapter(OwnDataset)
 
 
 def check(document: Document) -> None:
     """Add to `document` the mistakes of all checks in this module."""
     _model_fits(document)
+    check_own_model(document)
     _split_fits(document)
     _feedback_fits(document)
     _schedule_fits(document)
@@ -57,7 +58,7 @@ def check(document: Document) -> None:
 
 
 def _model_fits(document: Document) -> None:
-    data, network = _data(document), known_model(document)
+    data, network = known_data(document), known_model(document)
     if data is None or network is None:
         return
     has, takes, model = data.task, network.task, document.at(("training", "model"))
@@ -72,23 +73,13 @@ def _model_fits(document: Document) -> None:
 def _split_fits(document: Document) -> None:
     split = document.at(("training", "split"))
     kind = split.get("kind") if isinstance(split, dict) else split
-    if (data := _data(document)) is None:
+    if (data := known_data(document)) is None:
         return
     if data.task.answers and kind in BY_CLASS:
         document.complain(
             ("training", "split"),
             f"{kind!r} needs classes, and the examples of {data.name!r} have none: use iid",
         )
-
-
-def _data(document: Document) -> Description | None:
-    """Return the description of the data set; None for one that is not known or has a mistake."""
-    address = ("training", "dataset")
-    dataset = document.at(address)
-    if isinstance(dataset, str):
-        return DATASETS.get(dataset)
-    own = _readable(_OWN, dataset)
-    return None if own is None or document.has_mistake(address) else describe(own)
 
 
 def _feedback_fits(document: Document) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from ...datasets import OwnDataset
+from ...datasets import DATASETS, Description, OwnDataset, describe
 from ...datasets.own import DataMistake, OwnDataError, is_path
 from ...datasets.own.kept_data import resolved
 from .document import Document, Mark, Mistake
@@ -70,3 +70,15 @@ def placed(mistake: DataMistake, named: Mark | None) -> Mistake:
         return Mistake(Mark(file, line, address), mistake.message)
     where = str(Mistake(named, "")).removesuffix(": ")
     return Mistake(Mark(file, line, address), f"{mistake.message} (named by {where})")
+
+
+def known_data(document: Document) -> Description | None:
+    """Return the description of the data set; None for one that is not known or has a mistake."""
+    dataset = document.at(_ADDRESS)
+    if isinstance(dataset, str):
+        return DATASETS.get(dataset)
+    try:
+        own = _OWN.validate_python(dataset)
+    except ValidationError:
+        return None
+    return None if document.has_mistake(_ADDRESS) else describe(own)

@@ -61,6 +61,19 @@ def penalized():
     )
 
 
+def noisy():
+    return keras.Sequential(
+        [
+            keras.Input((8, 8)),
+            layers.Flatten(),
+            layers.GaussianNoise(0.1),
+            layers.Dense(32, activation="relu"),
+            layers.Dropout(0.5),
+            layers.Dense(10),
+        ]
+    )
+
+
 def two_inputs():
     a, b = keras.Input((4,)), keras.Input((4,))
     return keras.Model([a, b], layers.Dense(2)(layers.Add()([a, b])))

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from emulator import chance
+from emulator.datasets.examples import Examples
 from emulator.errors import PythonFileError
-from emulator.learners.graph import GraphLearner
+from emulator.learners.batches import Batches
+from emulator.learners.graph import GraphEvaluator, GraphLearner
 from emulator.learners.layered_graph import LayeredGraph
 from emulator.learners.own_export import own_model, ready
 from emulator.models import OwnModel
@@ -131,6 +133,34 @@ def test_a_model_that_cannot_be_trained_is_told_by_its_line(
     found = mistake["line"]
     assert mistake["file"] == str(MODELS)
     assert line in lines[found - 1] if line else found is None
+
+
+def test_noise_is_seeded_by_device_and_step() -> None:
+    model = exported("noisy")
+    theta, (x, y) = model.initial(0), batch(model.task)
+    examples = Examples(x.reshape(-1, 8, 8), y, 1)
+
+    def noises(device: str) -> list[Any]:
+        batches = Batches(examples, 8, "order", chance.noise(7, device, 0))
+        return [batches.noise() for _ in range(3)]
+
+    learner = GraphLearner(model.folder)
+    first, again, other = ([*noises(device)] for device in ("a-0", "a-0", "a-1"))
+    gradients = [[learner.gradient(theta, x, y, *n)[0] for n in each] for each in (first, again)]
+    assert np.array_equal(*gradients)  # a device's step, drawn again
+    slopes = [*gradients[0], *(learner.gradient(theta, x, y, *noise)[0] for noise in other)]
+    assert len({slope.tobytes() for slope in slopes}) == 6
+    layered = LayeredGraph(model.folder)
+    layered.begin(x, y, *first[1])
+    for number, place in enumerate(model.layout.layers, 1):
+        layered.forward(number, theta[place])
+    apart = np.concatenate([layered.backward(2), layered.backward(1)])
+    parts = [slopes[1][place] for place in reversed(model.layout.layers)]
+    assert np.allclose(apart, np.concatenate(parts), rtol=1e-5, atol=1e-7)
+    evaluate = GraphEvaluator(model.folder).evaluate
+    assert evaluate(theta, x, y) == evaluate(theta, x, y)  # without noise
+    with pytest.raises(ValueError, match="as Dropout does"):
+        model.crossing(1)
 
 
 def test_another_seed_draws_other_weights_beside_the_same_graphs() -> None:

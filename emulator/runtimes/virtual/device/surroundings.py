@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from ....core.messages import Request
+from ....learners.base import Evaluation
 from ....vectors import Vector
 from ....world.laws import Law
 from ..clock.alarms import Alarms
@@ -28,5 +29,5 @@ class Surroundings(Generic[NodeT]):
     """Return whether the node's connection has been given up."""
     draw_fault: Callable[[NodeT], bool]
     """Draw whether a fault strikes in this iteration; return whether the node is down now."""
-    evaluate: Callable[[Vector], tuple[float, float]]
-    """Return the accuracy and the loss of a model on the test set."""
+    evaluate: Callable[[Vector], Evaluation]
+    """Return the result of a model on the test set."""

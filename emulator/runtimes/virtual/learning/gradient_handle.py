@@ -6,7 +6,7 @@ from ....core.cut_commands import LossGradient
 from ....core.kept_state import Keeper
 from ....core.messages import Times
 from ....layout import Segment
-from ....learners.base import Activated
+from ....learners.base import Activated, Evaluation
 from ....vectors import Frames, Vector
 from .lies import LieNow
 
@@ -165,8 +165,8 @@ class FleetLearning(Protocol):
     def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
         """Return a learner for an incarnation of `device` that holds the layers before a cut."""
 
-    def evaluate(self, theta: Vector) -> tuple[float, float]:
-        """Return the accuracy and the mean loss of the model `theta` over the test set."""
+    def evaluate(self, theta: Vector) -> Evaluation:
+        """Return the result of the model `theta` over the test set."""
 
     def close(self) -> None:
         """End the background threads."""

@@ -16,6 +16,7 @@ from ....core.kept_state import Keeper
 from ....core.plan import WorkerPlan
 from ....datasets.examples import Examples, Subset
 from ....layout import Layout
+from ....learners.base import Evaluation, evaluation
 from ....learners.device import CHUNK
 from ....runs.data_split import DataSplit
 from ....vectors import Frames, Gradient, Vector
@@ -101,15 +102,15 @@ class PrefetchedTraining:
         batches = self._assembly.batches(device, incarnation, examples)
         return GradientSource(examples, batches, self._local)
 
-    def evaluate(self, theta: Vector) -> tuple[float, float]:
+    def evaluate(self, theta: Vector) -> Evaluation:
         test = self._split.data.test
         chunks = [slice(start, start + CHUNK) for start in range(0, len(test), CHUNK)]
         jobs = [self._pool.submit(_evaluation(theta, test, chunk)) for chunk in chunks]
-        right, loss = 0, 0.0
+        score, loss = 0.0, 0.0
         for job in jobs:  # in the order of the chunks, so that the sum of the losses is the same
-            right_in_chunk, loss_of_chunk = job.result()
-            right, loss = right + right_in_chunk, loss + loss_of_chunk
-        return right / test.answers, loss / test.answers
+            score_of_chunk, loss_of_chunk = job.result()
+            score, loss = score + score_of_chunk, loss + loss_of_chunk
+        return evaluation(score, loss, test.labels)
 
     def gradient(self, theta: Vector, which: NDArray[np.integer[Any]]) -> Vector:
         """Return the gradient at `theta` over the training examples `which`; wait for it."""
@@ -122,5 +123,5 @@ class PrefetchedTraining:
 
 def _evaluation(
     theta: Vector, test: Examples, chunk: slice
-) -> Callable[[ThreadTools], tuple[int, float]]:
+) -> Callable[[ThreadTools], tuple[float, float]]:
     return lambda tools: tools.evaluator.evaluate(theta, *test.batch(chunk))

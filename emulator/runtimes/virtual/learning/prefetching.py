@@ -45,7 +45,8 @@ class GradientSource:
         drawn, examples, rate = draw(self.batches, self.local), self.examples, self.local.rate
 
         def find(tools: ThreadTools) -> tuple[Vector, float]:
-            return descend(tools.learner.gradient, theta, map(examples.batch, drawn), rate)
+            batches = (batch.batch(examples) for batch in drawn)
+            return descend(tools.learner.gradient, theta, batches, rate)
 
         return find, len(drawn)
 

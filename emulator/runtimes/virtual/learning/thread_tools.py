@@ -30,8 +30,9 @@ class ThreadLearner(Protocol):
 class ThreadEvaluator(Protocol):
     """Measures models, for a single thread."""
 
-    def evaluate(self, theta: Vector, x: Inputs, y: Labels) -> tuple[int, float]:
-        """Return the number of right answers and the sum of the losses over (`x`, `y`)."""
+    def evaluate(self, theta: Vector, x: Inputs, y: Labels) -> tuple[float, float]:
+        """Return the number of right answers over (`x`, `y`), or the sum of the absolute errors of
+        a regression; and the sum of the losses."""
 
 
 @dataclass(frozen=True)

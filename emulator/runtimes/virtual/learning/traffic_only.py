@@ -17,6 +17,7 @@ from ....codecs.expected_update import expected_update
 from ....core.kept_state import Keeper
 from ....core.staging import Parts, merged
 from ....layout import Layout, Segment
+from ....learners.base import Evaluation
 from ....optimizers.base import OptimizerState
 from ....vectors import Frames, Gradient, Vector
 from .gradient_handle import (
@@ -164,7 +165,7 @@ class TrafficOnly:
     def cut(self, device: str, incarnation: int, lie: LieNow | None = None) -> CutSource:
         return SamePasses(self._size, self._rows(device), self._codec.frames)
 
-    def evaluate(self, theta: Vector) -> tuple[float, float]:
+    def evaluate(self, theta: Vector) -> Evaluation:
         raise RuntimeError("there is nothing to evaluate")
 
     def close(self) -> None:
