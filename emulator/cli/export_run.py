@@ -24,6 +24,7 @@ from .pages import ended, runs_readable, short
     "form",
     type=click.Choice(["csv", "parquet", "tensorboard"]),
     required=True,
+    metavar="FORMAT",
     help="`csv` and `parquet`: a file for each table of docs/from-python.md; `tensorboard`: a file "
     "of events.",
 )
