@@ -84,6 +84,5 @@ def _started(manifest: Path) -> float:
 
 def _tables(folder: Path, form: str, out: Path) -> list[Path]:
     with runs_readable():
-        loaded = analysis().load(folder)
-        write: Callable[..., list[Path]] = analysis("exporting").write
-        return write(loaded, form, out)
+        write: Callable[..., list[Path]] = analysis().write
+        return write(analysis().load(folder), form, out)
