@@ -22,8 +22,12 @@ class Device:
     down: dict[str, Any] = field(default_factory=dict)
 
     def rate(self, direction: str) -> float | None:
-        """Return the requested Mbit/s of `tx` (up) or `rx` (down), or None without a rate."""
-        return mbit((self.up if direction == "tx" else self.down).get("rate"))
+        """Return the requested Mbit/s of `tx` (up) or `rx` (down).
+
+        None without a rate, and for a direction whose rate changes over time.
+        """
+        side = self.up if direction == "tx" else self.down
+        return None if side.get("steps") or side.get("trace") else mbit(side.get("rate"))
 
     @property
     def link(self) -> str:

@@ -25,7 +25,8 @@ def png(
 ) -> Path:
     """Draw `rows`, of which the last one holds until `end`, `rounds` times into `path`.
 
-    Times at a rate of zero are shaded, with a legend. Return `path`; its folder is made.
+    The legend tells times at a rate of zero, which are shaded, and the begins of rounds. Return
+    `path`; its folder is made.
     """
     panels = [(1, "rate", 1.0)]
     panels += [(2, "delay (ms)", 1e3)] if any(row[2] is not None for row in rows) else []
@@ -43,14 +44,16 @@ def png(
             if column == 1:
                 factor, name = _rate_unit([value for value in values if value is not None])
                 _shade(ax, times, values)
-                if 0 in values:
-                    ax.legend(loc="upper right", fontsize=8)
             drawn = [float("nan") if value is None else value * factor for value in values]
             ax.step(times, [*drawn, drawn[-1]], where="post", color=SERIES[column - 1])
             ax.set_ylim(bottom=0)
             ax.set_ylabel(name)
             for number in range(1, rounds):
-                ax.axvline(number * end / seconds, color=QUIET, linewidth=0.8, linestyle=":")
+                begun = f"begin of round {number + 1}"
+                at = number * end / seconds
+                ax.axvline(at, color=QUIET, linewidth=0.8, linestyle=":", label=begun)
+            if column == 1 and (rounds > 1 or 0 in values):
+                ax.legend(loc="upper right", fontsize=8)
         axes[-1, 0].set_xlim(0, times[-1])
         axes[-1, 0].set_xlabel(f"time ({unit})")
         figure.suptitle(title, x=0.01, ha="left", fontsize=10, color=INK)

@@ -78,4 +78,6 @@ def test_the_supervisor_is_light() -> None:
 def test_a_command_is_quick_to_answer() -> None:
     """A typing error is answered before pandas could be loaded."""
     loaded = json.loads(_python(_LOADED, "emulator.cli"))
-    assert {"pandas", "matplotlib", "tensorflow", "docker", "pydantic"} & set(loaded) == set()
+    assert {"numpy", "pandas", "matplotlib", "tensorflow", "docker", "pydantic"} & set(
+        loaded
+    ) == set()

@@ -28,7 +28,8 @@ TITLE = "Traffic per device"
 CAPTION = (
     "Rates of sending (tx, up) and receiving (rx, down) at the interface of each device. With few "
     "devices, each has a scale of its own, and a dashed line at the requested rate of its link if "
-    "the traffic comes near it. With many devices the rates are a map: a darker cell is a higher "
+    "the traffic comes near it and the link has no steps and no trace. "
+    "With many devices the rates are a map: a darker cell is a higher "
     "rate, and a mark in a row is a fault."
 )
 

@@ -18,7 +18,8 @@ from ..traffic import busiest, rates
 
 TITLE = "Achieved against requested link rate"
 CAPTION = (
-    "For each shaped direction, the requested rate (bar) and the highest mean rate (triangle). The "
+    "For each shaped direction without steps and trace, the requested rate (bar) and the highest "
+    "mean rate (triangle). The "
     "mean is over about a second upwards and five seconds downwards: received bytes are counted "
     "before the device's own shaper, whose queue takes in a burst. On slow links the mean is over "
     "the time of 20 frames. A link that is busy for that time without a pause shows about 100 %. A "

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from .. import datasets
 from ..errors import EmulatorError
 from ..machine import congestion, installed
 from ..machine.host import Host, lacks_containers
@@ -40,7 +39,9 @@ class Finding:
 
 def examine() -> list[Finding]:
     """Return the findings of every check, also after a failed check."""
-    data = (_data(name) for name in datasets.DATASETS)
+    from ..datasets import DATASETS
+
+    data = (_data(name) for name in DATASETS)
     return [_host(Host.here()), _tensorflow(), *data, *_engine()]
 
 
@@ -62,6 +63,8 @@ def _tensorflow() -> Finding:
 
 
 def _data(name: str) -> Finding:
+    from .. import datasets  # late: imports NumPy
+
     try:
         data = datasets.load(name)
     except EmulatorError as error:

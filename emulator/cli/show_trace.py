@@ -108,15 +108,18 @@ def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":
     """Return the trace in `file` with scaled rates. Raises ScenarioError with the line."""
     from ..scenario.reading.document import Mark, Mistake
     from ..world.traces import TraceLineError
-    from ..world.traces.trace_file import read_trace
+    from ..world.traces.trace_file import read_trace, trace_mistakes
 
     try:
         return read_trace(file, kind, way).scaled(scale)
-    except TraceLineError as error:
-        mistake = Mistake(Mark(str(file), error.line, ()), str(error))
+    except TraceLineError:
+        mistakes = [
+            Mistake(Mark(str(file), error.line, ()), str(error))
+            for error in trace_mistakes(file, kind, way)
+        ]
     except OSError as error:
-        mistake = Mistake(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")
-    raise ScenarioError(str(mistake), [mistake.plain()])
+        mistakes = [Mistake(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")]
+    raise ScenarioError("\n".join(map(str, mistakes)), [each.plain() for each in mistakes])
 
 
 def _show(file: Path, found: "TraceStatistics") -> None:

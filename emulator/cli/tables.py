@@ -242,8 +242,12 @@ def demand_table(
     )
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
-    if dilation["taken"] > 1:
-        made.add_row("dilation", f"{dilation['needed']:g}", f"plays with {dilation['taken']:g}")
+    taken = dilation["taken"]
+    made.add_row(
+        "dilation",
+        f"{dilation['needed']:g} for this host's cores",
+        f"plays with {taken:g}" + (f": 60 s take {60 * taken:g} s" if taken > 1 else ""),
+    )
     made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")
     return made
 

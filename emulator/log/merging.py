@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
-import numpy as np
 
 from .lines import DAMAGE, line
 from .records import StopRecord
@@ -35,6 +34,8 @@ def merge(logs: Iterable[Path], sink: BinaryIO, last: Mapping[str, Any] | None =
     comes last, whatever its time, as samples may be taken a moment after it. `last` replaces the
     facts of that record. Raises a ValueError for a line that is not a record.
     """
+    import numpy as np  # late: the commands that print a log start without NumPy
+
     with ExitStack() as opened:
         files = [opened.enter_context(log.open("rb")) for log in logs if log.is_file()]
         times, places, stop = _index(files)
@@ -54,6 +55,8 @@ def _index(files: Sequence[BinaryIO]) -> tuple[Any, Any, bytes]:
 
     A place is offset * len(files) + the file's number. The line is empty if there is none.
     """
+    import numpy as np
+
     times, places = array("d"), array("q")
     stop = b""
     for number, file in enumerate(files):

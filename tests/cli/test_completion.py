@@ -164,7 +164,8 @@ from click.shell_completion import get_completion_class
 completer = get_completion_class("fish")(commands, {}, "emulate", "_EMULATE_COMPLETE")
 for words in (["run", "--set", "s"], ["run", ""], ["report", ""], ["profiles", ""], ["new", ""]):
     completer.get_completions(words[:-1], words[-1])
-print({"pydantic", "yaml", "rich", "pandas", "tensorflow", "docker"} & set(sys.modules) or "none")
+heavy = {"numpy", "pydantic", "yaml", "rich", "pandas", "tensorflow", "docker"}
+print(heavy & set(sys.modules) or "none")
 """
 
 

@@ -13,6 +13,7 @@ import pytest
 from emulator.runtimes.docker import probing
 from emulator.runtimes.docker.images import node_image
 from emulator.runtimes.docker.spec import BOX
+from emulator.world.link import FRAME
 from tests.containers.conftest import until
 
 pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
@@ -43,10 +44,28 @@ def shake():
 print(json.dumps([shake() for _ in range({count})]))
 """
 LISTEN = """
-import socket
+import socket, threading
+def pour():
+    with socket.create_server(("", 7001)) as listening:
+        while True:
+            line, _ = listening.accept()
+            line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+            line.sendall(bytes(4_000_000))
+            line.close()
+threading.Thread(target=pour, daemon=True).start()
 with socket.create_server(("", 7000)) as listening:
     while True:
         listening.accept()[0].close()
+"""
+DRAIN = """
+import socket, time
+with socket.create_connection(("{host}", 7001), 10) as line:
+    total, began, half = 0, 0, 0
+    while part := line.recv(1 << 16):
+        total += len(part)
+        if not half and total > 2_000_000:  # what waited behind a lost packet is in
+            began, half = time.monotonic(), total
+    print(8 * (total - half) / (time.monotonic() - began))
 """
 
 
@@ -64,6 +83,13 @@ def shakes(container, host: str, port: int, count: int = 9) -> float:
     code, said = container.exec_run(["python3", "-c", script])
     assert code == 0, said
     return min(json.loads(said))
+
+
+def goodput(container, host: str) -> float:
+    """Payload bits per second from `host` to `container`, after the losses of slow start."""
+    code, said = container.exec_run(["python3", "-c", DRAIN.format(host=host)])
+    assert code == 0, said
+    return float(said)
 
 
 def address(container) -> str:
@@ -171,12 +197,16 @@ def test_a_foreign_container_gets_a_link_and_loses_it(client, packets, emulate, 
     foreign, other = pair
     host = address(foreign)
     assert shakes(other, host, 7000) < NEAR
-    up, down = "{rate: 8mbit, delay: 40ms}", "{rate: 8mbit, delay: 60ms}"
+    up = "{rate: 8mbit, delay: 40ms, duplicate: 0.001%}"  # the box shapes the rate
+    down = "{rate: 8mbit, delay: 60ms}"
     said = emulate("link", foreign.name, "--up", up, "--down", down).stdout
     assert "delay by packets" in said
     behind = shakes(other, host, 7000)
     print("handshakes with a foreign container:", behind)
     assert RTT < behind < 1.02 * RTT + 0.005
+    shares = [goodput(other, host) * FRAME / 8e6 for _ in range(2)]
+    print("its goodput over 1448/1514 of the rate:", shares)
+    assert max(shares) == pytest.approx(1, abs=0.03)
     again = emulate("link", foreign.name, "--profile", "dsl", check=False)
     assert again.returncode == 1
     assert f"`emulate link {foreign.name} --remove` undoes it" in again.stderr

@@ -22,6 +22,9 @@ class PlayedPage:
     left_out: dict[str, str] = field(default_factory=dict)
     """Commands that are not played, each with its reason."""
 
+    also: tuple[str, ...] = ()
+    """Commands after those of the page, which try the files that it shows."""
+
     @property
     def text(self) -> str:
         return (ROOT / "docs" / self.name).read_text(encoding="utf-8")
@@ -57,4 +60,4 @@ class PlayedPage:
             (folder / name).write_text(text, encoding="utf-8")
         commands = self.commands()
         assert self.left_out.keys() <= set(commands), "the page has other commands now"
-        return [command for command in commands if command not in self.left_out]
+        return [*(each for each in commands if each not in self.left_out), *self.also]

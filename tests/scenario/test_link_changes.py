@@ -142,6 +142,36 @@ def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
     ]
 
 
+def test_a_malformed_key_hides_no_other_mistake_of_its_side(tmp_path: Path) -> None:
+    (tmp_path / "bad").write_text("seconds,rate\n0,1mbit\n1,oops\n2,-3mbit\n3,1mbit\n2,1mbit\n")
+    up = (
+        "{rate: oops, delay: 5ms, jitter: 9ms, loss: 1%, loss_model: {gemodel: {p: 1%, r: 9%}}, "
+        "steps: [{at: 5s, rate: 1mbit}, {at: 3s, rate: 2mbit}]}"
+    )
+    found = refused(written(up, "{delay: oops, trace: {file: gone, format: pcap}}"), tmp_path)
+    assert [line.split(": ")[1].removeprefix("devices[0].link.") for line in found] == [
+        "up.rate",
+        "up",  # jitter above its delay
+        "up.loss_model",
+        "up.steps[1].at",
+        "down.trace.file",
+        "down.delay",
+        "down.trace.format",
+    ]
+    found = refused(written("{trace: {file: bad}, loop: 1}"), tmp_path)
+    assert [line.split(" ")[0] for line in found[1:]] == [f"{tmp_path}/bad:{n}:" for n in (3, 4, 6)]
+
+
+def test_a_key_is_not_refused_for_a_malformed_one_that_it_needs() -> None:
+    """Only the malformed values are named: no rate, delay or jitter is said to be missing."""
+    up = (
+        "{rate: x, delay: y, jitter: 9ms, distribution: pareto, overhead: 8, reorder: 1%, gap: 2, "
+        "steps: [{at: 1s, jitter: 8ms}]}"
+    )
+    found = refused(written(up, "{delay: 9ms, jitter: z, correlation: 5%}"))
+    assert [line.split(": ")[1][-5:] for line in found] == [".rate", "delay", "itter"]
+
+
 @pytest.mark.parametrize(
     ("text", "place"),
     [

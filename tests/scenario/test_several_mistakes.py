@@ -22,6 +22,7 @@ def test_all_mistakes_are_told_at_once_in_the_files_order() -> None:
         ["scenario:7", "training.codec"],
         ["scenario:8", "faults[0].nodes[0]"],
         ["scenario:12", "devices[1].link.up.rate"],
+        ["scenario:12", "devices[1].link.up"],  # its jitter is above its delay
         ["scenario:12", "devices[1].name"],
         ["--set devices[9].name=x", "devices has no entry [9]"],
     ]

@@ -167,8 +167,11 @@ def dilated_for_here(scenario: Scenario, view: RunView) -> Scenario:
     if scenario.time is None:
         return scenario
     scenario = with_dilation(scenario, Host.here().cores)
-    slower = f"an emulated second takes {scenario.dilation:g} s"
-    view.progress(f"dilation: {scenario.dilation:g}, so {slower}")
+    if scenario.dilation > 1:
+        slower = f"an emulated second takes {scenario.dilation:g} s"
+        view.progress(f"dilation: {scenario.dilation:g}, so {slower}")
+    else:
+        view.progress("dilation: 1, in real time")
     return scenario
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ...units import Rate, Seconds
 from ...world.link_course import OUTAGE
 from ...world.traces import AUTO, FORMATS, LinkTrace, TraceLineError, Way
-from ...world.traces.trace_file import read_trace
+from ...world.traces.trace_file import read_trace, trace_mistakes
 from ...world.traces.trace_statistics import statistics
 from .document import Address, Document, Mark, Mistake
 
@@ -38,7 +38,7 @@ def find_link_traces(document: Document, folder: Path) -> None:
 def _read(document: Document, address: Address, given: dict[str, Any], folder: Path) -> None:
     """Add the samples to the mapping `given` at `address`, unless it has them."""
     kind = given.get("format", AUTO)
-    if "samples" in given or kind not in (AUTO, *FORMATS):
+    if "samples" in given:
         return
     named = (*address, "file")
     if document.has_mistake(named):
@@ -47,15 +47,23 @@ def _read(document: Document, address: Address, given: dict[str, Any], folder: P
     own = mark.file != document.marks[()].file
     file = (Path(mark.file).parent if own else folder) / given["file"]
     way: Any = address[-2]
+    known = kind in (AUTO, *FORMATS)
     try:
-        text, mistakes = read_trace(file, kind, way).text, []
+        text, mistakes = read_trace(file, kind if known else AUTO, way).text, []
     except OSError as error:
         document.complain(named, f"{file} cannot be read: {error.strerror}")
         return
-    except TraceLineError as error:
+    except TraceLineError:
         where = str(Mistake(mark, "")).removesuffix(": ")
-        message = f"{error} (named by {where})"
-        text, mistakes = "", [Mistake(Mark(str(file), error.line, ()), message)]
+        text, mistakes = (
+            "",
+            [
+                Mistake(Mark(str(file), error.line, ()), f"{error} (named by {where})")
+                for error in (trace_mistakes(file, kind, way) if known else ())
+            ],
+        )
+    if not known:  # the reader of the key `format` says so
+        return
     marks: dict[Address, Mark] = {(): Mark(str(file), None, ())}
     broken: set[Address] = {()} if mistakes else set()
     document.graft((*address, "samples"), Document(text, marks, mistakes, broken))
@@ -74,6 +82,12 @@ def _fill(side: dict[str, Any], given: dict[str, Any]) -> None:
         side["rate"] = str(Rate(max(OUTAGE, float(f"{found.rate.mean * scale:.3g}"))))
     if found.delay is not None and "delay" not in side:
         side["delay"] = str(Seconds(float(f"{found.delay.mean:.3g}")))
+
+
+def link_sides(document: Document) -> Iterator[Address]:
+    """Yield the addresses of the sides of all links: devices', the server's, and faults'."""
+    yield from _device_sides(document)
+    yield from _constant_sides(document)
 
 
 def _device_sides(document: Document) -> Iterator[Address]:

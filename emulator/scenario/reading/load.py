@@ -15,6 +15,7 @@ from .degraded_links import check_degraded
 from .document import Address, Document
 from .fault_checks import check_batteries
 from .fault_numbers import check_numbers
+from .hidden_link_conflicts import find_hidden_conflicts
 from .initial_path import find_initial
 from .json_schema import schema
 from .link_trace_files import find_link_traces
@@ -83,4 +84,5 @@ def _validated(document: Document) -> Scenario | None:
         return Scenario.model_validate_json(json.dumps(document.data))
     except ValidationError as error:
         explain(document, error.errors(include_url=False), schema())
+        find_hidden_conflicts(document, schema())
         return None

@@ -76,8 +76,8 @@ def hand_over(end: int, form: Form) -> None:
 def call_flags(end: int) -> int:
     """Return the flags for `os.preadv` and `os.pwritev` with which no call at `end` ever waits.
 
-    Who holds a copy of the descriptor may let it wait: that is a property of both. Kernels before
-    5.13 have no such flag for TAP devices. Raises OSError.
+    Who holds a copy of the descriptor may let it wait: that is a property of both. The flags are
+    zero where the kernel refuses RWF_NOWAIT for TAP devices. Raises OSError.
     """
     flags = int(os.RWF_NOWAIT)
     try:

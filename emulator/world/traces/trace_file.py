@@ -30,6 +30,37 @@ def read_trace(file: Path, kind: str, way: Way) -> LinkTrace:
     return chosen.read(chain([first], lines), way)
 
 
+def trace_mistakes(file: Path, kind: str, way: Way) -> list[TraceLineError]:
+    """Return the first mistakes of a trace that `read_trace` refuses, each in a line of its own.
+
+    Each later one is that of the trace without the lines before. Raises OSError.
+    """
+    found: list[TraceLineError] = []
+    try:
+        lines = list(_lines(_text(file)))
+        chosen = _detected(*lines[0]) if kind == AUTO and lines else FORMATS.get(kind)
+        while chosen is not None and lines and len(found) < _NAMED:
+            try:
+                chosen.read(lines, way)
+                break
+            except TraceLineError as error:
+                if any(str(error) == str(other) for other in found):  # as with lines too many
+                    break
+                found.append(error)
+                if error.line in (None, lines[0][0]):  # the whole file, or the header
+                    break
+                lines = [line for line in lines if line[0] != error.line]
+                if len(lines) == 1:
+                    break
+    except TraceLineError as error:
+        found.append(error)
+    return found or [TraceLineError(None, _EMPTY)]
+
+
+_NAMED = 3
+"""Largest number of mistakes that are named in a file."""
+
+
 def _text(file: Path) -> str:
     """Return the text of `file`. Raises TraceLineError if it is too large, or no text."""
     state = file.stat()

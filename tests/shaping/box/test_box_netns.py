@@ -136,6 +136,33 @@ def _in_time(box: PacketBox, backend: Backend, rate: float, way: Way) -> bool:
     return took < wanted * (1.06 if backend is TBF else 1.3) + 0.02
 
 
+def test_a_round_trip_of_600_ms_is_kept(box: PacketBox) -> None:
+    """The median of 30 is within 1 ms and 2 % of both delays."""
+    with lab() as here:
+        box.attach(here, _both(50e6, 0.3))
+        here.ping(1, wait=3.0)
+        times = [each for each in here.ping(30, gap=0.03, wait=2.0) if each is not None]
+    assert len(times) == 30
+    print(f"median {median(times):.4f}")
+    assert 0 <= median(times) - 0.6 < 0.001 + 0.02 * 0.6
+
+
+def test_one_percent_of_the_packets_is_lost(box: PacketBox) -> None:
+    """Of 10,000 at 1 %, 99 in 100 honest runs lose 74 to 126: two outside are a fault."""
+    lost = []
+    with lab() as here:
+        box.attach(here, Link(up=Side(delay=Seconds(0.002), loss=Fraction(0.01))))
+        here.ping(1)
+        while len(lost) < 2 and not (lost and 74 <= lost[-1] <= 126):
+            before = box.report(here.near)["up"]["lost"]
+            arrived = {number for number, _, _ in here.spray("up", 10_000, 0.0003)}
+            drawn = box.report(here.near)["up"]["lost"] - before
+            assert drawn <= 10_000 - len(arrived)  # a busy host may lose some more
+            lost.append(drawn)
+    print(lost)
+    assert 74 <= lost[-1] <= 126
+
+
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("fate", ["lost", "corrupted"])
 def test_loss_and_damage_are_what_was_asked(box: PacketBox, way: Way, fate: str) -> None:
