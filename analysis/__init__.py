@@ -5,6 +5,7 @@ write its file in `figures/` and name the module here.
 """
 
 from .errors import RunError
+from .exporting import write
 from .figures import (
     accuracy_bytes,
     accuracy_time,
@@ -18,7 +19,9 @@ from .figures import (
     staleness,
     update_rate,
 )
+from .loading import Runs, load
 from .runs import Run, read
+from .tidy import TABLES
 
 FIGURES = (
     accuracy_updates,
@@ -35,4 +38,4 @@ FIGURES = (
 )
 """The figures, in the order of the report."""
 
-__all__ = ["FIGURES", "Run", "RunError", "read"]
+__all__ = ["FIGURES", "TABLES", "Run", "RunError", "Runs", "load", "read", "write"]

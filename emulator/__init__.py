@@ -1,26 +1,28 @@
 """Distributed training on emulated edge devices with shaped links and injected faults.
 
-    from emulator import load, read_run, run
+    import emulator
 
-    scenario = load("scenarios/quickstart.yaml", ["stop.updates=500"])
-    folder = run(scenario, on="virtual")
-    print(read_run(folder).summary["final_accuracy"])
+    run = emulator.run("lab.yaml", on="virtual", set={"training.batch_size": 32})
+    print(run.summary["final_accuracy"], run.updates["staleness"].median())
 
-The functions import their parts when they are called: a device's container holds this package
-without pydantic and pandas.
+The names of `__all__` are the stable surface; docs/from-python.md documents them. The functions
+import their parts when they are called: a device's container holds this package without pydantic
+and pandas.
 """
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from .cli.played import Run, Sweep
     from .scenario import Scenario
 
-__all__ = ["Scenario", "load", "read_run", "run"]
+__all__ = ["Run", "Scenario", "Sweep", "analysis", "load", "read_run", "run", "sweep"]
 
 
-def load(path: str | Path, overrides: Sequence[str] = ()) -> "Scenario":
+def load(path: str | os.PathLike[str], overrides: Sequence[str] = ()) -> "Scenario":
     """Read the scenario file at `path`, and apply each `PATH=VALUE` of `overrides` to it.
 
     Raises ScenarioError; its message names every mistake with file, line and place.
@@ -29,47 +31,65 @@ def load(path: str | Path, overrides: Sequence[str] = ()) -> "Scenario":
         raise TypeError(f"overrides is a text, not a list of texts: write [{overrides!r}]")
     from .scenario import load as read
 
-    return read(path, overrides)
+    return read(Path(path), overrides)
 
 
 def run(
-    scenario: "Scenario",
+    scenario: "str | os.PathLike[str] | Scenario",
     *,
     on: Literal["docker", "virtual"] = "docker",
-    runs: str | Path = "runs",
+    set: Mapping[str, Any] | None = None,
+    runs: str | os.PathLike[str] = "runs",
     progress: Callable[[str], None] | None = None,
     shaping: Literal["netem", "packets", "receiver"] | None = None,
-) -> Path:
-    """Play `scenario` in containers or in virtual time, and return the run's folder below `runs`.
+) -> "Run":
+    """Play `scenario`, a file or what `load` returned, in containers or in virtual time.
 
-    `progress` is called with each step of starting and ending. The folder's `summary.json` holds
-    the outcome; a run that fails because no device is left returns as well. `shaping` forces the
-    means of delays in containers, as `emulate run --shaping` does. Raises EmulatorError if the run
-    cannot start, for example without data, engine or image, or if it breaks off, and ValueError for
-    `shaping` in virtual time.
+    `set` has new values for keys of a file, by their paths; a text is YAML, as after `--set`. The
+    run's folder is made below `runs`. `progress` is called with each step of starting and ending.
+    `shaping` forces the means of delays in containers, as `emulate run --shaping` does. A run that
+    fails because no device is left returns as well: see `Run.outcome`.
+
+    Raises ScenarioError for mistakes in a file; EmulatorError if the run cannot start, for example
+    without data, engine or image, or if it breaks off; and ValueError for `shaping` in virtual
+    time and for `set` without a file.
 
     Ctrl-C ends the run with the outcome `canceled`; before the run has a folder, KeyboardInterrupt
     is raised. Only the main thread can call this function, as only that thread receives signals.
     """
-    from .cli.run import player
-    from .runs.cancel import Canceled, canceling
-    from .runs.conductor import ProgressView
-    from .shaping.backend import DELAYS
+    from .cli.python_calls import play_run
 
-    if shaping not in (None, *DELAYS):
-        raise ValueError(f"shaping={shaping!r} is not {' or '.join(map(repr, DELAYS))}")
-    if shaping and on == "virtual":
-        raise ValueError(f"shaping={shaping!r} is for containers: there are none in virtual time")
-    play = player(on, shaping)
-    try:
-        with canceling():
-            folder, _ = play(scenario, Path(runs), ProgressView(progress))
-    except Canceled as canceled:  # a name that callers need not know
-        raise KeyboardInterrupt from canceled
-    return Path(folder)
+    return play_run(scenario, on, set or {}, Path(runs), progress, shaping)
 
 
-def read_run(folder: str | Path) -> Any:
+def sweep(
+    scenario: str | os.PathLike[str],
+    over: Mapping[str, Sequence[Any]],
+    *,
+    seeds: int = 1,
+    set: Mapping[str, Any] | None = None,
+    out: str | os.PathLike[str] | None = None,
+    runs: str | os.PathLike[str] = "runs",
+    cores: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> "Sweep":
+    """Play the file `scenario` in virtual time for every combination of the values in `over`.
+
+    `over` has a list of values for each key that varies, by its path. Each combination is played
+    with `seeds` seeds, from the scenario's own on; `set` holds for all. A process on one core plays
+    each point, `cores` of them at a time (None: as many as there are cores). The folder is `out`,
+    or RUNS/sweeps/NAME-DIGEST. Finished points are not played again.
+
+    Raises ScenarioError for the mistakes of all points; EmulatorError as `run` does; and
+    KeyboardInterrupt after Ctrl-C: the same call plays the missing points.
+    """
+    from .cli.python_calls import play_sweep
+
+    folder = None if out is None else Path(out)
+    return play_sweep(Path(scenario), over, seeds, set or {}, folder, Path(runs), cores, progress)
+
+
+def read_run(folder: str | os.PathLike[str]) -> Any:
     """Return the `analysis.Run` of a run's folder: scenario, manifest, summary, frames of records.
 
     Raises EmulatorError if the folder holds no run, or a damaged file.
@@ -86,4 +106,12 @@ def __getattr__(name: str) -> Any:
         from .scenario import Scenario
 
         return Scenario
+    if name in ("Run", "Sweep"):
+        from .cli import played
+
+        return getattr(played, name)
+    if name == "analysis":  # `emulator.analysis` in a wheel, `analysis` in a checkout
+        from .cli.analysis_package import analysis
+
+        return analysis()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -56,7 +56,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     "rich": {"cli"},
     "click": {"cli"},
     "analysis": {"cli"},
-    "pandas": {"datasets/own/table_file.py"},
+    "pandas": {"cli/played.py", "datasets/own/table_file.py"},
     "matplotlib": set(),
     "jinja2": set(),
     "msgspec": {"core", "node", "log", "transport"},
@@ -79,7 +79,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "runtimes/virtual/virtual_runtime.py",
         "shaping/box",
     },
-    "datetime": {"calibration", "runs"},
+    "datetime": {"calibration", "cli/export_run.py", "runs"},
     "random": {
         *{"faults", "world/delay_draws.py", "world/laws.py", "world/loss_models.py"},
         *{"runtimes/virtual", "scenario", "shaping", "transport"},

@@ -24,8 +24,10 @@ ROOT = Path(__file__).parents[1]
 
 def test_the_public_names_are_there() -> None:
     assert emulator.__all__ == sorted(emulator.__all__)
-    assert set(emulator.__all__) == {"Scenario", "load", "read_run", "run"}
-    assert all(callable(getattr(emulator, name)) for name in emulator.__all__)
+    functions = {"load", "read_run", "run", "sweep"}
+    assert set(emulator.__all__) == functions | {"Run", "Scenario", "Sweep", "analysis"}
+    assert all(callable(getattr(emulator, name)) for name in functions)
+    assert emulator.analysis.load
     with pytest.raises(AttributeError, match="has no attribute 'rnu'"):
         emulator.rnu  # noqa: B018
 

@@ -14,6 +14,7 @@ from .completion import completion
 from .compose import compose
 from .data import data
 from .doctor import doctor
+from .export_run import export
 from .foreign_link import link
 from .images import images
 from .list import list_
@@ -68,6 +69,7 @@ for command in (
     *(doctor, data, images, calibrate),
     *(new, check, plan, schedule, predict, run, resume, sweep, tune, study),
     *(list_, logs, stop, clean),
+    export,
     *(report, compare),
     *(algorithms, model, test_codec, profiles, trace, schema),
     *(completion, compose, link, node),

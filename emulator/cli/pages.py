@@ -14,12 +14,19 @@ from .analysis_package import analysis
 
 def page(folder: Path, *, to_stderr: bool = False) -> None:
     """Draw the report of the run in `folder` and print the path of the page."""
+    click.echo(f"{'report':<12} {short(draw(folder))}", err=to_stderr)
+
+
+def draw(folder: Path) -> Path:
+    """Draw the report of the run in `folder`, and return the path of the page.
+
+    Raises EmulatorError if the folder cannot be read or written.
+    """
     try:
         with runs_readable():
-            drawn = analysis("report").report(folder)
+            return Path(analysis("report").report(folder))
     except OSError as error:
         raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
-    click.echo(f"{'report':<12} {short(drawn)}", err=to_stderr)
 
 
 def short(path: Path) -> Path:

@@ -38,6 +38,15 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
     "RUN is a run's folder, its id, or a scenario (its latest run).",
 )
 @SHAPING_OPTION
+@click.option(
+    "--tensorboard",
+    is_flag=False,
+    flag_value="",
+    default=None,
+    metavar="[FOLDER]",
+    help="Write events for TensorBoard while the run goes on: into FOLDER/SCENARIO/RUN, or into "
+    "tensorboard/ of the run's folder if no FOLDER follows. Give FILE before it.",
+)
 @RUNS_OPTION
 @click.option(
     "--report/--no-report", default=True, show_default=True, help="Draw the report at the end."
@@ -50,6 +59,7 @@ def run(
     on: str,
     replay: str | None,
     shaping: "Delay | None",
+    tensorboard: str | None,
     runs: Path,
     report: bool,
     as_json: bool,
@@ -77,7 +87,11 @@ def run(
     scenario = load(file, overrides)
     replayed = None if replay is None else read_replay(ended(replay, runs))
     folder, summary = watched(
-        scenario, on, runs, to_stderr=as_json, replay=replayed, shaping=shaping
+        *(scenario, on, runs),
+        to_stderr=as_json,
+        replay=replayed,
+        shaping=shaping,
+        tensorboard=tensorboard,
     )
     conclude(folder, summary, as_json=as_json, report=report)
 
@@ -101,10 +115,12 @@ def watched(
     to_stderr: bool,
     replay: "Replay | None" = None,
     shaping: "Delay | None" = None,
+    tensorboard: str | None = None,
 ) -> tuple[Path, dict[str, Any]]:
     """Play `scenario` on the runtime `on` and show it; return the run's folder and its summary.
 
     With `replay` its faults strike instead of the scenario's; `shaping` forces the means of delays.
+    `tensorboard` is the folder for events; None for no events, empty for the run's own folder.
     Raises Canceled if a signal comes before the run has a folder; later it is the run's outcome.
     """
     from ..scenario.unkept import unkept
@@ -113,9 +129,22 @@ def watched(
     given = {} if replay is None else {"replay": replay}
     for ignored in unkept(scenario, on):
         click.echo(f"not kept in {ON[on]}: {ignored}", err=to_stderr)
-    with show(scenario, to_stderr=to_stderr) as view, canceling():
+    shown = show(scenario, to_stderr=to_stderr)
+    if tensorboard is not None:
+        shown = _with_events(shown, scenario.name, runs, tensorboard)
+    with shown as view, canceling():
         played: tuple[Path, dict[str, Any]] = play(scenario, runs, view, **given)
     return played
+
+
+def _with_events(view: Any, scenario: str, runs: Path, tensorboard: str) -> Any:
+    """Return `view` with events for TensorBoard; make their folder, or raise HostError."""
+    from .watching.tensorboard_view import TensorboardView, require_folder
+
+    out = Path(tensorboard) if tensorboard else None
+    if out is not None:
+        require_folder(out)
+    return TensorboardView(view, scenario, runs, out)
 
 
 def show(scenario: "Scenario", *, to_stderr: bool) -> Any:

@@ -1,0 +1,88 @@
+"""`emulate export`: write a run's tables and scalars in the formats of other tools."""
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from ..errors import EmulatorError, HostError
+from ..log.event_files import EventFile
+from ..log.lines import read
+from ..log.scalars import Scalars
+from .analysis_package import analysis
+from .options import OUT_OPTION, RUNS_OPTION
+from .pages import ended, runs_readable, short
+
+
+@click.command(short_help="Write a run as CSV, Parquet, or TensorBoard's events.")
+@click.argument("run")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "parquet", "tensorboard"]),
+    required=True,
+    metavar="FORMAT",
+    help="`csv` and `parquet`: a file for each table of docs/from-python.md; `tensorboard`: a file "
+    "of events.",
+)
+@OUT_OPTION(help="Folder of the files; RUN/csv, RUN/parquet or RUN/tensorboard if not given.")
+@RUNS_OPTION
+def export(run: str, form: str, out: Path | None, runs: Path) -> None:
+    """Write RUN for other tools, and print the path of each file. Older files are replaced.
+
+    RUN is a run folder, the id at its end, or a scenario's name for its latest run. Parquet needs
+    the package pyarrow: pip install 'edge-emulate[parquet]'.
+
+    \b
+    emulate export quickstart --format csv
+    emulate export 8c4eb2 --format parquet --out build/tables
+    emulate export quickstart --format tensorboard --out build/events
+    tensorboard --logdir build/events         a package of its own: pip install tensorboard
+    """
+    folder = ended(run, runs)
+    out = out or folder / form
+    try:
+        made = [events(folder, out)] if form == "tensorboard" else _tables(folder, form, out)
+    except OSError as error:
+        raise HostError(f"cannot write {out}: {error.strerror or error}") from error
+    for path in made:
+        click.echo(short(path))
+
+
+def events(folder: Path, out: Path) -> Path:
+    """Write the scalars of the run in `folder` as a file of events in `out`; return its path.
+
+    Raises EmulatorError if the run is damaged, and OSError if `out` cannot be written.
+    """
+    zero, scalars = _started(folder / "manifest.json"), Scalars()
+    file = EventFile(out, folder.name, zero)
+    try:
+        for record in read(folder / "run.jsonl"):
+            for point in scalars.take(record):
+                file.write(*point)
+    except BaseException as error:
+        with suppress(OSError):
+            file.path.unlink()
+        if isinstance(error, ValueError):
+            raise EmulatorError(str(error)) from error
+        raise
+    finally:
+        file.close()
+    return file.path
+
+
+def _started(manifest: Path) -> float:
+    """Return when the run began, in seconds since 1970; 0 if unknown."""
+    try:
+        return datetime.fromisoformat(json.loads(manifest.read_bytes())["started"]).timestamp()
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
+
+
+def _tables(folder: Path, form: str, out: Path) -> list[Path]:
+    with runs_readable():
+        write: Callable[..., list[Path]] = analysis().write
+        return write(analysis().load(folder), form, out)
