@@ -82,8 +82,9 @@ def test_as_many_floats_cross_as_the_model_declares(name: str) -> None:
 def test_a_model_is_not_cut_where_both_parts_would_read_the_same_parameters(tmp_path: Path) -> None:
     """The third layer of `KNOTTED` reads the weights of the first layer."""
     from emulator.learners.tensorflow import export
+    from emulator.learners.tensorflow_network import zoo_network
 
-    export(KNOTTED, tmp_path)
+    export(zoo_network(KNOTTED), tmp_path)
     for cut in (1, 2):
         for part in (DeviceGraph, ServerGraph):
             with pytest.raises(ValueError, match=f"no cut behind layer {cut}: Reshape:0 would"):

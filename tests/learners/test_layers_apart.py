@@ -134,8 +134,9 @@ KNOTTED = Model(
 def test_skips_and_shared_weights_cross_the_layers(tmp_path: Path) -> None:
     """The sums of three gradients may be in another order than the whole graph's."""
     from emulator.learners.tensorflow import export
+    from emulator.learners.tensorflow_network import zoo_network
 
-    export(KNOTTED, tmp_path)
+    export(zoo_network(KNOTTED), tmp_path)
     whole, network = GraphLearner(tmp_path), LayeredGraph(tmp_path)
     theta, (x, y) = KNOTTED.initial(0), batch(KNOTTED, 10)
     expected, loss = whole.gradient(theta, x, y)

@@ -72,6 +72,7 @@ WORKER_PLAN = {
     "schedule": {"kind": "sequential"},
     "batch_sizes": {},
     "cut": None,
+    "noisy": False,
     "checked": False,
     "durable": False,
 }

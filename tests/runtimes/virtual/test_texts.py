@@ -71,11 +71,11 @@ def test_accuracy_is_a_share_of_characters(
     monkeypatch.setattr(device, "GraphEvaluator", lambda folder: Spaces())
     shard.write(tmp_path, sentences.test)
     evaluator = device.DeviceEvaluator(tmp_path, tmp_path)
-    assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
+    assert evaluator.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0, None)
     worker = WorkerPlan(seed=0, batch_size=1, codec={"kind": "dense"})
     tools = [ThreadTools(Spaces(), Spaces())]
     training = PrefetchedTraining(worker, Layout(()), DataSplit(sentences, {}), tools)
-    assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0)
+    assert training.evaluate(np.zeros(1, np.float32)) == (spaces, 2.0, None)
     training.close()
 
 
