@@ -33,7 +33,7 @@ def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
     name = _name(origin)
     folder = graphs_folder(name)
     kept(folder, lambda made: _run(KerasRequest(origin, name, str(made), seed)))
-    return models.register(folder)
+    return models.register(folder, origin)
 
 
 def ready(model: Model, seed: int) -> Path:

@@ -1,5 +1,6 @@
 """The model zoo: one file for each model, small enough to train on a phone; and own models."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from ..errors import suggestion
@@ -13,7 +14,7 @@ from .mnist_mlp import MNIST_MLP
 from .mnist_resnet import MNIST_RESNET
 from .mnist_softmax import MNIST_SOFTMAX
 from .mnist_vgg import MNIST_VGG
-from .own_model import DESCRIPTION, OwnModel
+from .own_model import DESCRIPTION, ModelSource, OwnModel
 
 _ALL = (
     MNIST_CNN,
@@ -41,12 +42,15 @@ def find(name: str) -> Model:
     raise ValueError(f"{name!r} is not {' or '.join(MODELS)}{suggestion(name, MODELS)}")
 
 
-def register(folder: Path) -> OwnModel:
+def register(folder: Path, origin: ModelSource | None = None) -> OwnModel:
     """Return the own model that was exported to `folder`; `find` knows it from now on.
 
-    The name of an own model has a digest of its source, so no other model has the name.
+    The name of an own model has a digest of its source, so no other model has the name. `origin` is
+    where the same source is now, as the export remembers where it was at that time.
     """
     model = OwnModel.read(folder)
+    if origin is not None:
+        model = replace(model, origin=origin)
     _OWN[model.name] = model
     return model
 

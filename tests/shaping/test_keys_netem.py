@@ -106,7 +106,9 @@ def test_a_share_of_packets_passes_without_the_delay(measured: dict[str, Any]) -
 def test_only_each_fifth_packet_passes_with_a_gap_of_five(measured: dict[str, Any]) -> None:
     seen, side = _sprayed(measured, "gap"), key_guest.SPRAYS["gap"][1]
     early = sorted(number for number, took in seen.took.items() if took < side.delay / 2)
-    assert {after - before for before, after in pairwise(early)} == {side.gap}
+    steps = [after - before for before, after in pairwise(early)]
+    # netem counts a packet of another kind, as a question for an address, too
+    assert set(steps) <= {side.gap - 1, side.gap} and steps.count(side.gap - 1) <= 2
 
 
 @pytest.mark.parametrize("key", ["normal", "uniform", "pareto", "paretonormal"])

@@ -168,3 +168,16 @@ def test_another_seed_draws_other_weights_beside_the_same_graphs() -> None:
     assert ready(model, 1) == model.folder
     apart = model.initial(0) != model.initial(1)
     assert apart[: model.layout.variables[0].size].all()
+
+
+def test_a_model_is_known_by_where_its_source_is_now(tmp_path: Path) -> None:
+    """The export is that of the same source elsewhere, which may be gone."""
+    once, now = tmp_path / "once", tmp_path / "now"
+    for folder in (once, now):
+        folder.mkdir()
+        (folder / "models.py").write_text(MODELS.read_text())
+    before = own_model(ModelSource(f"{once}/models.py:dense"))
+    (once / "models.py").unlink()
+    model = own_model(ModelSource(f"{now}/models.py:dense"))
+    assert (model.name, model.folder) == (before.name, before.folder)
+    assert ready(model, 0) == model.folder
