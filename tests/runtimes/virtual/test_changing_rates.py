@@ -100,7 +100,7 @@ def steps(draw: st.DrawFn) -> Written:
 def traced(draw: st.DrawFn, kind: str) -> Written:
     file, made = draw(FILES[kind])
     keys, own_delay = draw(OWN), Exact(draw(st.integers(0, 500)), 1000)
-    scale, loop = Exact(keys["scale"]), keys["loop"]
+    scale, loop = Exact(keys["scale"]), bool(keys["loop"])
     rows = _without_a_short_end(made) if loop else made
     if not loop and rows[-1].rate * scale < 1000:  # nobody waits for the end of an endless outage
         loop, rows = True, _without_a_short_end(made)
