@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from . import (
+    bottlenecks,
     byte_tables,
     compute_groups,
     device_tables,
@@ -54,6 +55,9 @@ def _content(run: Run) -> dict[str, object]:
         "remainder": byte_tables.remainder(run),
         "group_updates": group_updates.group_updates(run),
         "schedules": schedule_table.schedules(run),
+        "bottlenecks": bottlenecks.sentences(run),
+        "bottleneck_lines": bottlenecks.lines(run),
+        "bottleneck_members": bottlenecks.members(run),
         "effects": fault_tables.by_kind(run),
         "fault_effects": fault_tables.one_by_one(run),
         "effects_unlisted": fault_tables.unlisted(run),

@@ -65,6 +65,7 @@ MANIFEST: Shape = {
 }
 SCENARIO: Shape = {
     "devices": [{"count": NUMBER, "profile": PROFILE, "link": _LINK}],
+    "bottlenecks": [{"name": TEXT, "members": LIST, **_LINK}],
 }
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {

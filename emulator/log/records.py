@@ -194,11 +194,13 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server` or `evaluator`."""
+    """Node of the interface: a device, `server`, `evaluator` or a bottleneck."""
     rx: Size
-    """Bytes received since the interface exists, and before the run was resumed."""
+    """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
+    those to its members."""
     tx: Size
-    """Bytes sent since the interface exists, and before the run was resumed."""
+    """Bytes sent since the interface exists, and before the run was resumed; of a bottleneck those
+    of its members to the server."""
 
 
 class LatenessRecord(LogRecord, tag="lateness"):

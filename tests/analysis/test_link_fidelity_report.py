@@ -27,7 +27,7 @@ LINKS = [
         "jitter": {"requested": 0.003, "achieved": 0.0031, "verdict": "kept"},
         "loss": {"requested": 0.01, "achieved": 0.0125, "packets": 900, "verdict": "kept"},
         "verdict": "kept",
-        "reason": "the link was never busy for long enough",
+        "reason": "rate not judged: the link was never busy for long enough",
     },
 ]
 DOWN = ("20 → –", "25 → 25.4", "3 → 3.1", "1 → 1.25")
@@ -62,7 +62,7 @@ def test_the_table_has_a_row_for_each_direction(tmp_path: Path) -> None:
             "25 → 25.4",
             "3 → 3.1",
             "1 → 1.25",
-            "kept",
+            "kept, but rate not judged",
             LINKS[1]["reason"],
         ),
     ]

@@ -29,6 +29,10 @@ LINKS = {
 }
 
 
+SHARED = {"up": {"rate": "3mbit"}, "down": {"rate": "25mbit", "delay": "2ms"}}
+"""The bottleneck of the lines of copper. It makes nobody slower."""
+
+
 class World:
     def __init__(self, spec: "Synthetic") -> None:
         self.spec, self.random = spec, Random(spec.seed)
@@ -184,6 +188,11 @@ class World:
                     for way in ("rx", "tx")
                 )
                 self.note(second + 0.003, "traffic", node=name, rx=int(rx), tx=int(tx))
+            if behind := self.spec.behind():
+                down, up = (
+                    sum(counters[name, way][second] for name in behind) for way in ("rx", "tx")
+                )
+                self.note(second + 0.003, "traffic", node="cabinet", rx=int(down), tx=int(up))
 
     def _counter(self, flows: list[tuple[float, float, float]]) -> list[float]:
         gained = [0.0] * (int(self.now) + 2)
