@@ -14,6 +14,7 @@ from .figures import (
     bytes_by_kind,
     device_traffic,
     fault_effects,
+    host_use,
     iteration_gantt,
     link_rates,
     server_traffic,
@@ -35,6 +36,7 @@ FIGURES = (
     device_traffic,
     bottleneck_traffic,
     link_rates,
+    host_use,
     iteration_gantt,
     fault_effects,
 )

@@ -66,6 +66,7 @@ def _content(run: Run) -> dict[str, object]:
         "faults_to_come": sections.faults_to_come(run),
         "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
+        "host_load": not run.records("host").empty,
         "link_verdicts": link_fidelity.link_verdicts(run),
         "links_unlisted": link_fidelity.links_unlisted(run),
         "missed_links": link_fidelity.missed_links(run),

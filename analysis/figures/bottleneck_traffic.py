@@ -13,7 +13,7 @@ from ..devices import devices
 from ..labels import stack
 from ..quantities import figures
 from ..runs import Run
-from ..theme import DEVICES, INK, QUIET, legend_above, nothing, panels
+from ..theme import DEVICES, INK, QUIET, legend_below, nothing, panels
 from ..traffic import bins, extent, rebin, width
 from .link_rates import charged
 
@@ -81,9 +81,9 @@ def draw(table: pd.DataFrame, ax: Axes) -> None:
         row[0].set_ylabel(f"{run}\n{line}" if several else line)
     grid[0][0].set_xlim(*extent(table))
     for column, (way, word) in enumerate(WAYS.items()):
-        grid[0][column].set_title(f"{way}, {word} (Mbit/s)", loc="right")
+        grid[0][column].set_title(f"{way}, {word} (Mbit/s)", loc="left")
         grid[-1][column].set_xlabel("time (s)")
-    legend_above(grid[0][0], handles=_legend(table, keys))
+    legend_below(ax, handles=_legend(table, keys))
 
 
 def _keys(table: pd.DataFrame) -> list[tuple[str, str]]:
@@ -142,5 +142,10 @@ def _legend(table: pd.DataFrame, keys: list[tuple[str, str]]) -> list[Line2D | P
     ]
     if len(named) > _MOST_COLOURS:
         return [*marks, Patch(facecolor=QUIET, alpha=0.55, label=_ALL)]
-    colours = {name: DEVICES[place % len(DEVICES)] for name, place in named.items()}
-    return [*marks, *(Patch(facecolor=c, alpha=0.55, label=name) for name, c in colours.items())]
+    return [
+        *marks,
+        *(
+            Patch(facecolor=DEVICES[place % len(DEVICES)], alpha=0.55, label=name)
+            for name, place in sorted(named.items(), key=lambda pair: pair[1])
+        ),
+    ]

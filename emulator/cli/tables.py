@@ -225,9 +225,7 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
-def demand_table(
-    wanted: Demand, host: Host, startup: float, dilation: Mapping[str, Any]
-) -> Table:
+def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[str, Any]) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
     `startup` is a lower bound, in seconds, on the time until all devices have said hello.

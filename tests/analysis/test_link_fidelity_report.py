@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
 from analysis import Run, drawing, host_load, link_fidelity, sections
 from analysis.devices import Device
-from analysis.figures import accuracy_bytes, server_traffic
+from analysis.figures import accuracy_bytes, device_traffic, server_traffic
 from analysis.report import report
 from tests.fakes.handmade_run import traffic_record, update, written
 
@@ -101,12 +102,31 @@ def test_the_bands_lie_over_time_and_nothing_else(tmp_path: Path) -> None:
     plain = drawing.render(server_traffic, table)
     marked = drawing._marked(server_traffic, table, [run])
     for before, after in zip(plain.axes, marked.axes, strict=True):
-        assert len(after.patches) == len(before.patches) + (2 if after.axison else 0)
+        # a band and a strip for each time
+        assert len(after.patches) == len(before.patches) + (4 if after.axison else 0)
         assert after.get_xlim() == before.get_xlim()
     (legend,) = marked.legends
-    assert legend.get_texts()[0].get_text().startswith("host short of processor time")
+    assert [text.get_text() for text in legend.get_texts()] == ["host short of processor time"]
     other = drawing._marked(accuracy_bytes, accuracy_bytes.table([run]), [run])
     assert not other.legends
+
+
+def test_a_server_that_used_its_core_is_marked(tmp_path: Path) -> None:
+    """At a dilation of 4 a quarter of a real core is an emulated core."""
+    host = {"what": "host", "busy": [0.5] * 4, "server": [0.1, 0.24, 0.25, 0.2], "step": 0.25}
+    records = [{"at": 0, "what": "start", "devices": 1}, {"at": 1.0, **host}]
+    dilated = written(tmp_path / "4", records, manifest={"dilation": 4})
+    assert host_load.server_times(dilated) == [(0.25, 0.75)]
+    assert host_load.server_times(written(tmp_path / "1", records)) == []
+
+
+def test_bands_and_faults_share_the_legend_below(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    crash = {"run": "made-up", "node": "far", "what": "crash", "at": 3.0, "until": 6.0}
+    table = pd.concat([device_traffic.table([run]), pd.DataFrame([crash])], ignore_index=True)
+    (legend,) = drawing._marked(device_traffic, table, [run]).legends
+    texts = [text.get_text() for text in legend.get_texts()]
+    assert texts == ["crash: far", "host short of processor time"]
 
 
 def test_several_runs_have_no_bands(tmp_path: Path) -> None:

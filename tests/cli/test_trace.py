@@ -39,7 +39,9 @@ def test_a_file_with_both_directions_names_the_one_shown(emulate: Emulate, tmp_p
     log = tmp_path / "log.csv"
     log.write_text("DL_bitrate,UL_bitrate\n1000,10\n2000,20\n")
     second = emulate("trace", log, "--direction", "up").out.splitlines()[1]
-    assert second == "format: 5g, by its first line; direction: up (--direction down shows the other)"
+    assert (
+        second == "format: 5g, by its first line; direction: up (--direction down shows the other)"
+    )
     assert "format: 5g, as given; direction: down" in emulate("trace", log, "--format", "5g").out
     found = emulate("trace", log, "--json").json
     assert (found["format"], found["direction"]) == ("5g", "down")

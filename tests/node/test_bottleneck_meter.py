@@ -50,7 +50,7 @@ def test_the_rate_is_that_of_all_members_together(monkeypatch: pytest.MonkeyPatc
 def test_the_end_reports_what_no_window_has_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     meter, now = made(monkeypatch)
     assert {each["what"] for each in played(meter, now, 103.5)} == {"traffic"}
-    last: list[dict[str, Any]] = []
+    now[0], last = 103.5, list[dict[str, Any]]()
     meter.end(lambda what, **facts: last.append({"what": what, **facts}))
     traffic, report = last
     assert (traffic["rx"], traffic["tx"]) == (7, pytest.approx(3.5e6, rel=0.1))
