@@ -14,8 +14,8 @@ from .runs import Run
 from .theme import legend_below
 
 FULL = 0.95
-"""Share of the cores in use from which the host is short of processor time; and share of a core that
-the server's container uses from which the server is."""
+"""Share of the cores in use from which the host is short of processor time; and share of a core
+that the server's container uses from which the server is."""
 CROWDED, PRESSED = 0.8, 0.5
 """Share of the cores in use and pressure from which the host is short, both together: a device at
 its CPU quota waits for a core, too, on a host that has idle ones."""

@@ -3,12 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 
 from analysis import Run, drawing, host_load, link_fidelity, sections
 from analysis.devices import Device
-from analysis.figures import accuracy_bytes, device_traffic, server_traffic
+from analysis.figures import accuracy_bytes, server_traffic
 from analysis.report import report
 from tests.fakes.handmade_run import traffic_record, update, written
 
@@ -118,15 +117,6 @@ def test_a_server_that_used_its_core_is_marked(tmp_path: Path) -> None:
     dilated = written(tmp_path / "4", records, manifest={"dilation": 4})
     assert host_load.server_times(dilated) == [(0.25, 0.75)]
     assert host_load.server_times(written(tmp_path / "1", records)) == []
-
-
-def test_bands_and_faults_share_the_legend_below(tmp_path: Path) -> None:
-    run = made(tmp_path)
-    crash = {"run": "made-up", "node": "far", "what": "crash", "at": 3.0, "until": 6.0}
-    table = pd.concat([device_traffic.table([run]), pd.DataFrame([crash])], ignore_index=True)
-    (legend,) = drawing._marked(device_traffic, table, [run]).legends
-    texts = [text.get_text() for text in legend.get_texts()]
-    assert texts == ["crash: far", "host short of processor time"]
 
 
 def test_several_runs_have_no_bands(tmp_path: Path) -> None:

@@ -174,6 +174,8 @@ class World:
             for way in ("rx", "tx")
         }
         since = dict.fromkeys(names, 0)
+        for at in range(10, int(self.now) + 1, 10):
+            self.note(at + 0.5, "host", busy=[0.4] * 10, pressure=[0.6] * 10, server=[0.2] * 10)
         for second in range(1, int(self.now) + 1):
             for name in names:
                 crash = any(
