@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -45,10 +46,16 @@ def name(module: FigureModule) -> str:
 def render(module: FigureModule, table: pd.DataFrame) -> Figure:
     """Draw a figure's `table`; the caller sets STYLE, until the figure is saved."""
     height: Any = getattr(module, "height", lambda table: HEIGHT)
-    figure = Figure(figsize=(WIDTH, height(table)), layout="constrained")
+    figure = blank(height(table))
+    module.draw(table, figure.subplots())
+    return figure
+
+
+def blank(height: float) -> Figure:
+    """Return an empty figure of the report's width, `height` inches high."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     FigureCanvasAgg(figure)
-    module.draw(table, figure.subplots())
     return figure
 
 
@@ -63,7 +70,7 @@ def _marked(module: FigureModule, table: pd.DataFrame, runs: Sequence[Run]) -> F
 def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
     """Write the figure as `folder/<name>.png` and return the path."""
     with rc_context(STYLE):
-        return _save(_marked(module, module.table(runs), runs), name(module), folder, dpi)
+        return save(_marked(module, module.table(runs), runs), name(module), folder, dpi)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
@@ -80,7 +87,7 @@ def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[P
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
     """Return the figure as a self-contained `<svg>` element for an HTML page."""
     with rc_context(STYLE):
-        return _inline(_marked(module, module.table(runs), runs), module.TITLE)
+        return svg_of(_marked(module, module.table(runs), runs), module.TITLE)
 
 
 def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
@@ -94,18 +101,20 @@ def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI
         return ""
     with rc_context(STYLE):
         figure = _marked(module, table, runs)
-        _save(figure, name(module), folder, dpi)
-        return _inline(figure, module.TITLE)
+        save(figure, name(module), folder, dpi)
+        return svg_of(figure, module.TITLE)
 
 
-def _save(figure: Figure, name: str, folder: Path, dpi: int) -> Path:
+def save(figure: Figure, name: str, folder: Path, dpi: int = DPI) -> Path:
+    """Write `figure` as `folder/<name>.png` and return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=dpi)
     return path
 
 
-def _inline(figure: Figure, title: str) -> str:
+def svg_of(figure: Figure, title: str) -> str:
+    """Return `figure` as a self-contained `<svg>` element with the label `title`."""
     sink = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
@@ -116,4 +125,4 @@ def _inline(figure: Figure, title: str) -> str:
     # the page sets the width, and the viewBox then sets the height
     for attribute in ("width", "height"):
         text = re.sub(rf'(<svg[^>]*?)\s+{attribute}="[^"]*"', r"\1", text, count=1)
-    return text.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)

@@ -20,6 +20,8 @@ class Picture:
     caption: str
     svg: str
     """The figure as an `<svg>` element; empty without data."""
+    failure: str = ""
+    """Why a figure of a user could not be drawn."""
 
 
 def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
