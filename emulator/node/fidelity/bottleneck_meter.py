@@ -19,7 +19,7 @@ _DEVICES = dict(zip(WAYS, (gateway.UP, gateway.DOWN), strict=True))
 
 
 class BottleneckMeter:
-    """The achieved rate of each direction of a bottleneck that has one."""
+    """Measures the rate that each rated direction of a bottleneck achieves."""
 
     def __init__(self, node: NodeConfig) -> None:
         assert node.network.measured is not None
