@@ -43,6 +43,15 @@ def name(module: FigureModule) -> str:
     return module.__name__.rpartition(".")[2]
 
 
+def shown(module: FigureModule, runs: Sequence[Run]) -> bool:
+    """Return whether `runs` may have the data of the figure, by its function `shown` if it has one.
+
+    A figure that is not shown has no place in a page; one without data says so there.
+    """
+    asked: Any = getattr(module, "shown", lambda runs: True)
+    return bool(asked(runs))
+
+
 def render(module: FigureModule, table: pd.DataFrame) -> Figure:
     """Draw a figure's `table`; the caller sets STYLE, until the figure is saved."""
     height: Any = getattr(module, "height", lambda table: HEIGHT)
@@ -74,14 +83,14 @@ def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
-    """Write every figure of `runs` as PNG into the folder `out`, and return the paths.
+    """Write every figure that `runs` may have as PNG into the folder `out`, and return the paths.
 
     `out` may be None for a single run, and means the folder `figures/` of the run.
     """
     if out is None and len(runs) != 1:
         raise ValueError("the figures of several runs need a folder: give `out`")
     folder = out or runs[0].folder / "figures"
-    return [png(module, runs, folder, dpi) for module in FIGURES]
+    return [png(module, runs, folder, dpi) for module in FIGURES if shown(module, runs)]
 
 
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:

@@ -25,12 +25,16 @@ class Picture:
 
 
 def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
-    """Return all figures of `runs`, in the report's order, and write them as PNG into `folder`."""
+    """Return the figures that `runs` may have, in the report's order.
+
+    They are written as PNG into `folder`.
+    """
     return [
         Picture(
             drawing.name(module), module.TITLE, module.CAPTION, drawing.both(module, runs, folder)
         )
         for module in FIGURES
+        if drawing.shown(module, runs)
     ]
 
 

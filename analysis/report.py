@@ -16,6 +16,7 @@ from . import (
 )
 from .own_figures import OwnFigure, picture
 from .protocol import sentence
+from .regression import is_regression
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
 
@@ -58,6 +59,7 @@ def _content(run: Run) -> dict[str, object]:
         "remainder": byte_tables.remainder(run),
         "group_updates": group_updates.group_updates(run),
         "schedules": schedule_table.schedules(run),
+        "score": "error" if is_regression(run) else "accuracy",
         "effects": fault_tables.by_kind(run),
         "fault_effects": fault_tables.one_by_one(run),
         "effects_unlisted": fault_tables.unlisted(run),
