@@ -204,9 +204,10 @@ class TrafficRecord(LogRecord, tag="traffic"):
 
 
 class LatenessRecord(LogRecord, tag="lateness"):
-    """How late packets left the box that delays them, about each second.
+    """How late packets left the box that delays them: one record about each second.
 
-    Only where `shaping.delay` of the manifest is `packets`, and a link has delay, jitter or loss.
+    Only runs whose manifest says `packets` as `shaping.delay` have these records, and only if a
+    link has delay, jitter or loss.
     """
 
     packets: int

@@ -22,7 +22,8 @@ _DEVICES = dict(zip(WAYS, (gateway.UP, gateway.DOWN), strict=True))
 
 
 class BottleneckMeter:
-    """The achieved rate of each direction that has a rate, and the bytes of both directions."""
+    """Measures the rate that each rated direction of a bottleneck achieves, and counts the bytes of
+    both directions."""
 
     def __init__(self, node: NodeConfig) -> None:
         assert node.network.measured is not None
