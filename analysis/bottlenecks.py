@@ -49,7 +49,7 @@ def bottlenecks(run: Run) -> list[Bottleneck]:
 
 
 def _names(run: Run) -> list[tuple[str, str]]:
-    """Return the name of each device of the scenario, and that of its entry."""
+    """Return the names of each device and of the entry of the device in the scenario."""
     entries = run.scenario.get("devices") or []
     owners = [
         str(entry.get("name")) for entry in entries for _ in range(int(entry.get("count") or 1))
@@ -69,7 +69,7 @@ def _bottleneck(entry: dict[str, Any], known: list[tuple[str, str]]) -> Bottlene
 
 
 def sentences(run: Run) -> list[str]:
-    """Return a sentence for each bottleneck: its members, and the rates that they share."""
+    """Return a sentence for each bottleneck, with the members and the shared rates."""
     return [
         f"{each.name}: {_listed(each.members)} share {each.shared}." for each in bottlenecks(run)
     ]
@@ -116,8 +116,8 @@ def _full(own: pd.DataFrame | None, rate: float, end: float) -> Row:
 
 
 def members(run: Run) -> list[Row]:
-    """Return a row for each member of each bottleneck: bottleneck, device, and for each direction
-    its mean rate in Mbit/s and its share of what all members had; then its updates.
+    """Return a row for each member of each bottleneck: bottleneck, device, the mean rate in Mbit/s
+    and the share of the members' traffic up and down, updates.
 
     Of many members the later ones are one row.
     """
