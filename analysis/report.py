@@ -1,5 +1,6 @@
 """The report of a run: a single page to read on a screen, print or send."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import (
@@ -13,7 +14,9 @@ from . import (
     schedule_table,
     sections,
 )
+from .own_figures import OwnFigure, picture
 from .protocol import sentence
+from .regression import is_regression
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
 
@@ -25,15 +28,17 @@ _OUTCOMES = {
 }
 
 
-def report(folder: Path | str) -> Path:
+def report(folder: Path | str, own: Sequence[OwnFigure] = ()) -> Path:
     """Write `report.html` and the figures as PNG into the run's `folder`; return the page's path.
 
+    Figures of users, `own`, follow those of every report.
     The page is self-contained: no address in it leads out of the folder. A partial run gives a
     partial page with a notice. Raises RunError if `folder` is no run's folder.
     """
     run = read(folder)
     # the figures come first, because the page lists the files of the folder
     pictures = page.figures([run], run.folder / "figures")
+    pictures += [picture(figure, run, run.folder / "figures") for figure in own]
     return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
 
 
@@ -54,6 +59,7 @@ def _content(run: Run) -> dict[str, object]:
         "remainder": byte_tables.remainder(run),
         "group_updates": group_updates.group_updates(run),
         "schedules": schedule_table.schedules(run),
+        "score": "error" if is_regression(run) else "accuracy",
         "effects": fault_tables.by_kind(run),
         "fault_effects": fault_tables.one_by_one(run),
         "effects_unlisted": fault_tables.unlisted(run),
