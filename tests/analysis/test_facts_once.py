@@ -59,6 +59,7 @@ def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawing, "svg_of", lambda *anything: "<svg></svg>")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsaved")
 def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
     with Profile() as profile:

@@ -124,6 +124,7 @@ def test_several_runs_have_no_bands(tmp_path: Path) -> None:
     assert not drawing._marked(server_traffic, server_traffic.table(runs), runs).legends
 
 
+@pytest.mark.slow
 def test_virtual_time_says_that_every_link_is_exact(tmp_path: Path) -> None:
     page = report(made(tmp_path, virtual=True).folder).read_text()
     assert "exact" in page

@@ -217,6 +217,7 @@ def test_a_file_in_another_format_than_said(tmp_path: Path) -> None:
         read(tmp_path, "1\n", "cooked")
 
 
+@pytest.mark.slow
 def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
     """100 MB by the size alone; the largest files that are read, line by line."""
     sparse = tmp_path / "sparse"
