@@ -10,6 +10,9 @@ from .data_mistakes import DataMistakes
 from .own_dataset import OwnDataset
 from .read_data import GivenPart, ReadData
 
+_LARGEST = 2**31 - 2
+"""Largest number of a class: classes are stored as int32, and so is their number."""
+
 
 class StoredLabels(NamedTuple):
     """Labels of both parts in the type of storage."""
@@ -31,11 +34,25 @@ def check_labels(
 ) -> StoredLabels | None:
     """Return the labels of `parts`, the training set first; None after a mistake."""
     kinds = [part.labels.dtype.kind for part in parts]
+    if own.task is None and _is_one_hot(parts[0].labels):
+        mistakes.add(
+            parts[0].places.label(),
+            "is one-hot: store the numbers of the classes, `argmax(1)`; if it is a regression, "
+            "write `task: regression`",
+        )
+        return None
     if own.task == "regression" or (own.task is None and kinds[0] == "f"):
         return _targets(own, parts, mistakes)
     if all(kind in "UTO" for kind in kinds):
         return _named_classes(own, parts, mistakes)
     return _numbered_classes(own, data, parts, mistakes)
+
+
+def _is_one_hot(labels: Array) -> bool:
+    """Return whether `labels` have a decimal point, and a single 1 among zeros in each row."""
+    if labels.dtype.kind != "f" or labels.ndim != 2 or labels.shape[1] < 2:
+        return False
+    return bool(np.isin(labels, (0, 1)).all() and (labels.sum(1) == 1).all())
 
 
 # -- regression ----------------------------------------------------------------------------------
@@ -116,12 +133,14 @@ def _numbered_classes(
             message = f"the training set has the classes 0 to {classes - 1}"
             _note(part, beyond, message, mistakes)
     if not mistakes and own.classes is None:
-        missing = sorted(set(range(classes)) - set(np.unique(arrays[0]).tolist()))
+        present = np.unique(arrays[0])
+        missing = classes - present.size
         if missing and arrays[0].ndim == 1:
-            which = ", ".join(map(str, missing[:3])) + (" …" if len(missing) > 3 else "")
+            first = np.setdiff1d(np.arange(present.size + min(missing, 3)), present)[:3]
+            which = ", ".join(map(str, first)) + (" …" if missing > 3 else "")
             mistakes.add(
                 parts[0].places.label(),
-                f"has no example of {len(missing)} of the classes 0 to {classes - 1} ({which}): "
+                f"has no example of {missing} of the classes 0 to {classes - 1} ({which}): "
                 f"number the classes from 0, or write `classes: {classes}`",
             )
         _check_number(own, parts[0], classes, mistakes)
@@ -145,9 +164,12 @@ def _whole_numbers(part: GivenPart, mistakes: DataMistakes) -> Array | None:
         )
         return None
     with np.errstate(invalid="ignore"):
-        strange = ((labels != np.floor(labels)) | (labels < 0)).reshape(len(labels), -1).any(1)
+        wrong = (labels != np.floor(labels)) | (labels < 0)
+        strange = wrong.reshape(len(labels), -1).any(1)
+        beyond = (labels > _LARGEST).reshape(len(labels), -1).any(1)
     _note(part, strange, "a class is a whole number from 0 up", mistakes)
-    return None if strange.any() else labels.astype(np.int64)
+    _note(part, beyond & ~strange, f"the largest number of a class is {_LARGEST:,}", mistakes)
+    return None if (strange | beyond).any() else labels.astype(np.int64)
 
 
 def _labels_each_token(part: GivenPart) -> bool:

@@ -4,8 +4,10 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from errno import EINVAL
 from hashlib import file_digest, sha256
 from pathlib import Path
+from stat import S_ISREG
 
 from ...machine.cache import cache
 from .kept_files import write_whole
@@ -50,6 +52,8 @@ def _files(path: Path) -> Iterator[Path]:
 
 def _state(file: Path) -> tuple[int, int, int]:
     about = file.stat()
+    if not S_ISREG(about.st_mode):  # a pipe would be waited for
+        raise OSError(EINVAL, "it is neither a file nor a folder", str(file))
     return about.st_size, about.st_ino, about.st_mtime_ns
 
 

@@ -1,7 +1,7 @@
 """Folders of images by class: `train/CLASS/*.png` and `test/CLASS/*.png`, or `CLASS/*.png`."""
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +15,8 @@ from .own_dataset import OwnDataset
 from .read_data import GivenPart, ReadData
 
 _FORMATS = ("PNG", "JPEG", "BMP", "PPM", "WEBP")
+_PARTS = ("train", "training", "test", "testing", "val", "valid", "validation")
+"""Names of folders that are usually parts of the data, in lower case."""
 _MOST_PIXELS = 1 << 26
 """Pixels of the largest image, 64 million: a small file may claim any size."""
 _GREY, _COLOUR = ("1", "L"), ("P", "RGB", "RGBA", "LA", "CMYK", "YCbCr")
@@ -65,6 +67,7 @@ def read_folder(own: OwnDataset, path: Path) -> ReadData:
         mistakes.require_none()
     else:
         found = {"train": path}
+        _no_parts(path, mistakes)
     names = tuple(folder.name for folder in _entries(found["train"]) if folder.is_dir())
     if not names:
         mistakes.add(Place(str(found["train"])), "has no folder: one for each class was expected")
@@ -93,12 +96,24 @@ def _only(folder: Path, known: dict[str, Path], mistakes: DataMistakes) -> None:
             mistakes.add(Place(str(path)), "is neither `train` nor `test`")
 
 
+def _no_parts(folder: Path, mistakes: DataMistakes) -> None:
+    """Note each folder of a class in `folder` that is named as a part of data usually is."""
+    for path in _entries(folder):
+        if path.name.lower() in _PARTS and path.is_dir():
+            mistakes.add(Place(str(path)), "is no class: name the parts `train` and `test`")
+
+
 def _files(folder: Path, names: tuple[str, ...], mistakes: DataMistakes) -> list[_File]:
     """Return the images of all classes in `folder`, after noting what is none."""
     files = []
+    loose = [path for path in _entries(folder) if not path.is_dir()]
+    words = "is in no class: move it into the folder of its class"
+    _note_files(dict.fromkeys(loose, words), mistakes)
     for path in _entries(folder):
-        if not path.is_dir():
-            mistakes.add(Place(str(path)), "is in no class: move it into the folder of its class")
+        if path in loose:
+            continue
+        if not _is_text(path.name):
+            mistakes.add(Place(str(path)), "has a name that is no text in UTF-8")
         elif path.name not in names:
             mistakes.add(Place(str(path)), "the training set has no class of this name")
         else:
@@ -107,6 +122,13 @@ def _files(folder: Path, names: tuple[str, ...], mistakes: DataMistakes) -> list
             if not images:
                 mistakes.add(Place(str(path)), "has no image: a class needs an example")
     return files
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _images(folder: Path) -> Iterator[Path]:
@@ -123,22 +145,24 @@ def _images(folder: Path) -> Iterator[Path]:
 def _shape(own: OwnDataset, files: list[_File], mistakes: DataMistakes) -> tuple[int, ...]:
     """Return the shape of an image, from the heads of all files."""
     size, colour = own.size, False
-    for file in files:
-        head = _head(file.path, mistakes)
-        if head is None:
+    unread, strange, unequal = dict[Path, str](), dict[Path, str](), dict[Path, str]()
+    for path, _ in files:
+        try:
+            (width, height), mode = _head(path)
+        except ValueError as error:
+            unread[path] = str(error)
             continue
-        (width, height), mode = head
-        place = Place(str(file.path))
         size = size or (height, width)
         if mode not in (*_GREY, *_COLOUR):
-            mistakes.add(place, f"has pixels of mode {mode}: 8 bits for each channel were expected")
+            strange[path] = f"has pixels of mode {mode}: 8 bits for each channel were expected"
         elif own.size is None and (height, width) != size:
-            mistakes.add(
-                place,
+            unequal[path] = (
                 f"has {height} × {width} pixels, and {files[0].path.name} {size[0]} × {size[1]}: "
-                f"write `size: [{size[0]}, {size[1]}]` to resize the images",
+                f"write `size: [{size[0]}, {size[1]}]` to resize the images"
             )
         colour = colour or mode not in _GREY
+    for kind in (unread, strange, unequal):
+        _note_files(kind, mistakes)
     if size is None:
         return ()
     shape = (*size, 3) if colour else size
@@ -152,18 +176,24 @@ def _shape(own: OwnDataset, files: list[_File], mistakes: DataMistakes) -> tuple
     return shape
 
 
-def _head(path: Path, mistakes: DataMistakes) -> tuple[tuple[int, int], str] | None:
-    """Return width, height and mode of the image at `path`; None after a mistake."""
+def _note_files(found: Mapping[Path, str], mistakes: DataMistakes) -> None:
+    """Note the message of each file in `found`, which has files with the same kind of mistake."""
+    paths = list(found)
+    mistakes.add_each(
+        range(len(paths)), lambda row: Place(str(paths[row])), lambda row: found[paths[row]]
+    )
+
+
+def _head(path: Path) -> tuple[tuple[int, int], str]:
+    """Return width, height and mode of the image at `path`. Raises ValueError."""
     try:
         with _opened(path) as image:
-            width, height = image.size
-            if width * height <= _MOST_PIXELS:
-                return image.size, image.mode
-            message = f"has {width:,} × {height:,} pixels: {_MOST_PIXELS:,} at most are read"
+            (width, height), mode = image.size, image.mode
     except Exception as error:  # a decoder may raise anything at hostile bytes
-        message = f"is no image that can be read: {_reason(path, error)}"
-    mistakes.add(Place(str(path)), message)
-    return None
+        raise ValueError(f"is no image that can be read: {_reason(path, error)}") from error
+    if width * height > _MOST_PIXELS:
+        raise ValueError(f"has {width:,} × {height:,} pixels: {_MOST_PIXELS:,} at most are read")
+    return (width, height), mode
 
 
 def _opened(path: Path) -> Any:
@@ -184,12 +214,13 @@ def _part(
     folder: str, files: list[_File], shape: tuple[int, ...], mistakes: DataMistakes
 ) -> GivenPart:
     pixels: Array = np.zeros((len(files), *shape), np.uint8)
+    unread: dict[Path, str] = {}
     for row, file in enumerate(files):
         try:
             pixels[row] = _pixels(file.path, shape)
         except Exception as error:  # a decoder may raise anything at hostile bytes
-            message = f"is no image that can be read: {_reason(file.path, error)}"
-            mistakes.add(Place(str(file.path)), message)
+            unread[file.path] = f"is no image that can be read: {_reason(file.path, error)}"
+    _note_files(unread, mistakes)
     labels = np.array([file.label for file in files], np.int64)
     return GivenPart(pixels, labels, FilePlaces(folder, files))
 

@@ -72,6 +72,8 @@ def named_parts(own: OwnDataset, arrays: Mapping[str, Array], file: str) -> Read
             mistakes.add(Place(file), f"has no array {name!r}: {held}")
     if own.owners is not None and own.owners not in arrays:
         mistakes.add(Place(file), f"has no array {own.owners!r} with the owners: {held}")
+    words = {own.owners, *(y for _, y in _PAIRS.values())} & arrays.keys()
+    arrays = {**arrays, **{name: _decoded(arrays[name], name, file, mistakes) for name in words}}
     mistakes.require_none()
     parts = {
         part: GivenPart(arrays[x], arrays[y], ArrayPlaces(file, x, y, arrays[x].shape[1:]))
@@ -79,6 +81,18 @@ def named_parts(own: OwnDataset, arrays: Mapping[str, Array], file: str) -> Read
         if x in wanted
     }
     return ReadData(parts["train"], parts.get("test"), _owners(own.owners, arrays, file))
+
+
+def _decoded(array: Array, name: str, file: str, mistakes: DataMistakes) -> Array:
+    """Return `array` with text in place of bytes."""
+    if array.dtype.kind != "S":
+        return array
+    try:
+        return np.strings.decode(array, "utf-8")
+    except UnicodeDecodeError as error:
+        message = f"holds bytes that are no text in UTF-8: {error.object!r}"
+        mistakes.add(array_place(file, name), message)
+        return array
 
 
 def _owners(name: str | None, arrays: Mapping[str, Array], file: str) -> GivenOwners | None:
@@ -110,9 +124,14 @@ def read_arrays(path: Path, file: str) -> dict[str, Array]:
     with np.load(path, allow_pickle=False) as members:
         for name in members.files:
             try:
-                arrays[name] = members[name]
+                array = members[name]
             except _DAMAGED as error:
                 mistakes.add(array_place(file, name), _unreadable(error))
+                continue
+            if isinstance(array, np.ndarray):
+                arrays[name] = array
+            else:  # NumPy gives the bytes of any other file as they are
+                mistakes.add(array_place(file, name), "is no array, as np.savez writes them")
     mistakes.require_none()
     return arrays
 

@@ -21,6 +21,10 @@ _PARQUET = (
 )
 
 
+_OTHERS = (";", "\t", "|")
+"""Marks that part the cells of tables of other programs."""
+
+
 @dataclass(frozen=True)
 class TablePlaces:
     """Places in a table: the line of a CSV file or the row of another one, and the column."""
@@ -100,7 +104,7 @@ def _frame(path: Path, mistakes: DataMistakes) -> Any:
         with warnings.catch_warnings():
             # too many cells in a row are a warning, and would be cut off
             warnings.simplefilter("error", pandas.errors.ParserWarning)
-            return pandas.read_csv(
+            frame = pandas.read_csv(
                 path,
                 index_col=False,
                 low_memory=False,
@@ -108,10 +112,13 @@ def _frame(path: Path, mistakes: DataMistakes) -> Any:
                 na_values=[""],
                 skipinitialspace=True,
             )
+        return frame.rename(columns=str.strip)
     except ImportError:
         mistakes.add(Place(str(path)), _PARQUET)
     except (pandas.errors.ParserWarning, pandas.errors.ParserError) as error:
         _note_long_rows(path, error, mistakes)
+    except UnicodeDecodeError as error:
+        mistakes.add(Place(str(path)), f"is no text in UTF-8: {error.reason} at byte {error.start}")
     except (ValueError, OSError) as error:  # pyarrow's and pandas' own errors are ValueErrors
         reason = " ".join(str(error).split())
         mistakes.add(Place(str(path)), f"is no table that can be read: {reason}")
@@ -119,30 +126,47 @@ def _frame(path: Path, mistakes: DataMistakes) -> Any:
 
 
 def _note_long_rows(path: Path, error: Exception, mistakes: DataMistakes) -> None:
-    """Note each row with more cells than the heading; if there is none, note `error`."""
+    """Note each row with more cells than the heading, and a quote without an end; if there is
+    none, note `error`."""
+    long, columns, line, whole = dict[int, int](), 0, 0, True
     with path.open(encoding="utf-8", newline="") as text:
-        reader = csv.reader(text)
-        columns = len(next(reader, []))
-        rows = [(reader.line_num, len(cells)) for cells in reader]
-    long = {line: cells for line, cells in rows if cells > columns}
+        reader = csv.reader(text, strict=True)
+        try:
+            for cells in reader:
+                columns, line = columns or len(cells), reader.line_num
+                if len(cells) > columns:
+                    long[line] = len(cells)
+        except csv.Error as unread:
+            whole = False
+            mistakes.add(Place(str(path), line + 1), _unended(unread))
     mistakes.add_each(
         list(long),
         lambda line: Place(str(path), line),
         lambda line: f"has {long[line]} cells, and the first line names {columns} columns",
     )
-    if not long:
+    if whole and not long:
         mistakes.add(Place(str(path)), f"is no table that can be read: {error}")
+
+
+def _unended(error: csv.Error) -> str:
+    return f"begins a row that cannot be read: {error}: a quote may lack its end"
 
 
 def _heading_is_good(path: Path, mistakes: DataMistakes) -> bool:
     """Note a mistake unless the first line of the CSV file at `path` names each column once."""
-    with path.open(encoding="utf-8", newline="") as text:
-        names = next(csv.reader(text), [])
-    names = [name.strip() for name in names]
     place = Place(str(path), 1)
+    with path.open(encoding="utf-8-sig", newline="") as text:
+        try:
+            names = next(csv.reader(text), [])
+        except csv.Error as error:
+            mistakes.add(place, _unended(error))
+            return False
+    names = [name.strip() for name in names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if not names:
         mistakes.add(place, "is empty: the names of the columns were expected")
+    elif len(names) == 1 and (marks := [mark for mark in _OTHERS if mark in names[0]]):
+        mistakes.add(place, f"is parted by {marks[0]!r}: cells are parted by commas")
     elif "" in names:
         mistakes.add(place, f"column {names.index('') + 1} has no name")
     elif twice:
@@ -180,7 +204,9 @@ def _numbers(column: Any, name: str, places: TablePlaces, mistakes: DataMistakes
 
     empty = column.isna().to_numpy()
     numbers = column
-    if not pandas.api.types.is_numeric_dtype(column):
+    if column.dtype.kind in "mM":  # pandas would count the nanoseconds of times
+        numbers = pandas.Series(np.nan, column.index)
+    elif not pandas.api.types.is_numeric_dtype(column):
         numbers = pandas.to_numeric(column, errors="coerce")
     values: Array = numbers.to_numpy(dtype=None if numbers.dtype.kind in "bui" else np.float64)
     rows = np.flatnonzero(~np.isfinite(values.astype(np.float64)))
@@ -195,7 +221,7 @@ def _numbers(column: Any, name: str, places: TablePlaces, mistakes: DataMistakes
 
 
 def _short(cell: object) -> str:
-    text = repr(cell.item() if isinstance(cell, np.generic) else cell)
+    text = " ".join(repr(cell.item() if isinstance(cell, np.generic) else cell).split())
     return text if len(text) <= 60 else f"{text[:60]}…"
 
 

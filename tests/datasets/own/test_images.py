@@ -1,5 +1,6 @@
 """Folders of images by class: what is read, and what is refused with its file."""
 
+import os
 import struct
 import zlib
 from pathlib import Path
@@ -112,6 +113,26 @@ def test_an_image_with_a_good_head_and_no_body_is_refused(tmp_path: Path) -> Non
     assert found.startswith("photos/train/cat/0.png: is no image that can be read: ")
 
 
+def test_the_first_of_many_equal_mistakes_are_named(tmp_path: Path) -> None:
+    folder = photos(tmp_path)
+    for number in range(9):
+        image(folder / f"train/dog/small{number}.png", (3, 5, 3))
+        (folder / f"test/cat/{number}.txt").touch()
+        (folder / f"train/{number}.txt").touch()
+    found = mistakes(tmp_path, "./photos")
+    assert len(found) == 3 and "train/2.txt: is in no class" in found[2]
+    for number in range(9):
+        (folder / f"train/{number}.txt").unlink()
+    found = mistakes(tmp_path, "./photos")
+    assert len(found) == 6 and "(and 6 more like it)" in found[2], found
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(photos(tmp_path) / "train/cat/pipe.png")
+    (found,) = mistakes(tmp_path, "./photos")
+    assert found.startswith("photos/train/cat/pipe.png: cannot be read: it is neither a file nor a")
+
+
 @pytest.mark.parametrize(
     ("make", "keys", "expected"),
     [
@@ -119,6 +140,8 @@ def test_an_image_with_a_good_head_and_no_body_is_refused(tmp_path: Path) -> Non
         ("empty", "", "photos: has no folder: one for each class was expected"),
         ("one", "", "photos: has a single class: there is nothing to tell apart"),
         ("test", "", "photos: has a folder `test` and no folder `train`"),
+        ("Test", "", "photos/Test: is no class: name the parts `train` and `test`"),
+        (os.fsdecode(b"caf\xe9"), "", "photos/caf\udce9: has a name that is no text in UTF-8"),
         ("good", "owners: writer", "photos: a folder has no columns for `owners`: write"),
         ("good", "label: x", "scenario.yaml:2: training.dataset.label: names a column, and only"),
         ("file", "", "photos: is no data: a .npz, .csv or .parquet file, a folder of images"),
@@ -132,6 +155,8 @@ def test_a_wrong_folder_is_refused(tmp_path: Path, make: str, keys: str, expecte
         image(tmp_path / "photos/cat/1.png")
     if make == "good":
         photos(tmp_path)
+    if make in ("Test", os.fsdecode(b"caf\xe9")):
+        image(photos(tmp_path, ("",)) / make / "0.png")
     if make == "file":
         (tmp_path / "photos").write_text("text")
     (found,) = mistakes(tmp_path, f"{{file: ./photos, {keys}}}")

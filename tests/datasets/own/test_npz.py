@@ -112,6 +112,12 @@ def test_damage_in_the_cache_is_noticed(tmp_path: Path) -> None:
             "float32",
         ),
         (
+            {"x": (9, 4), "of": float, "y": np.array([b"c", b"a", b"b"] * 3)},
+            {},
+            Task("vectors", (4,), classes=3),
+            "float32",
+        ),
+        (
             {"x": (9, 4), "of": float, "y": np.arange(9).reshape(9, 1) % 3},
             {"classes": 7},
             Task("vectors", (4,), classes=7),
@@ -136,7 +142,7 @@ def test_the_task_follows_from_shape_and_type(
     assert np.allclose(batch * data.train.scale, x[:3].reshape(3, -1), rtol=1e-6)
     if task.regression:
         assert np.allclose(labels, np.reshape(y, (9, -1))[:3])
-    if y.dtype.kind == "U":
+    if y.dtype.kind in "US":
         assert data.class_names == ("a", "b", "c")
         assert labels.tolist() == [2, 0, 1]
 
@@ -234,6 +240,16 @@ FRACTIONS = np.arange(40) % 10 + 0.5
                 "own.npz: y_train: has shape [40, 10], and a class for each example was expected: "
                 "if it is one-hot"
             ],
+        ),
+        (
+            {"y_train": np.eye(10)[np.arange(40) % 10]},
+            "",
+            ["own.npz: y_train: is one-hot: store the numbers of the classes, `argmax(1)`; if"],
+        ),
+        (
+            {"writer": np.array([b"\xff"] * 40)},
+            "owners: writer",
+            [r"own.npz: writer: holds bytes that are no text in UTF-8: b'\xff'"],
         ),
         (
             {"x_train": np.array([{"an": "object"}] * 40)},
@@ -356,6 +372,14 @@ def test_an_archive_that_claims_more_than_the_memory_is_not_unpacked(tmp_path: P
             archive.writestr(f"{name}.npy", array.getvalue())
     found = mistakes(tmp_path, "./own.npz")
     assert len(found) == 4 and all("cannot be read" in line for line in found)
+
+
+def test_a_file_in_an_archive_that_is_no_array_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "own.npz", **digits(x_train=None))
+    with zipfile.ZipFile(tmp_path / "own.npz", "a") as archive:
+        archive.writestr("x_train.npy", b"text")
+    (found,) = mistakes(tmp_path, "./own.npz")
+    assert found.startswith("own.npz: x_train: is no array, as np.savez writes them")
 
 
 def test_an_unknown_key_is_named(tmp_path: Path) -> None:

@@ -21,6 +21,12 @@ def own(folder: Path, **keys: Any) -> OwnDataset:
     return kept_data.resolved(OwnDataset(str(folder / "own.csv"), **keys))
 
 
+@pytest.mark.parametrize("heading", ["\ufeffa,b,label,writer", 'a , "b ", label , writer '])
+def test_a_byte_order_mark_and_blanks_are_no_part_of_a_name(tmp_path: Path, heading: str) -> None:
+    table(tmp_path, ROWS, heading)
+    assert datasets.describe(own(tmp_path, owners="writer")).task.values == 2
+
+
 ROWS = [f"{row},{row / 4},{'good' if row % 3 else 'bad'},ann-{row % 4}" for row in range(40)]
 
 
@@ -123,7 +129,13 @@ def test_all_mistakes_of_a_table_are_reported_at_once(tmp_path: Path) -> None:
         ("a,label\n1,0\n2,1\n", "size: [2, 2]", "own.csv: has 1 columns of inputs, which are no"),
         ("a,label\n1,0\n2,1\n", "label: [a, a]", "scenario.yaml:2: training.dataset.label: a, a"),
         ("a,label\n1,0\n2,1\n", "test_file: ./no.csv", "no.csv: cannot be read: No such file"),
-        ("\xff\xfe", "", "own.csv: is no table that can be read: "),
+        ("\xff\xfe", "", "own.csv: is no text in UTF-8: invalid start byte at byte 0"),
+        ("a;label\n1,5;2\n", "", "own.csv:1: is parted by ';': cells are parted by commas"),
+        ("a,label\n1,0\n1,999999999999\n", "", "own.csv:3: label: is 999999999999: the largest"),
+        ("a,label\n1,0\n1,999999999\n", "", "own.csv: label: has no example of 999999998 of the"),
+        ('a,"label\n' + "1,0\n" * 40_000, "", "own.csv:1: begins a row that cannot be read: "),
+        ('a,label\n1,"0\n' + "1,0\n" * 40_000, "", "own.csv:2: begins a row that cannot be rea"),
+        ('a,label\n1,"0\n1,1\n', "", "own.csv:2: begins a row that cannot be read: unexpected "),
     ],
 )
 def test_a_wrong_table_is_refused_with_its_place(
@@ -160,6 +172,10 @@ def test_a_parquet_file_is_read_as_a_table(tmp_path: Path) -> None:
     pandas.DataFrame(columns).to_parquet(tmp_path / "own.parquet")
     (found,) = mistakes(tmp_path, "{file: ./own.parquet, owners: writer}")
     assert found.startswith("own.parquet: a[4]: is empty: a number was expected")
+    times = {"a": pandas.date_range("2024", periods=30), "label": [0, 1, 2] * 10}
+    pandas.DataFrame(times).to_parquet(tmp_path / "own.parquet")
+    found = mistakes(tmp_path, "./own.parquet")
+    assert "a[0]: Timestamp('2024-01-01 00:00:00') is not a finite number" in found[0]
     (tmp_path / "own.parquet").write_bytes(b"PAR1 and no more")
     (found,) = mistakes(tmp_path, "./own.parquet")
     assert found.startswith("own.parquet: is no table that can be read: ")
