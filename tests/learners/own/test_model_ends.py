@@ -1,13 +1,11 @@
 """How own models end: which outputs are logits, which parts have a gradient, which are constant."""
 
 from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
+from emulator.learners.graph import GraphLearner
 from emulator.learners.keras_request import KerasRequest, UntrainableError
-from emulator.models import OwnModel
 from emulator.models.own_model import ModelSource
 from emulator.plugins.python_file import Reference
 
@@ -64,34 +62,49 @@ def frozen():
 """
 
 
-@pytest.fixture
-def export(tmp_path: Path) -> Any:
-    from emulator.learners.tensorflow_keras import export_own
-
-    (tmp_path / "models.py").write_text(SOURCE)
-
-    def made(name: str, seed: int = 0) -> OwnModel:
-        reference = f"{tmp_path}/models.py:{name}"
-        folder = tmp_path / f"{name}-{seed}"
-        request = KerasRequest(ModelSource(reference), name, str(folder), seed)
-        export_own(request, Reference.read(reference, "/"))
-        return OwnModel.read(folder)
-
-    return made
+def request(folder: Path, name: str, seed: int = 0) -> tuple[KerasRequest, Reference]:
+    file = folder / "models.py"
+    file.write_text(SOURCE)
+    reference = f"{file}:{name}"
+    made = folder / f"{name}-{seed}"
+    asked = KerasRequest(ModelSource(reference), name, str(made), seed)
+    return asked, Reference.read(reference, "/")
 
 
 @pytest.mark.parametrize("name", ["logits", "layer", "hidden", "operation", "reshaped", "mixture"])
-def test_cross_entropy_knows_logits_from_probabilities(export: Any, name: str) -> None:
-    import keras
+def test_cross_entropy_knows_logits_from_probabilities(tmp_path: Path, name: str) -> None:
     import tensorflow as tf
 
     from emulator.learners.tensorflow_keras_task import task_of
     from emulator.learners.tensorflow_losses import logits_of
 
-    export(name)  # it can be exported
-    model = Reference.read(f"{export('logits').origin.reference[:-6]}{name}", "/").load()()
+    model = request(tmp_path, name)[1].load()()
     x = np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
-    logits = tf.function(lambda x: logits_of("crossentropy", model, task_of(model, False))(model(x)))
+    end = logits_of("crossentropy", model, task_of(model, False))
     outputs = model(x).numpy()
-    expected = keras.ops.softmax(outputs) if name == "logits" else outputs
-    assert np.allclose(tf.nn.softmax(logits(x)), expected, atol=1e-6)
+    expected = tf.nn.softmax(outputs) if name == "logits" else outputs
+    assert np.allclose(tf.nn.softmax(tf.function(lambda x: end(model(x)))(x)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("sigmoid", "made by Sigmoid"), ("relu", "ends with 'relu'"), ("stopped", "no gradient by")],
+)
+def test_a_model_that_ends_otherwise_is_refused(tmp_path: Path, name: str, says: str) -> None:
+    from emulator.learners.tensorflow_keras import export_own
+
+    with pytest.raises(UntrainableError, match=says):
+        export_own(*request(tmp_path, name))
+
+
+def test_constants_do_not_depend_on_the_seed_that_came_first(tmp_path: Path) -> None:
+    from emulator.learners.tensorflow_keras import export_own
+
+    graphs = []
+    for seed in (0, 1):
+        asked, reference = request(tmp_path, "frozen", seed)
+        export_own(asked, reference)
+        graphs.append(GraphLearner(Path(asked.folder)))
+    theta, x = np.ones(24, np.float32), np.ones((3, 7), np.float32)
+    answers = [graph.gradient(theta, x, np.arange(3, dtype=np.int32)) for graph in graphs]
+    assert np.array_equal(answers[0][0], answers[1][0])
