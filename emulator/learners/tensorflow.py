@@ -13,8 +13,8 @@ import tensorflow as tf
 from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
 
 from .. import models
-from .keras_request import UntrainableError
 from .graph import ABOUT, EVALUATION, GRADIENT
+from .keras_request import UntrainableError
 from .layered_graph import LAYERS, STAGES
 from .tensorflow_network import TFNetwork, examples, zoo_network
 from .tensorflow_stages import Staged, staged

@@ -46,7 +46,6 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
         folder.mkdir()
         model = _exported(request, reference)
         (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1))
-    tf.keras.backend.clear_session()  # names of layers count from the first one again
     with _traced(reference):
         parts = parts_of(_built(reference, seed))
     _same(parts.layout, OwnModel.read(folder).layout)
@@ -76,6 +75,7 @@ def _built(reference: Reference, seed: int) -> Any:
         raise _refusal(
             reference, f"{reference.name!r} is a {kind}: write a function that returns a model"
         )
+    tf.keras.backend.clear_session()  # names of layers count from the first one
     tf.keras.utils.set_random_seed(chance.keras_seed(seed))
     try:
         with reference.blamed():

@@ -1,6 +1,7 @@
 """How own models end: which outputs are logits, which parts have a gradient, which are constant."""
 
 from pathlib import Path
+
 import numpy as np
 import pytest
 
