@@ -180,12 +180,14 @@ def test_a_wrong_figure_of_a_scenario_has_its_line(tmp_path: Path, figure: str, 
 def test_an_installed_package_offers_figures(
     tmp_path: Path, runs: Path, emulate: Emulate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = tmp_path / "acme"
+    package = tmp_path / "acme_figures"
     package.mkdir()
     (package / "__init__.py").write_text(OTHERS)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(page, "FIGURES", (staleness,))
-    points = {name: EntryPoint(name, f"acme:{name.title()}", FAMILY.group) for name in WORDS}
+    points = {
+        name: EntryPoint(name, f"acme_figures:{name.title()}", FAMILY.group) for name in WORDS
+    }
     monkeypatch.setattr(
         family, "_entry_points", lambda group: points if group == FAMILY.group else {}
     )
