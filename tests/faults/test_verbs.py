@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from analysis.faults import UNDOES
+from analysis.faults import SILENCING, UNDOES
 from analysis.runs import BOOTS
 from emulator.faults import Fault
 from emulator.log.fault_records import FaultRecord
@@ -88,11 +88,13 @@ def test_no_module_but_the_table_lists_verbs() -> None:
     """A list that leaves a verb out is a mistake that only a reader of all lists could find.
 
     `analysis` imports nothing of `emulator`; so its lists are compared with the table: the boots
-    here, `UNDOES` in tests/analysis/test_outages.py.
+    and the silencing records here, `UNDOES` in tests/analysis/test_outages.py.
     """
     ending = [verb for verb in VERBS if verb.ends_process]
     assert list(BOOTS.items()) == [(verb.undone_record, verb.record) for verb in ending]
-    copies = [{*copy, *copy.values()} for copy in (BOOTS, UNDOES)]
+    assert {verb.record for verb in VERBS if verb.silences} == SILENCING
+    silencing = {record for record in SILENCING if record not in BOOTS.values()}
+    copies = [{*copy, *copy.values()} for copy in (BOOTS, UNDOES)] + [silencing]
     lists = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {', '.join(sorted(named))}"
         for part in ("emulator", "analysis")
