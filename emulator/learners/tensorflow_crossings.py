@@ -101,7 +101,8 @@ def _missing(pairs: Sequence[Pair], layer: int, graph: DerivedGraph) -> str:
     # device's part, backwards: from the gradients of the activations on
     device = _inputs(graph.gradients[:layer], slopes)
     read |= device - {t.op for t in (*graph.thetas[:layer], x)}
-    names = " and ".join(sorted(operation.name for operation in read))
+    parameters = {t.op: f"the parameters of layer {n}" for n, t in enumerate(graph.thetas, 1)}
+    names = " and ".join(sorted(parameters.get(each, each.name) for each in read))
     return f"both parts of the model would read {names}" if read else ""
 
 

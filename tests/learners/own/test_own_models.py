@@ -1,6 +1,7 @@
 """Keras models from a Python file, exported and run through the C library."""
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +109,14 @@ def test_that_layers_which_do_not_run_apart_say_why() -> None:
     assert "regularizers" in model.unstaged
     with pytest.raises(ValueError, match="cannot be cut: it has regularizers"):
         model.crossing(1)
+
+
+def test_a_layer_that_cannot_be_cut_behind_names_the_layers_in_the_way() -> None:
+    model = exported("mobile")
+    reasons = dict(model.uncut)
+    assert reasons and len(reasons) < len(model.layout.layers) - 1
+    for reason in reasons.values():
+        assert re.search(r"both parts of the model would read the parameters of layer \d", reason)
 
 
 @pytest.mark.parametrize(
