@@ -37,9 +37,11 @@ class Point:
         """Everything that could change the run: the scenario's keys, and the files that it names.
 
         Files count wherever they are, so that folders can be moved. Data counts by its SHA-256,
-        which is a key.
+        which is a key. Figures of the report change no run.
         """
-        training, places, read = self.scenario.training, self.sources.beside, b""
+        scenario = self.scenario.model_copy(update={"report": None})
+        training, places, read = scenario.training, self.sources.beside, b""
+        _ = self.sources.contents  # a point is played with the files that it is known by
         files = [(training.initial, "model.npz"), (getattr(training.split, "file", None), "owners")]
         for file, name in files:
             if file is not None:
@@ -48,7 +50,8 @@ class Point:
         if isinstance(data := training.dataset, OwnDataset):
             tables = [file for file in (data.file, data.test_file) if file is not None]
             places |= {file: Path(file).name for file in tables}
-        return dump(self.scenario, places).encode() + self.sources.digest.encode() + read
+        digest = plugin_sources(scenario, Path()).digest
+        return dump(scenario, places).encode() + digest.encode() + read
 
     @cached_property
     def digest(self) -> str:
