@@ -84,7 +84,7 @@ def test_equal_rules_give_equal_runs(tmp_path: Path) -> None:
 
 def test_a_dead_run_goes_on_with_its_own_sources_or_not_at_all(tmp_path: Path) -> None:
     lab = tmp_path / "lab"
-    folder = run(load(written(lab, own=True)), on="virtual", runs=tmp_path).folder
+    folder = run(load(written(lab, own=True)), on="virtual", runs=tmp_path / "runs").folder
     whole = (folder / "run.jsonl").read_bytes()
     (folder / "run.jsonl").write_bytes(whole[: len(whole) // 2])
     (folder / "summary.json").unlink()
