@@ -38,6 +38,13 @@ def scenario_files(
     return [CompletionItem(word) for word in words]
 
 
+def paths(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Leave the completion to the shell, which knows paths."""
+    return [CompletionItem(typed, type="file")]
+
+
 def run_names(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> list[CompletionItem[str]]:

@@ -7,6 +7,7 @@ import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    ZshComplete,
     add_completion_class,
     get_completion_class,
     split_arg_string,
@@ -74,7 +75,51 @@ class JoinedBashComplete(BashComplete):
         return f"{item.type},{item.value.removeprefix(self._cut)}"
 
 
+_ZSH = """\
+#compdef %(prog_name)s
+
+%(complete_func)s() {
+    local type value about
+    local -a response words_alone words_told open_alone open_told
+    (( $+commands[%(prog_name)s] )) || return 1
+    response=("${(@f)$(env COMP_WORDS="${words[*]}" COMP_CWORD=$((CURRENT-1)) \
+%(complete_var)s=zsh_complete %(prog_name)s)}")
+    for type value about in $response; do
+        case $type in
+            dir) _path_files -/ ;;
+            file) _path_files -f ;;
+            plain)
+                # more must follow some words: a value, a key, or a name in a folder
+                if [[ $about == _ && $value == *[=./] ]]; then open_alone+=($value)
+                elif [[ $about == _ ]]; then words_alone+=($value)
+                elif [[ $value == *[=./] ]]; then open_told+=("$value:$about")
+                else words_told+=("$value:$about")
+                fi ;;
+        esac
+    done
+    (( $#words_told )) && _describe -V words words_told -U
+    (( $#open_told )) && _describe -V keys open_told -U -S ''
+    (( $#words_alone )) && compadd -U -V unsorted -a words_alone
+    (( $#open_alone )) && compadd -U -V unsorted -S '' -a open_alone
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    %(complete_func)s "$@"
+else
+    compdef %(complete_func)s %(prog_name)s
+fi
+"""
+
+
+class OpenZshComplete(ZshComplete):
+    """Completion in zsh that adds no space behind a word that goes on."""
+
+    name = "zsh"
+    source_template = _ZSH
+
+
 add_completion_class(JoinedBashComplete)
+add_completion_class(OpenZshComplete)
 
 
 @click.command(short_help="Print or install the completion of commands for a shell.")
@@ -89,6 +134,7 @@ def completion(shell: str, install: bool) -> None:
 
     \b
     emulate completion bash --install
+    command emulate completion zsh --install  zsh has a builtin called emulate
     eval "$(emulate completion bash)"         in this shell alone
     emulate completion fish | source          in this shell alone
     """
@@ -124,8 +170,8 @@ def _place(shell: str) -> tuple[Path, str]:
         config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
         return config / "fish" / "completions" / "emulate.fish", "New shells load it."
     return home / ".zfunc" / "_emulate", (
-        "Put these lines into ~/.zshrc. zsh has a builtin called `emulate`; the alias prefers the\n"
-        "program:\n"
+        "Put these lines at the end of ~/.zshrc. zsh has a builtin called `emulate`; the alias\n"
+        "prefers the program. Plugins of zsh use the builtin, so the alias stands behind them:\n"
         "    fpath=(~/.zfunc $fpath)\n"
         "    autoload -Uz compinit && compinit\n"
         "    alias emulate='command emulate'"

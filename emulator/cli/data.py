@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .analysis_package import analysis
+from .completed_words import paths
 from .options import JSON_OPTION
 from .pages import runs_readable
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Get the data sets that are missing here, or show a split of one.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE]...")
+@click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=paths)
 @click.option(
     "--from",
     "folder",

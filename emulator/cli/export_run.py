@@ -13,12 +13,12 @@ from ..log.event_files import EventFile
 from ..log.lines import read
 from ..log.scalars import Scalars
 from .analysis_package import analysis
-from .options import OUT_OPTION, RUNS_OPTION
+from .options import OUT_OPTION, RUN, RUNS_OPTION
 from .pages import ended, runs_readable, short
 
 
 @click.command(short_help="Write a run as CSV, Parquet, or TensorBoard's events.")
-@click.argument("run")
+@RUN
 @click.option(
     "--format",
     "form",

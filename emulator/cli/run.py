@@ -11,6 +11,7 @@ import click
 from ..log.lines import read_timeline
 from ..log.targets import percent
 from ..runs.cancel import canceling
+from .completed_words import run_names
 from .options import FILE, JSON_OPTION, ON, ON_OPTION, RUNS_OPTION, SET, SHAPING_OPTION
 from .output import enduring
 from .pages import ended, page, short
@@ -34,6 +35,7 @@ EXIT_CODES = {"success": 0, "stopped": 0, "canceled": 130}
 @click.option(
     "--replay",
     metavar="RUN",
+    shell_complete=run_names,
     help="Replay the faults that RUN realised, at their times, in place of the scenario's faults; "
     "RUN is a run's folder, its id, or a scenario (its latest run).",
 )

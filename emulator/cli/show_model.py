@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .completed_words import paths
 from .options import JSON_OPTION
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("model", short_help="Show a Keras model of your own, its memory and its time.")
-@click.argument("reference", metavar="MODEL")
+@click.argument("reference", metavar="MODEL", shell_complete=paths)
 @click.option("--loss", help="Loss: crossentropy (for classes), mse, or ./file.py:function.")
 @click.option("--regression", is_flag=True, help="The model predicts numbers, not classes.")
 @click.option(

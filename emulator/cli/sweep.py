@@ -14,6 +14,7 @@ from .options import FILE, JSON_OPTION, OUT_OPTION, RUNS_OPTION, SET
 from .output import enduring
 from .pages import short
 from .watching.progress import amount
+from .watching.sweep_events import SweepEvents, write_events
 
 if TYPE_CHECKING:
     from ..sweeps import Finished
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
     metavar="N",
     help="Number of points to play at the same time; the number of cores if not given.",
 )
+@click.option(
+    "--tensorboard",
+    is_flag=True,
+    help="Write events for TensorBoard into tensorboard/ of each point's folder once the point has "
+    "finished. `emulate run --tensorboard` writes those of one run while it goes on.",
+)
 @RUNS_OPTION
 @JSON_OPTION
 @enduring()
@@ -55,6 +62,7 @@ def sweep(
     overrides: tuple[str, ...],
     out: Path | None,
     cores: int | None,
+    tensorboard: bool,
     runs: Path,
     as_json: bool,
 ) -> None:
@@ -76,6 +84,8 @@ def sweep(
         --over server.link.up.rate=50mbit,1gbit --set stop.updates=2000
     emulate sweep scenarios/quickstart.yaml \\
         --over 'training.codec={kind: topk, keep: 1%},{kind: dense}' --out build/codecs
+    emulate sweep lab.yaml --seeds 3 --out build/lab --tensorboard
+    tensorboard --logdir build/lab/points     a package of its own: pip install tensorboard
     """
     from ..machine.host import Host
     from ..sweeps import Grid, folder_name
@@ -88,11 +98,15 @@ def sweep(
     try:
         with _view(to_stderr=as_json) as view, canceling():
             view.progress(f"{len(points)} points into {short(out)}")
-            finished = play(points, out, cores, view, about=grid.plain())
+            shown = SweepEvents(view) if tensorboard else view
+            finished = play(points, out, cores, shown, about=grid.plain())
     except Canceled:
         where = f"finished points are in {short(out)}; the same command plays the others"
         click.echo(f"emulate: interrupted: {where}", err=True)
         sys.exit(130)
+    if tensorboard:  # also for points of an earlier call
+        for point in finished:
+            write_events(point)
     if as_json:
         rows = [{**point.row, "run": str(point.folder)} for point in finished]
         click.echo(json.dumps(rows, indent=2))

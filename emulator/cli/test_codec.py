@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .completed_words import paths
 from .options import JSON_OPTION
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command("test-codec", short_help="Try a codec of your own against the laws of codecs.")
-@click.argument("codec", metavar="CODEC")
+@click.argument("codec", metavar="CODEC", shell_complete=paths)
 @click.option(
     "--set",
     "given",

@@ -204,11 +204,12 @@ def _folder_name(scenario: "Scenario", options: Any, on: str) -> str:
 
     Baselines do not change the name, so that they can be added to a folder.
     """
-    from ..scenario import dump
+    from ..sweeps import Point
 
     steps = (f"paper={options.paper}", on)
     choices = (options.probe, options.epoch, options.budget, options.rates, options.refine)
-    digest = sha256(f"{dump(scenario)}\0{choices}{steps}".encode()).hexdigest()[:8]
+    trial = Point("", scenario).contents + f"\0{choices}{steps}".encode()
+    digest = sha256(trial).hexdigest()[:8]
     return f"{scenario.name}-{digest}"
 
 

@@ -12,6 +12,7 @@ from ..scenario import Scenario, Timed, load
 from ..world.verbs import Action
 from .folder import RunFolder, conductor
 from .results import failed_resumably, read_json
+from .unchanged_files import require_same_packages, require_unchanged
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ def dead_run(path: Path) -> DeadRun:
         outcome = read_json(path / "summary.json").get("outcome")
         raise EmulatorError(f"{path.name} is over ({outcome}): there is nothing to resume")
     manifest = read_json(path / "manifest.json")
+    require_unchanged(path, manifest)
     try:
         planned = read_timeline(path / "timeline.jsonl")
     except (OSError, ValueError) as error:
@@ -60,4 +62,6 @@ def dead_run(path: Path) -> DeadRun:
     timeline = tuple(
         Timed(line.at, Action(line.verb, line.node, line.fault, line.setting)) for line in planned
     )
-    return DeadRun(folder, str(manifest["runtime"]), load(path / "scenario.yaml"), timeline)
+    scenario = load(path / "scenario.yaml")
+    require_same_packages(path, scenario)
+    return DeadRun(folder, str(manifest["runtime"]), scenario, timeline)

@@ -16,6 +16,7 @@ from typing import Any
 
 from ..plugins import own_class
 from ..plugins.python_file import is_reference
+from ..scenario import Scenario, dump
 
 FOLDER = "plugins"
 """Folder of the sources in the run's folder."""
@@ -53,12 +54,17 @@ class PluginSources:
             places[text] = inside + os.path.basename(text)
         return places
 
-    def write(self) -> None:
-        """Write the sources to the run's folder."""
+    def write(self, folder: Path) -> None:
+        """Write the sources to `plugins/` in `folder`."""
         for path, content in self.contents.items():
-            file = self.folder / FOLDER / path
+            file = folder / FOLDER / path
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(content)
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The place of each reference's file, seen from the folder that has `plugins/`."""
+        return {text: f"./{FOLDER}/{place}" for text, place in self.places.items()}
 
     def plain(self) -> list[dict[str, str]]:
         """Return the sources for the manifest, each file with its digest."""
@@ -93,6 +99,17 @@ class PluginSources:
             metadata = b"Metadata-Version: 2.1\nName: emulate-plugins\nVersion: 0\n"
             found[f"{about}/METADATA"] = metadata
         return found
+
+
+def kept_scenario(scenario: Scenario, sources: PluginSources) -> str:
+    """Return `scenario` as YAML that names its kept `sources`, for a file beside `plugins/`.
+
+    A function that returns data keeps its path: the data is in the cache, and the function may read
+    files beside its own.
+    """
+    places = sources.beside
+    places.pop(getattr(scenario.training.dataset, "file", ""), None)
+    return dump(scenario, places)
 
 
 def plugin_sources(part: Any, folder: Path) -> PluginSources:

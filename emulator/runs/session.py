@@ -22,12 +22,12 @@ from ..log.records import Record
 from ..log.summary import summarise
 from ..machine.host import Host
 from ..machine.installed import versions
-from ..scenario import Scenario, Timed, dump
+from ..scenario import Scenario, Timed
 from ..scenario.timeline import to_jsonl
 from ..scenario.unkept import unkept
 from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
-from .plugin_sources import FOLDER, PluginSources, plugin_sources
+from .plugin_sources import PluginSources, kept_scenario, plugin_sources
 from .results import write_json
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
@@ -175,13 +175,8 @@ class Session:
         The manifest holds `facts` of the runtime, and the versions of the `packages` that it uses.
         """
         folder = self.folder
-        self.sources.write()
-        places = {
-            text: f"./{FOLDER}/{place}"
-            for text, place in self.sources.places.items()
-            if text != getattr(self.scenario.training.dataset, "file", None)  # it reads files
-        }
-        (folder.path / "scenario.yaml").write_text(dump(self.scenario, places))
+        self.sources.write(folder.path)
+        (folder.path / "scenario.yaml").write_text(kept_scenario(self.scenario, self.sources))
         folder.timeline.write_text(to_jsonl(self.timeline))
         write_json(folder.path / "manifest.json", {**self._manifest(host, packages), **facts})
 

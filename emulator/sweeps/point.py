@@ -8,7 +8,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ..runs.plugin_sources import plugin_sources
+from ..datasets import OwnDataset
+from ..runs.plugin_sources import PluginSources, plugin_sources
 from ..scenario import Scenario, dump
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9._=,%+\[\]-]")
@@ -27,20 +28,35 @@ class Point:
     """Values that distinguish the point from others: the first columns of the table."""
 
     @cached_property
-    def digest(self) -> str:
-        """Digest of the scenario; it changes with anything that could change the run.
+    def sources(self) -> PluginSources:
+        """Sources of the users' plugins, models and data functions, as they are when first read."""
+        return plugin_sources(self.scenario, Path())
 
-        The model to begin with counts by the content of its file, wherever the file is, so that
-        the folder of a tuning can be moved. Figures of the report change no run.
+    @property
+    def contents(self) -> bytes:
+        """Everything that could change the run: the scenario's keys, and the files that it names.
+
+        Files count wherever they are, so that folders can be moved. Data counts by its SHA-256,
+        which is a key. Figures of the report change no run.
         """
         scenario = self.scenario.model_copy(update={"report": None})
-        training = scenario.training
-        content = plugin_sources(scenario, Path()).digest.encode()
-        if training.initial is not None:
-            content += Path(training.initial).read_bytes()
-            training = training.model_copy(update={"initial": "model.npz"})
-            scenario = scenario.model_copy(update={"training": training})
-        return sha256(dump(scenario).encode() + content).hexdigest()[:16]
+        training, places, read = scenario.training, self.sources.beside, b""
+        _ = self.sources.contents  # a point is played with the files that it is known by
+        files = [(training.initial, "model.npz"), (getattr(training.split, "file", None), "owners")]
+        for file, name in files:
+            if file is not None:
+                read += Path(file).read_bytes()
+                places[file] = name
+        if isinstance(data := training.dataset, OwnDataset):
+            tables = [file for file in (data.file, data.test_file) if file is not None]
+            places |= {file: Path(file).name for file in tables}
+        digest = plugin_sources(scenario, Path()).digest
+        return dump(scenario, places).encode() + digest.encode() + read
+
+    @cached_property
+    def digest(self) -> str:
+        """Digest of the contents, which changes with anything that could change the run."""
+        return sha256(self.contents).hexdigest()[:16]
 
     @property
     def name(self) -> str:

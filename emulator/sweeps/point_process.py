@@ -10,7 +10,8 @@ from typing import Any
 
 from .. import errors
 from ..errors import EmulatorError
-from ..scenario import Scenario, dump
+from ..runs.plugin_sources import kept_scenario
+from ..scenario import Scenario
 from .play_point import SCENARIO
 from .point import Point
 
@@ -33,7 +34,9 @@ class Process:
         self.updates, self.at, self.step = 0, 0.0, "starting"
         self._last: dict[str, Any] = {}
         self._half = b""
-        (scratch / SCENARIO).write_text(dump(scenario))
+        # the files of users may change while the point waits
+        point.sources.write(scratch)
+        (scratch / SCENARIO).write_text(kept_scenario(scenario, point.sources))
         with self._printed.open("wb") as printed:
             self._child = subprocess.Popen(
                 [*command, str(scratch)],

@@ -52,6 +52,8 @@ def here(emulate: Emulate, tmp_path: Path) -> Path:
         (["check", "profiles/failures/n"], {"profiles/failures/night-shift.yaml"}),
         (["report", ""], {"pair", "lab", "aaaaaa", "bbbbbb"}),
         (["compare", "pair", "b"], {"bbbbbb"}),
+        (["export", "b"], {"bbbbbb"}),
+        (["run", "pair.yaml", "--replay", "p"], {"pair"}),
         (["logs", "aaaaaa", ""], {"server", "pair-0"}),
         (["logs", "lab", "l"], {"lab-0"}),
         (["logs", "nothing", ""], set()),
@@ -107,6 +109,16 @@ def test_a_script_is_installed_where_the_shell_looks(
     assert result.out.startswith(f"wrote {file}\n")
     assert file.read_text() == emulate("completion", shell).out
     assert (tmp_path / "cache" / "scenario.schema.json").is_file()
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_script_has_the_syntax_of_its_shell(emulate: Emulate, tmp_path: Path, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not here")
+    script = tmp_path / "script"
+    script.write_text(emulate("completion", shell).out)
+    done = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 _DIALOGUE = r"""

@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 
 from analysis import TABLES, load
+from emulator.cli.watching.sweep_events import write_events
 from emulator.log.event_files import EventFile
 from emulator.log.records import EvaluationRecord, UpdateRecord
 from emulator.log.scalars import Scalars
+from emulator.sweeps import Finished
 from tests.fakes.synthetic_run import Synthetic
 from tests.fakes.typed_commands import Emulate
 from tests.fakes.virtual_world import SCENARIO, digits
@@ -102,6 +104,16 @@ def test_events_stand_in_the_run_and_a_lost_disk_does_not_end_it(
     assert done.code == 0
     assert done.err.count("TensorBoard gets no more events of this run: No space left") == 1
     assert list(Path("runs/tiny/latest/tensorboard").iterdir())
+
+
+def test_events_of_a_finished_point_are_written_once(tmp_path: Path) -> None:
+    folder = Synthetic(updates=10).write(tmp_path / "point")
+    for _ in range(2):
+        write_events(Finished("a", folder, {}))
+    (file,) = (folder / "tensorboard").iterdir()
+    written = file.stat().st_mtime_ns
+    write_events(Finished("a", folder, {}))
+    assert file.stat().st_mtime_ns == written and points(file)
 
 
 def test_points_of_long_runs_are_means(tmp_path: Path) -> None:

@@ -11,10 +11,11 @@ from emulator import plugins
 from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
 from emulator.runs.image_imports import missing_imports
-from emulator.runs.plugin_sources import plugin_sources
-from emulator.scenario import dump, load
+from emulator.runs.plugin_sources import kept_scenario, plugin_sources
+from emulator.scenario import load
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
+from emulator.sweeps.point_process import Process
 from tests.layers import ROOT
 from tests.scenario.test_documented import mappings
 
@@ -72,12 +73,10 @@ def test_a_file_is_read_from_the_scenarios_folder_and_kept_with_the_run(lab: Pat
     (lab / "own.py").write_text("1 / 0")  # the run keeps what was loaded
     run = lab / "runs" / "1"
     sources = plugin_sources(scenario, run)
-    sources.write()
+    sources.write(run)
     assert (run / "plugins" / "own.py").read_text() == CODE
     assert {each["file"] for each in sources.plain()} == {"plugins/own.py", "plugins/helper.py"}
-    places = {text: f"./plugins/{place}" for text, place in sources.places.items()}
-    run.mkdir(exist_ok=True)
-    (run / "scenario.yaml").write_text(dump(scenario, places))
+    (run / "scenario.yaml").write_text(kept_scenario(scenario, sources))
     again = load(run / "scenario.yaml")
     assert again.training.described == scenario.training.described
     kept = plugin_sources(again, run)  # as of a run that is resumed
@@ -169,8 +168,21 @@ def test_a_changed_file_makes_another_point_of_a_sweep(lab: Path) -> None:
     file = written(lab, "{kind: ./own.py:Mine, keep: 5%}")
     before = Point("a", load(file)).digest
     assert Point("a", load(file)).digest == before
-    (lab / "helper.py").write_text("WORD = 'beside', 1")
-    assert Point("a", load(file)).digest != before
+    moved = lab.rename(lab.with_name("moved"))
+    assert Point("a", load(moved / file.name)).digest == before
+    (moved / "helper.py").write_text("WORD = 'beside', 1")
+    assert Point("a", load(moved / file.name)).digest != before
+
+
+def test_a_point_plays_the_sources_as_they_were_when_the_sweep_began(lab: Path) -> None:
+    point = Point("a", load(written(lab, "{kind: ./own.py:Mine, keep: 5%}")))
+    assert point.digest
+    for name in ("own.py", "helper.py"):
+        (lab / name).write_text("1 / 0")
+    scratch = lab / "scratch"
+    scratch.mkdir()
+    Process(point, point.scenario, scratch, ["true"]).end()
+    assert load(scratch / "scenario.yaml").training.described.startswith("own.py:Mine")
 
 
 def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from ...core.server import GATHERING
 from ...errors import HostError, ScenarioError
 from ...learners.own_export import ready
+from ...models import OwnModel
 from ...runs.data_split import split_data
 from ...runs.folder import RunFolder
 from ...runs.plugin_sources import plugin_sources
@@ -62,7 +63,9 @@ def lay_down(scenario: Scenario, path: Path) -> Backend:
 def _check(scenario: Scenario) -> None:
     """Raise a ScenarioError naming each key for which `docker-compose.yml` mounts no file."""
     training = scenario.training
+    own = isinstance(training.model, str) and isinstance(training.network, OwnModel)
     unmounted = {
+        "model": (own or None, "your own model's layers"),
         "fully_connected": (training.cut, "the model's graph, to compute layers"),
         "initial": (training.initial, "a model to begin with"),
     }
@@ -76,7 +79,7 @@ def _check(scenario: Scenario) -> None:
         reasons.append(
             "bottlenecks: docker-compose.yml has no gateways: play the scenario with `emulate run`"
         )
-    if plugin_sources(scenario, Path()):
+    if plugin_sources(training.parts, Path()):
         reasons.append(
             "plugins of your own: docker-compose.yml mounts no file with them: play the scenario "
             "with `emulate run`"

@@ -1,10 +1,17 @@
 """Plugins of users play as the package's own: equal rules give equal runs, byte by byte."""
 
+import shutil
 from pathlib import Path
 
+import pytest
+
 from emulator import run
+from emulator.errors import EmulatorError
+from emulator.runs.conductor import ProgressView
+from emulator.runs.dead_run import dead_run, resuming
 from emulator.runs.planning import plan
 from emulator.runs.plugin_sources import plugin_sources
+from emulator.runtimes.virtual.play_virtual import resume
 from emulator.scenario import load
 from emulator.scenario.installed_plugins import FAMILIES
 
@@ -73,6 +80,23 @@ def test_equal_rules_give_equal_runs(tmp_path: Path) -> None:
     for base, kind in BASES.values():
         logs[1] = logs[1].replace(f'"own.py:My{base}"', f'"{kind}"')
     assert logs[1] == logs[0]
+
+
+def test_a_dead_run_goes_on_with_its_own_sources_or_not_at_all(tmp_path: Path) -> None:
+    lab = tmp_path / "lab"
+    folder = run(load(written(lab, own=True)), on="virtual", runs=tmp_path / "runs").folder
+    whole = (folder / "run.jsonl").read_bytes()
+    (folder / "run.jsonl").write_bytes(whole[: len(whole) // 2])
+    (folder / "summary.json").unlink()
+    shutil.rmtree(lab)
+    with resuming(folder) as dead:
+        resume(dead, ProgressView(None), cores=1)
+    assert (folder / "run.jsonl").read_bytes() == whole
+    (folder / "summary.json").unlink()
+    with (folder / "plugins" / "own.py").open("a") as source:
+        source.write("# changed")
+    with pytest.raises(EmulatorError, match=r"plugins/own\.py has changed: its SHA-256 is"):
+        dead_run(folder)
 
 
 def test_containers_import_from_the_mount_only(tmp_path: Path) -> None:

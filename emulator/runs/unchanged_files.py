@@ -1,0 +1,60 @@
+"""Comparison of the files that a resumed run reads with those with which the run began."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import file_digest
+from pathlib import Path
+from typing import Any
+
+from ..errors import EmulatorError
+from ..scenario import Scenario
+from .plugin_sources import FOLDER, plugin_sources
+
+
+def require_unchanged(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Raise EmulatorError unless the sources kept in the run's `folder`, the model with which the
+    training began and the file of owners have the SHA-256 that `manifest` names.
+    """
+    entries = [(folder / each["file"], each["sha256"]) for each in manifest.get("plugins", ())]
+    outside = [manifest[key] for key in ("initial", "owners") if key in manifest]
+    entries += [(Path(each["file"]), each["sha256"]) for each in outside]
+    _refuse(folder, [found for file, known in entries for found in _difference(file, known)])
+
+
+def require_same_packages(folder: Path, scenario: Scenario) -> None:
+    """Raise EmulatorError unless the installed plugins of `scenario` are those whose sources the
+    run's `folder` has kept.
+    """
+    packages = replace(plugin_sources(scenario, folder), references=())
+    _refuse(
+        folder,
+        [
+            f"the package of {point.name} ({point.value}) is not the one that the run began with: "
+            f"install the one of {folder / FOLDER}"
+            for point in packages.points
+            if any(
+                not (file := folder / FOLDER / path).is_file() or file.read_bytes() != content
+                for path, content in replace(packages, points=(point,)).contents.items()
+                if path.endswith(".py")
+            )
+        ],
+    )
+
+
+def _difference(file: Path, known: str) -> Iterator[str]:
+    """Yield in words how `file` differs from the file with the SHA-256 `known`, if it does."""
+    try:
+        with file.open("rb") as content:
+            found = file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        yield f"{file} cannot be read: {error.strerror}"
+        return
+    if found != known:
+        yield f"{file} has changed: its SHA-256 is {found}, and was {known}"
+
+
+def _refuse(folder: Path, differences: list[str]) -> None:
+    """Raise EmulatorError with the `differences`, if there are any."""
+    if differences:
+        listed = "\n".join(differences)
+        raise EmulatorError(f"{folder.name} cannot be resumed with other files:\n{listed}")
