@@ -72,8 +72,11 @@ def named_parts(own: OwnDataset, arrays: Mapping[str, Array], file: str) -> Read
             mistakes.add(Place(file), f"has no array {name!r}: {held}")
     if own.owners is not None and own.owners not in arrays:
         mistakes.add(Place(file), f"has no array {own.owners!r} with the owners: {held}")
-    words = {own.owners, *(y for _, y in _PAIRS.values())} & arrays.keys()
-    arrays = {**arrays, **{name: _decoded(arrays[name], name, file, mistakes) for name in words}}
+    words = (own.owners, *(y for _, y in _PAIRS.values()))
+    arrays = {
+        name: _decoded(array, name, file, mistakes) if name in words else array
+        for name, array in arrays.items()
+    }
     mistakes.require_none()
     parts = {
         part: GivenPart(arrays[x], arrays[y], ArrayPlaces(file, x, y, arrays[x].shape[1:]))
