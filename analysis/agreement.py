@@ -11,6 +11,7 @@ from . import activations, pushes
 from .compare import compare
 from .held_model import held_evaluations, held_updates
 from .quantities import figures, percent, seconds, size
+from .regression import is_regression
 from .runs import Run
 from .targets import target_name, together
 
@@ -41,11 +42,12 @@ def agreement(docker: Run, virtual: Run) -> pd.DataFrame:
     `staleness_median`, `staleness_p90`, `staleness_max`, `accuracy_at_N` after N updates for some
     evaluations of the containers' run (interpolated in virtual time's run if that was measured at
     other versions), `final_accuracy`, `best_accuracy` (fractions), `time_to_90` (s) and so on.
+    Regressions have `error_at_N`, `final_error` and `best_error` in place of accuracies.
     """
     wanted = together([docker, virtual])
     facts = _facts(docker, wanted), _facts(virtual, wanted)
-    accuracies = _common_accuracies(docker, virtual)
-    values = [{**row, **accuracy} for row, accuracy in zip(facts, accuracies, strict=True)]
+    scores = _common_scores(docker, virtual)
+    values = [{**row, **score} for row, score in zip(facts, scores, strict=True)]
     order = sorted({**values[0], **values[1]}, key=_place)
     known = [[row.get(quantity, math.nan) for row in values] for quantity in order]
     return pd.DataFrame(
@@ -103,8 +105,7 @@ def _facts(run: Run, wanted: Sequence[float]) -> dict[str, float]:
         "staleness_median": float(np.median(stale)) if len(stale) else math.nan,
         "staleness_p90": float(np.quantile(stale, 0.9)) if len(stale) else math.nan,
         "staleness_max": float(stale.max()) if len(stale) else math.nan,
-        "final_accuracy": float(row["final_accuracy"]),
-        "best_accuracy": float(row["best_accuracy"]),
+        **{score: float(row[score]) for score in _LASTS if score in row},
     }
     times = [f"{_TIME}{target_name(target)}" for target in wanted]
     return facts | {time: float(row.get(time, math.nan)) for time in times}
@@ -121,23 +122,24 @@ def _crossed(run: Run) -> dict[str, float]:
     }
 
 
-def _common_accuracies(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
-    """Yield the accuracies of both runs after the same few numbers of updates."""
-    curves = [_curve(docker), _curve(virtual)]
+def _common_scores(docker: Run, virtual: Run) -> Iterator[dict[str, float]]:
+    """Yield the accuracies, or errors, of both runs after the same few numbers of updates."""
+    score = "error" if is_regression(docker) else "accuracy"
+    curves = [_curve(docker, score), _curve(virtual, score)]
     # a run in virtual time without a learner has no evaluations
     reached = min(0 if curve.empty else curve["updates"].max() for curve in curves)
     # after 0 updates both runs have the same model, so the comparison begins at 1
     known = curves[0].loc[curves[0]["updates"].between(1, reached), "updates"].to_list()
     chosen = sorted({known[place] for place in _spread(len(known) - 1)}) if known else []
     for curve in curves:
-        accuracies = np.interp(chosen, curve["updates"], curve["accuracy"]) if chosen else []
-        pairs = zip(chosen, accuracies, strict=True)
-        yield {f"accuracy_at_{int(updates)}": float(accuracy) for updates, accuracy in pairs}
+        scores = np.interp(chosen, curve["updates"], curve[score]) if chosen else []
+        pairs = zip(chosen, scores, strict=True)
+        yield {f"{score}_at_{int(updates)}": float(value) for updates, value in pairs}
 
 
-def _curve(run: Run) -> pd.DataFrame:
-    evaluations = held_evaluations(run).dropna(subset="accuracy")
-    return evaluations[["updates", "accuracy"]].drop_duplicates("updates").astype(float)
+def _curve(run: Run, score: str) -> pd.DataFrame:
+    evaluations = held_evaluations(run).dropna(subset=score)
+    return evaluations[["updates", score]].drop_duplicates("updates").astype(float)
 
 
 def _spread(count: int) -> Sequence[int]:
@@ -160,7 +162,8 @@ def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else math.nan
 
 
-_ACCURACY, _TIME = "accuracy_at_", "time_to_"
+_ACCURACY, _ERROR, _TIME = "accuracy_at_", "error_at_", "time_to_"
+_LASTS = ("final_accuracy", "best_accuracy", "final_error", "best_error")
 _QUANTITIES = {
     "updates_per_second": _Quantity("updates / s", figures),
     "updates": _Quantity("updates", figures),
@@ -178,22 +181,26 @@ _QUANTITIES = {
     _ACCURACY: _Quantity("", lambda share: percent(share, 2), relative=False),
     "final_accuracy": _Quantity("final accuracy", lambda share: percent(share, 2), relative=False),
     "best_accuracy": _Quantity("best accuracy", lambda share: percent(share, 2), relative=False),
+    _ERROR: _Quantity("", figures),
+    "final_error": _Quantity("final error", figures),
+    "best_error": _Quantity("best error", figures),
     _TIME: _Quantity("", seconds),
 }
 """The quantities, in the order of the table."""
 
 
 def _quantity(name: str) -> _Quantity:
-    if name.startswith(_ACCURACY):
-        after = int(name.removeprefix(_ACCURACY))
-        return _QUANTITIES[_ACCURACY]._replace(words=f"accuracy after {after:,} updates")
+    for score in (_ACCURACY, _ERROR):
+        if name.startswith(score):
+            words = f"{score.partition('_')[0]} after {int(name.removeprefix(score)):,} updates"
+            return _QUANTITIES[score]._replace(words=words)
     if name.startswith(_TIME):
         return _QUANTITIES[_TIME]._replace(words=f"time to {name.removeprefix(_TIME)} %")
     return _QUANTITIES[name]
 
 
 def _place(name: str) -> tuple[int, float]:
-    for prefix in (_ACCURACY, _TIME):
+    for prefix in (_ACCURACY, _ERROR, _TIME):
         if name.startswith(prefix):
             return list(_QUANTITIES).index(prefix), float(name.removeprefix(prefix))
     return list(_QUANTITIES).index(name), 0.0

@@ -14,6 +14,7 @@ from .page import figures, write
 from .protocol import algorithm, sentence
 from .quantities import figures as number
 from .quantities import percent, seconds, size
+from .regression import is_regression
 from .run_warnings import warnings
 from .runs import Run, read
 from .targets import target_name, together
@@ -29,10 +30,17 @@ _WORDED: dict[str, tuple[str, Callable[[float], str]]] = {
     "updates / s": ("updates_per_second", number),
     "final accuracy": ("final_accuracy", lambda share: percent(share, 2)),
     "best accuracy": ("best_accuracy", lambda share: percent(share, 2)),
+    "final error": ("final_error", number),
+    "best error": ("best_error", number),
     "pushed": ("push_bytes", size),
     "activations": (_CROSSED, size),
     "compression ratio": ("ratio", number),
 }
+_SCORES = {
+    False: ("final_accuracy", "best_accuracy"),
+    True: ("final_error", "best_error"),
+}
+"""Columns of a classification and of a regression; those that no run has are left out."""
 _MOMENTUM = "implicit momentum"
 _COSTS = {"updates": number, "time": seconds, "bytes": size}
 _KEYS = {"updates": "updates", "time": "at", "bytes": "push_bytes"}
@@ -42,7 +50,8 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a table with a row for every run of `runs`, in base units, NaN for unknown values.
 
     Columns: `run` (its label), `scenario`, `algorithm`, `seed`, `outcome`, `updates`, `duration`
-    (s), `final_accuracy`, `best_accuracy` (fractions), `push_bytes`, `ratio` (dense bytes over sent
+    (s), `final_accuracy`, `best_accuracy` (fractions), of regressions `final_error`, `best_error`
+    (mean absolute errors), `push_bytes`, `ratio` (dense bytes over sent
     bytes at equal updates), `updates_per_second`, with a cut model `activation_bytes`, and for each
     target of any run the cost of its first measurement: `updates_to_90`, `time_to_90` (s),
     `bytes_to_90` (pushed), and so on. If a run kept its trajectory, `implicit momentum` is a
@@ -54,7 +63,12 @@ def compare(runs: Sequence[Run]) -> pd.DataFrame:
     momenta = [asynchrony.sentence(asynchrony.siblings(run, runs)) for run in runs]
     if any(momenta):
         table[_MOMENTUM] = momenta
-    return table if table[_CROSSED].any() else table.drop(columns=_CROSSED)
+    needless = [] if table[_CROSSED].any() else [_CROSSED]
+    kinds = {is_regression(run) for run in runs}
+    for regression, columns in _SCORES.items():
+        if kinds == {not regression}:
+            needless += columns
+    return table.drop(columns=needless)
 
 
 def rows(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -120,6 +134,7 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
     updates = count_updates(run)
     duration = run.end
     accuracy = evaluations["accuracy"]
+    errors = held_evaluations(run)["error"].dropna().astype(float)
     row = {
         "run": label,
         "scenario": run.name,
@@ -130,6 +145,8 @@ def _row(run: Run, label: str, wanted: Sequence[float]) -> dict[str, Any]:
         "duration": duration,
         "final_accuracy": float("nan") if accuracy.empty else float(accuracy.iloc[-1]),
         "best_accuracy": float("nan") if accuracy.empty else float(accuracy.max()),
+        "final_error": float("nan") if errors.empty else float(errors.iloc[-1]),
+        "best_error": float(errors.min()),
         "push_bytes": int(pushes.by_kind(run).sum()),
         _CROSSED: activations.cut_bytes(run).total,
         "ratio": pushes.ratio(run) or float("nan"),

@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -42,13 +43,28 @@ def name(module: FigureModule) -> str:
     return module.__name__.rpartition(".")[2]
 
 
+def shown(module: FigureModule, runs: Sequence[Run]) -> bool:
+    """Return whether `runs` may have the data of the figure, by its function `shown` if it has one.
+
+    A figure that is not shown has no place in a page; one without data says so there.
+    """
+    asked: Any = getattr(module, "shown", lambda runs: True)
+    return bool(asked(runs))
+
+
 def render(module: FigureModule, table: pd.DataFrame) -> Figure:
     """Draw a figure's `table`; the caller sets STYLE, until the figure is saved."""
     height: Any = getattr(module, "height", lambda table: HEIGHT)
-    figure = Figure(figsize=(WIDTH, height(table)), layout="constrained")
+    figure = blank(height(table))
+    module.draw(table, figure.subplots())
+    return figure
+
+
+def blank(height: float) -> Figure:
+    """Return an empty figure of the report's width, `height` inches high."""
+    figure = Figure(figsize=(WIDTH, height), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.06)
     FigureCanvasAgg(figure)
-    module.draw(table, figure.subplots())
     return figure
 
 
@@ -63,24 +79,24 @@ def _marked(module: FigureModule, table: pd.DataFrame, runs: Sequence[Run]) -> F
 def png(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> Path:
     """Write the figure as `folder/<name>.png` and return the path."""
     with rc_context(STYLE):
-        return _save(_marked(module, module.table(runs), runs), name(module), folder, dpi)
+        return save(_marked(module, module.table(runs), runs), name(module), folder, dpi)
 
 
 def pngs(runs: Sequence[Run], out: Path | None = None, dpi: int = DPI) -> list[Path]:
-    """Write every figure of `runs` as PNG into the folder `out`, and return the paths.
+    """Write every figure that `runs` may have as PNG into the folder `out`, and return the paths.
 
     `out` may be None for a single run, and means the folder `figures/` of the run.
     """
     if out is None and len(runs) != 1:
         raise ValueError("the figures of several runs need a folder: give `out`")
     folder = out or runs[0].folder / "figures"
-    return [png(module, runs, folder, dpi) for module in FIGURES]
+    return [png(module, runs, folder, dpi) for module in FIGURES if shown(module, runs)]
 
 
 def svg(module: FigureModule, runs: Sequence[Run]) -> str:
     """Return the figure as a self-contained `<svg>` element for an HTML page."""
     with rc_context(STYLE):
-        return _inline(_marked(module, module.table(runs), runs), module.TITLE)
+        return svg_of(_marked(module, module.table(runs), runs), module.TITLE)
 
 
 def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI) -> str:
@@ -94,18 +110,20 @@ def both(module: FigureModule, runs: Sequence[Run], folder: Path, dpi: int = DPI
         return ""
     with rc_context(STYLE):
         figure = _marked(module, table, runs)
-        _save(figure, name(module), folder, dpi)
-        return _inline(figure, module.TITLE)
+        save(figure, name(module), folder, dpi)
+        return svg_of(figure, module.TITLE)
 
 
-def _save(figure: Figure, name: str, folder: Path, dpi: int) -> Path:
+def save(figure: Figure, name: str, folder: Path, dpi: int = DPI) -> Path:
+    """Write `figure` as `folder/<name>.png` and return the path."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{name}.png"
     figure.savefig(path, dpi=dpi)
     return path
 
 
-def _inline(figure: Figure, title: str) -> str:
+def svg_of(figure: Figure, title: str) -> str:
+    """Return `figure` as a self-contained `<svg>` element with the label `title`."""
     sink = io.StringIO()
     blank = dict.fromkeys(("Creator", "Date", "Format", "Type"))
     figure.savefig(sink, format="svg", dpi=DPI, metadata=blank)
@@ -116,4 +134,4 @@ def _inline(figure: Figure, title: str) -> str:
     # the page sets the width, and the viewBox then sets the height
     for attribute in ("width", "height"):
         text = re.sub(rf'(<svg[^>]*?)\s+{attribute}="[^"]*"', r"\1", text, count=1)
-    return text.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
+    return text.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1)

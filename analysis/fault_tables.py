@@ -43,8 +43,15 @@ def _fault(own: dict[str, Any]) -> Row:
     return (
         *(own["kind"], own["node"], f"{own['planned']:.3f}", f"{own['at']:.3f}", until),
         *(_rate(own["updates_per_s"][window]) for window in _WINDOWS),
-        *(_share(own["accuracy"][window]) for window in _WINDOWS),
+        *_scores(own),
     )
+
+
+def _scores(own: dict[str, Any]) -> list[str]:
+    """Return the accuracy, or the error of a regression, in the three windows."""
+    if "error" in own:
+        return [_rate(own["error"][window]) for window in _WINDOWS]
+    return [_share(own["accuracy"][window]) for window in _WINDOWS]
 
 
 def _rate(value: float | None, scale: float = 1.0) -> str:

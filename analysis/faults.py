@@ -40,6 +40,8 @@ UNDOES = {
 }
 """The verbs that end a fault, and the records of such verbs, each with the verb that it undoes."""
 _ENDINGS = frozenset(BOOTS.values())
+SILENCING = frozenset({*_ENDINGS, "sever", "pause"})
+"""The records of faults in which the server hears nothing from a device."""
 _ROUNDING = 1e-3
 """Seconds: the log rounds its times."""
 
@@ -53,19 +55,28 @@ def outages(run: Run) -> pd.DataFrame:
     `exit` at once: the two are one outage, called by the kind that came first. Whatever started a
     node again, its hello ends an `exit`, and so does the recovery of the server.
     """
-    rows: list[tuple[str, str, float, float]] = []
+    table = _outages(run).drop(columns="silent")
+    return table.sort_values("at", ignore_index=True)
+
+
+@fact
+def _outages(run: Run) -> pd.DataFrame:
+    """Return the outages as `outages` does, in no order, with `silent`: whether the server heard
+    nothing from the node meanwhile."""
+    rows: list[tuple[str, str, float, float, bool]] = []
     # a fault that ends a process has a key for each way of it: a crash may be `kill` and `halt`
-    began: dict[tuple[str, str, str], float] = {}
+    began: dict[tuple[str, str, str], tuple[float, bool]] = {}
     for what, node, fault, begins, _, at in _happened(run).itertuples(index=False):
         if begins:
-            began.setdefault((node, fault, what if what in _ENDINGS else ""), at)
+            silent = what in SILENCING or what == EXIT
+            began.setdefault((node, fault, what if what in _ENDINGS else ""), (at, silent))
             continue
         ended = [(node, fault, BOOTS.get(what, "")), *([(node, EXIT, "")] if what in BOOTS else [])]
         if since := {key: began.pop(key) for key in ended if key in began}:
-            first = min(since, key=lambda key: since[key])
-            rows.append((*first[:2], since[first], at))
-    rows += [(*key[:2], since, max(since, run.end)) for key, since in began.items()]
-    return pd.DataFrame(rows, columns=list(OUTAGE)).sort_values("at", ignore_index=True)
+            first = min(since, key=lambda key: since[key][0])
+            rows.append((*first[:2], since[first][0], at, since[first][1]))
+    rows += [(*key[:2], since, max(since, run.end), mute) for key, (since, mute) in began.items()]
+    return pd.DataFrame(rows, columns=[*OUTAGE, "silent"])
 
 
 @fact
@@ -99,9 +110,13 @@ def actions(run: Run) -> pd.DataFrame:
 
 @fact
 def downtime(run: Run) -> pd.Series:
-    """Return the seconds for which every device was gone; overlapping outages count once."""
+    """Return the seconds for which every device was gone: off, cut off or paused.
+
+    Overlapping outages count once. A device with a slower core or link, or one that lies, is there.
+    """
     sums: dict[str, float] = {}
-    for node, own in outages(run).groupby("node"):
+    table = _outages(run)
+    for node, own in table[table["silent"].eq(True)].groupby("node"):
         reached = float("-inf")
         for at, until in own.sort_values("at")[["at", "until"]].itertuples(index=False):
             sums[str(node)] = sums.get(str(node), 0.0) + max(0.0, until - max(at, reached))

@@ -1,5 +1,7 @@
 """The times in which the host was short of processor time, and their bands in figures over time."""
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
@@ -12,43 +14,78 @@ from .runs import Run
 from .theme import legend_below
 
 FULL = 0.95
-"""Share of the cores in use from which the host is short of processor time."""
+"""Share of the cores in use from which the host is short of processor time; and share of a core
+that the server's container uses from which the server is."""
 CROWDED, PRESSED = 0.8, 0.5
-"""Share of the cores in use and pressure from which it is, both together: a device at its CPU quota
-waits for a core, too, on a host that has idle ones."""
+"""Share of the cores in use and pressure from which the host is short, both together: a device at
+its CPU quota waits for a core, too, on a host that has idle ones."""
 
-_BAND = {"facecolor": "#B00020", "alpha": 0.10, "linewidth": 0, "zorder": -1}
-_TEXT = "host short of processor time: 95 % busy, or 80 % and processes waited half the time"
+_HOST, _SERVER = "#B00020", "#1F4E9E"
+_HOST_TEXT, _SERVER_TEXT = "host short of processor time", "server used 95 % of a core"
+_STRIP = 0.96
+"""Height of the strip above a band, as a share of the axes: a band lies behind the data."""
 
 
 @fact
 def short_times(run: Run) -> list[tuple[float, float]]:
     """Return begin and end, in emulated seconds, of the times in which the host was short."""
+    return _joined(
+        (begin, end, share >= FULL or (share >= CROWDED and wait >= PRESSED))
+        for begin, end, share, wait, _ in _seconds(run)
+    )
+
+
+@fact
+def server_times(run: Run) -> list[tuple[float, float]]:
+    """Return begin and end of the times in which the server used nearly a whole core."""
+    return _joined((begin, end, used >= FULL) for begin, end, _, _, used in _seconds(run))
+
+
+def _joined(seconds: Iterable[tuple[float, float, bool]]) -> list[tuple[float, float]]:
+    """Return begin and end of the stretches that hold; a single second that does not ends none."""
     spans: list[tuple[float, float]] = []
-    records = run.records("host")
-    steps = records["step"] if "step" in records else pd.Series(1.0, records.index)
-    columns = records[["at", "busy", "pressure"]].assign(step=pd.to_numeric(steps).fillna(1.0))
-    for at, busy, pressure, step in columns.itertuples(index=False):
-        for begin, end in _seconds(float(at), step, _numbers(busy), _numbers(pressure)):
-            if spans and begin <= spans[-1][1] + step:
-                spans[-1] = spans[-1][0], end
-            else:
-                spans.append((begin, end))
+    for begin, end, holds in seconds:
+        if not holds:
+            continue
+        if spans and begin <= spans[-1][1] + (end - begin):
+            spans[-1] = spans[-1][0], end
+        else:
+            spans.append((begin, end))
     return spans
 
 
-def _seconds(
-    at: float, step: float, busy: list[float], pressure: list[float]
-) -> list[tuple[float, float]]:
-    """Return the times in which the host was short, of a record at `at` with values for each
-    `step`."""
-    waits = pressure if len(pressure) == len(busy) else [0.0] * len(busy)
-    first = at - step * len(busy)
-    return [
-        (max(0.0, first + step * place), first + step * (place + 1))
-        for place, (share, wait) in enumerate(zip(busy, waits, strict=True))
-        if share >= FULL or (share >= CROWDED and wait >= PRESSED)
-    ]
+@fact
+def seconds_of(run: Run) -> pd.DataFrame:
+    """Return a row for each second of the records `host`: `at`, `until`, `busy`, `pressure`,
+    `server`, `throttled`.
+
+    The last four are fractions, NaN where unknown. A dilated run has a row for each real second;
+    `server` is then the share of the core that the server has in emulated seconds.
+    """
+    names = ("busy", "pressure", "server", "throttled")
+    dilation = run.manifest.get("dilation")
+    rows: list[tuple[float, ...]] = []
+    for record in run.records("host").to_dict("records"):
+        values = {name: _numbers(record.get(name)) for name in names}
+        step = _number(record.get("step"), 1.0)
+        count = len(values["busy"])
+        first = float(record["at"]) - step * count
+        for place in range(count):
+            row = [own[place] if len(own) == count else math.nan for own in values.values()]
+            row[2] *= _number(dilation, 1.0)
+            rows.append((max(0.0, first + step * place), first + step * (place + 1), *row))
+    return pd.DataFrame(rows, columns=["at", "until", *names])
+
+
+def _seconds(run: Run) -> Iterable[tuple[float, ...]]:
+    """Return begin, end, share of busy cores, pressure and share of the server of each second."""
+    columns = ["at", "until", "busy", "pressure", "server"]
+    return seconds_of(run)[columns].itertuples(index=False, name=None)
+
+
+def _number(value: Any, otherwise: float) -> float:
+    known = isinstance(value, int | float) and value > 0
+    return float(value) if known else otherwise
 
 
 def _numbers(value: Any) -> list[float]:
@@ -59,16 +96,34 @@ def _numbers(value: Any) -> list[float]:
 
 
 def mark(figure: Figure, run: Run) -> None:
-    """Draw the short times of `run` as bands over all axes of `figure` that show time."""
-    spans = short_times(run)
-    shown = [ax for ax in figure.axes if _shows_time(ax)] if spans else []
+    """Draw the times in which the host or the server of `run` was short of processor time, as bands
+    over all axes of `figure` that show time."""
+    kinds = [
+        (short_times(run), _HOST, _HOST_TEXT, 0.10),
+        (server_times(run), _SERVER, _SERVER_TEXT, 0.0),
+    ]
+    found = [kind for kind in kinds if kind[0]]
+    shown = [ax for ax in figure.axes if _shows_time(ax)] if found else []
     for ax in shown:
         low, high = ax.get_xlim()
-        for begin, end in spans:
-            ax.axvspan(begin, min(end, high), **_BAND)
+        for place, (spans, colour, _, alpha) in enumerate(reversed(found)):
+            _band(ax, [(begin, min(end, high)) for begin, end in spans], colour, alpha, place)
         ax.set_xlim(low, high)
     if shown:
-        legend_below(shown[0], [Patch(**_BAND, label=_TEXT)])
+        keys = [Patch(facecolor=colour, alpha=0.6, label=text) for _, colour, text, _ in found]
+        legend_below(shown[0], keys)
+
+
+def _band(
+    ax: Axes, spans: list[tuple[float, float]], colour: str, alpha: float, place: int
+) -> None:
+    """Draw `spans` behind the data, and as a strip above them, the `place`-th from above."""
+    upper = 1 - place * (1 - _STRIP)
+    for begin, end in spans:
+        if alpha:
+            ax.axvspan(begin, end, facecolor=colour, alpha=alpha, linewidth=0, zorder=-1)
+        lower = upper - (1 - _STRIP)
+        ax.axvspan(begin, end, lower, upper, facecolor=colour, alpha=0.6, linewidth=0, zorder=4)
 
 
 def _shows_time(ax: Axes) -> bool:

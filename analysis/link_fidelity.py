@@ -2,18 +2,22 @@
 
 from typing import Any
 
+from .bottlenecks import bottlenecks
 from .quantities import figures
 from .runs import Run
 
 Row = tuple[str, ...]
 
 _STYLES = {"missed": "bad"}
+_PROPERTIES = ("rate", "delay", "jitter", "loss")
+_OPEN = "not judged"
 
 
 def link_verdicts(run: Run) -> list[Row]:
-    """Return a row for each direction of a link: style, device, direction, rate, delay, jitter,
-    loss, verdict, reason."""
-    return [_row(row) for row in _links(run)]
+    """Return a row for each direction of a link: style, node, direction, rate, delay, jitter, loss,
+    verdict, reason."""
+    shared = {each.name: len(each.members) for each in bottlenecks(run)}
+    return [_row(row, shared) for row in _links(run)]
 
 
 def links_unlisted(run: Run) -> int:
@@ -37,19 +41,28 @@ def _links(run: Run) -> list[dict[str, Any]]:
     return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def _row(row: dict[str, Any]) -> Row:
-    verdict = str(row.get("verdict", ""))
+def _row(row: dict[str, Any], shared: dict[str, int]) -> Row:
+    verdict, node = str(row.get("verdict", "")), str(row.get("node", ""))
     return (
         _STYLES.get(verdict, ""),
-        str(row.get("node", "")),
+        f"{node}, shared by {shared[node]:,}" if node in shared else node,
         str(row.get("way", "")),
         _pair(row.get("rate"), 1e-6),
         _pair(row.get("delay"), 1e3),
         _pair(row.get("jitter"), 1e3),
         _pair(row.get("loss"), 1e2),
-        verdict,
+        _judged(verdict, row),
         str(row.get("reason", "")),
     )
+
+
+def _judged(verdict: str, row: dict[str, Any]) -> str:
+    """Return the `verdict` of a row, with the properties that it is not about."""
+    facts = {name: row[name] for name in _PROPERTIES if isinstance(row.get(name), dict)}
+    names = [name for name, each in facts.items() if each.get("verdict") == _OPEN]
+    if not names or verdict == _OPEN:
+        return verdict
+    return f"{verdict}, but {' and '.join(names)} {_OPEN}"
 
 
 def _pair(facts: Any, scale: float) -> str:

@@ -20,15 +20,21 @@ class Picture:
     caption: str
     svg: str
     """The figure as an `<svg>` element; empty without data."""
+    failure: str = ""
+    """Why a figure of a user could not be drawn."""
 
 
 def figures(runs: Sequence[Run], folder: Path) -> list[Picture]:
-    """Return all figures of `runs`, in the report's order, and write them as PNG into `folder`."""
+    """Return the figures that `runs` may have, in the report's order.
+
+    They are written as PNG into `folder`.
+    """
     return [
         Picture(
             drawing.name(module), module.TITLE, module.CAPTION, drawing.both(module, runs, folder)
         )
         for module in FIGURES
+        if drawing.shown(module, runs)
     ]
 
 

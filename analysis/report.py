@@ -1,8 +1,10 @@
 """The report of a run: a single page to read on a screen, print or send."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from . import (
+    bottlenecks,
     byte_tables,
     compute_groups,
     device_tables,
@@ -13,7 +15,9 @@ from . import (
     schedule_table,
     sections,
 )
+from .own_figures import OwnFigure, picture
 from .protocol import sentence
+from .regression import is_regression
 from .run_warnings import kept_up, warnings
 from .runs import Run, read
 
@@ -25,15 +29,17 @@ _OUTCOMES = {
 }
 
 
-def report(folder: Path | str) -> Path:
+def report(folder: Path | str, own: Sequence[OwnFigure] = ()) -> Path:
     """Write `report.html` and the figures as PNG into the run's `folder`; return the page's path.
 
+    Figures of users, `own`, follow those of every report.
     The page is self-contained: no address in it leads out of the folder. A partial run gives a
     partial page with a notice. Raises RunError if `folder` is no run's folder.
     """
     run = read(folder)
     # the figures come first, because the page lists the files of the folder
     pictures = page.figures([run], run.folder / "figures")
+    pictures += [picture(figure, run, run.folder / "figures") for figure in own]
     return page.write("report.html", run.folder / "report.html", **_content(run), figures=pictures)
 
 
@@ -54,6 +60,10 @@ def _content(run: Run) -> dict[str, object]:
         "remainder": byte_tables.remainder(run),
         "group_updates": group_updates.group_updates(run),
         "schedules": schedule_table.schedules(run),
+        "bottlenecks": bottlenecks.sentences(run),
+        "bottleneck_lines": bottlenecks.lines(run),
+        "bottleneck_members": bottlenecks.members(run),
+        "score": "error" if is_regression(run) else "accuracy",
         "effects": fault_tables.by_kind(run),
         "fault_effects": fault_tables.one_by_one(run),
         "effects_unlisted": fault_tables.unlisted(run),
@@ -62,6 +72,7 @@ def _content(run: Run) -> dict[str, object]:
         "faults_to_come": sections.faults_to_come(run),
         "links": device_tables.links(run),
         "fidelity": sections.fidelity(run),
+        "host_load": not run.records("host").empty,
         "link_verdicts": link_fidelity.link_verdicts(run),
         "links_unlisted": link_fidelity.links_unlisted(run),
         "missed_links": link_fidelity.missed_links(run),

@@ -37,7 +37,9 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "refused": ("at", "node", "reason", "count"),
     "quarantine": ("at", "node", "until"),
     "unsent": ("at", "node", "message", "bytes", "segments"),
-    "evaluation": ("at", "version", "updates", "accuracy", "loss", "push_bytes", "scored"),
+    "evaluation": (
+        *("at", "version", "updates", "accuracy", "loss", "error", "push_bytes", "scored"),
+    ),
     "unmeasured": ("at", "versions"),
     "traffic": ("at", "node", "rx", "tx"),
     "lateness": ("at", "packets", "p50", "p99", "max", "cpu"),

@@ -9,6 +9,7 @@ from .devices import devices
 from .faults import actions
 from .held_model import count_updates, held_evaluations
 from .quantities import figures, percent, seconds, size
+from .regression import is_regression
 from .runs import Run
 
 Row = tuple[str, ...]
@@ -19,15 +20,13 @@ MOST_ACTIONS = 400
 
 def headline(run: Run) -> list[Row]:
     """Return the main results of `run`, as (name, value, remark)."""
-    accuracy = held_evaluations(run)["accuracy"].dropna()
     updates = count_updates(run)
     ratio = pushes.ratio(run)
     lost = len(run.records("update")) and len(run.records("update")) - updates
     speed = [f"{figures(updates / run.end)} / s"] if run.end > 0 else []
     gone = [f"{figures(lost)} more lost with the server"] if lost else []
-    best = f"best {percent(accuracy.max(), 2)}" if len(accuracy) else "not measured"
     return [
-        ("test accuracy", percent(accuracy.iloc[-1], 2) if len(accuracy) else "–", best),
+        _score(run),
         ("updates", figures(updates), ", ".join(speed + gone)),
         ("duration", seconds(run.end), "emulated"),
         ("compression ratio", figures(ratio) if ratio else "–", "on the wire, equal updates"),
@@ -35,6 +34,17 @@ def headline(run: Run) -> list[Row]:
         *_crossed(run),
         ("faults", *_faults(run)),
     ]
+
+
+def _score(run: Run) -> Row:
+    """Return the row of the last and the best accuracy, or mean absolute error of a regression."""
+    if is_regression(run):
+        error = held_evaluations(run)["error"].dropna()
+        last, best = (figures(value) for value in (error.iloc[-1], error.min()))
+        return "mean absolute error", last, f"best {best}, on the test set"
+    accuracy = held_evaluations(run)["accuracy"].dropna()
+    best = f"best {percent(accuracy.max(), 2)}" if len(accuracy) else "not measured"
+    return "test accuracy", percent(accuracy.iloc[-1], 2) if len(accuracy) else "–", best
 
 
 def _crossed(run: Run) -> list[Row]:
@@ -91,9 +101,9 @@ def _unkept(run: Run) -> list[dict[str, Any]]:
 
 
 def _targets(run: Run) -> list[Row]:
-    """Return the cost of reaching each target accuracy; empty for a run without measurements."""
+    """Return the cost of reaching each target accuracy; empty for a run without an accuracy."""
     targets = run.summary.get("targets")
-    if not isinstance(targets, list) or run.records("evaluation").empty:
+    if not isinstance(targets, list) or run.records("evaluation").empty or is_regression(run):
         return []
     return [(f"{100 * target['accuracy']:.9g} % reached", _cost(target)) for target in targets]
 

@@ -65,13 +65,14 @@ MANIFEST: Shape = {
 }
 SCENARIO: Shape = {
     "devices": [{"count": NUMBER, "profile": PROFILE, "link": _LINK}],
+    "bottlenecks": [{"name": TEXT, "members": LIST, **_LINK}],
 }
 POINT: Shape = {"label": TEXT}
 COLUMNS: dict[str, Kind] = {
     **dict.fromkeys(("at", "planned", "rx", "tx", "bytes", "staleness", "entries"), NUMBER),
     "group": NUMBER,
     **dict.fromkeys(("values", "indices", "headers", "framing", "up", "down"), NUMBER),
-    **dict.fromkeys(("accuracy", "push_bytes", "updates", "count"), NUMBER),
+    **dict.fromkeys(("accuracy", "error", "push_bytes", "updates", "count"), NUMBER),
     **dict.fromkeys(("iteration", "iterations"), NUMBER),
     **dict.fromkeys(("t_forward", "t_backward", "t_iteration"), NUMBER),
     **dict.fromkeys(("predicted_forward", "predicted_backward", "predicted_iteration"), NUMBER),

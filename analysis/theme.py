@@ -11,6 +11,7 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
+from matplotlib.legend import Legend
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -236,11 +237,28 @@ def legend_above(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
 
 
 def legend_below(ax: Axes, handles: Sequence[Artist]) -> None:
-    """Draw a legend of `handles` below the figure of `ax`, which grows by all lines but one."""
-    columns = _columns(handles)
-    more = -(-len(handles) // columns) - 1
-    ax.figure.set_figheight(ax.figure.get_figheight() + more * _LINE)
-    ax.figure.legend(handles=handles, loc="outside lower center", ncols=columns)
+    """Draw a legend of `handles` below the figure of `ax`, which grows by all lines but one.
+
+    The entries of a legend that is there already come first.
+    """
+    figure = ax.figure
+    earlier = [entry for legend in figure.legends for entry in _entries(legend)]
+    for legend in list(figure.legends):  # two of them would lie on one another
+        legend.remove()
+    shown = [*earlier, *handles]
+    columns = _columns(shown)
+    before = -(-len(earlier) // _columns(earlier)) if earlier else 1
+    more = -(-len(shown) // columns) - before
+    figure.set_figheight(figure.get_figheight() + more * _LINE)
+    figure.legend(handles=shown, loc="outside lower center", ncols=columns)
+
+
+def _entries(legend: Legend) -> list[Artist]:
+    """Return the entries of `legend`, each with its text as the label."""
+    shown = list(legend.legend_handles)
+    for handle, text in zip(shown, legend.get_texts(), strict=True):
+        handle.set_label(text.get_text())
+    return shown
 
 
 def _columns(handles: Sequence[Artist]) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from tests.fakes.installed_wheel import installed, typed
 from tests.fakes.made_up_sweeps import SCENARIO
@@ -18,6 +19,10 @@ from tests.fakes.typed_commands import Emulate, Said
 from tests.layers import ROOT
 
 __all__ = ["installed", "typed"]  # fixtures of a wheel
+
+# The host may be busy with other work: no example is too slow.
+settings.register_profile("without deadlines", deadline=None)
+settings.load_profile("without deadlines")
 
 
 @pytest.hookimpl(wrapper=True)

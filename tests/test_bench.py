@@ -210,6 +210,7 @@ def test_codings_of_a_trained_models_gradient_are_weighed():
     assert found["updates"]["matrix, ternary"] > found["updates"]["gap, f32"]
 
 
+@pytest.mark.slow
 def test_make_bench_starts() -> None:
     """A folder of `tests/` may bear the name of a package that the benchmarks import."""
     root = Path(__file__).parents[1]

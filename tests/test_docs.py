@@ -52,7 +52,8 @@ def test_commands_exist(page: Path) -> None:
 
 @BY_PAGE
 def test_scenarios_can_be_read(page: Path, tmp_path: Path) -> None:
-    shutil.copy(OWN / "half.py", tmp_path)
+    for name in ("half.py", "figures.py"):
+        shutil.copy(OWN / name, tmp_path)
     for text in blocks(page, "yaml"):
         if "training:" in text and "codec: half" not in text:
             loads(text, folder=tmp_path)
@@ -60,7 +61,8 @@ def test_scenarios_can_be_read(page: Path, tmp_path: Path) -> None:
 
 def test_the_page_on_plugins_shows_the_shipped_files() -> None:
     page = ROOT / "docs" / "own-plugin.md"
-    assert (OWN / "half.py").read_text() in blocks(page, "python")
+    for name in ("half.py", "figures.py"):
+        assert (OWN / name).read_text() in blocks(page, "python")
     question, scenario = (OWN / "half.yaml").read_text().split("\n", 1)
     assert question.endswith("?")
     assert scenario in blocks(page, "yaml")

@@ -110,6 +110,7 @@ def test_the_page_names_the_public_names() -> None:
     assert named == set(emulator.__all__)
 
 
+@pytest.mark.slow
 def test_the_notebook_runs(tmp_path: Path) -> None:
     """Jupyter is not needed: the cells are run one after another in one namespace."""
     cells = json.loads((ROOT / "docs" / "notebook.ipynb").read_text())["cells"]

@@ -38,6 +38,13 @@ def digits_and_houses(folder: Path) -> None:
     (folder / "lab.yaml").write_text(LAB)
 
 
+def labs(folder: Path) -> None:
+    """Write the scenarios that docs/from-python.md takes as given."""
+    for name in ("lab", "quickstart", "flaky"):
+        text = LAB.replace("./digits.npz", "digits").replace("name: lab", f"name: {name}")
+        (folder / f"{name}.yaml").write_text(text.replace("count: 4", "count: 2"))
+
+
 def failing_farm(folder: Path) -> None:
     """Write the scenario that docs/add-a-failure-profile.md takes as given."""
     text = LAB.replace("./digits.npz", "digits").replace("count: 4", "failures: [night-shift]")
@@ -61,7 +68,22 @@ PAGES = [
         },
     ),
     PlayedPage("own-data.md", digits_and_houses),
-    PlayedPage("own-model.md", own_files, also=("emulate check own.yaml",)),
+    PlayedPage(
+        "own-model.md",
+        own_files,
+        also=(
+            "emulate check own.yaml",
+            "emulate run own.yaml --on virtual --set stop.updates=40 --no-report",
+        ),
+    ),
+    PlayedPage(
+        "from-python.md",
+        labs,
+        before=(
+            "emulate run quickstart.yaml --on virtual --no-report",
+            "emulate run flaky.yaml --on virtual --no-report",
+        ),
+    ),
     PlayedPage("add-a-failure-profile.md", failing_farm),
 ]
 BY_PAGE = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -90,7 +112,8 @@ def test_a_template_can_be_played_from_a_wheel(template: str, typed: Typed, tmp_
 
 
 _PLAY = """set -e
-emulate() { python3 -c 'from emulator.cli import main; main()' "$@"; }
+python() { python3 "$@"; }
+emulate() { python -c 'from emulator.cli import main; main()' "$@"; }
 """
 
 
@@ -104,13 +127,13 @@ def test_the_pages_can_be_played_in_a_clean_container(installed: Path, tmp_path:
     for page in PAGES:
         folder = tmp_path / page.name
         folder.mkdir()
-        script += "\n".join([f"cd /work/{page.name}", *page.lay_out(folder), ""])
+        script += "\n".join([f"cd /pages/{page.name}", *page.lay_out(folder), ""])
     mounts = {
         f"{site}/emulator": "/site/emulator:ro",
         **{str(info): f"/site/{info.name}:ro" for info in site.glob("edge_emulate*")},
         sysconfig.get_paths()["purelib"]: "/lent:ro",
         str(store.folder("digits")): "/cache/data/digits:ro",
-        str(tmp_path): "/work",
+        str(tmp_path): "/pages",
     }
     options = ["--rm", "--network", "none"]
     options += ["--env", "PYTHONPATH=/site:/lent", "--env", "EMULATE_CACHE=/cache"]

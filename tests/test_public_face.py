@@ -16,6 +16,7 @@ import pytest
 import emulator
 from emulator.cli.analysis_package import analysis
 from emulator.errors import EmulatorError
+from emulator.runtimes.docker.images import node_image
 from emulator.sweeps.studies import STUDIES, Study
 from tests.fakes.virtual_world import SCENARIO, digits
 
@@ -161,6 +162,7 @@ def test_a_wheel_brings_one_name_and_draws_reports(tmp_path: Path) -> None:
     names = {path.name for path in site.iterdir() if path.suffix != ".dist-info"}
     assert names == {"emulator"}
     assert (site / "emulator" / "profiles" / "links").is_dir()
+    assert node_image.digest(site / "emulator") == node_image.digest(ROOT / "emulator")
     folder = site / "emulator" / "sweeps" / "studies"
     studies = {str(path.relative_to(folder)) for path in folder.rglob("*.yaml")}
     assert studies == {name for study in STUDIES.values() for name in _scenarios(study)}

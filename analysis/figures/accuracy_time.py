@@ -5,11 +5,9 @@ from collections.abc import Sequence
 import pandas as pd
 from matplotlib.axes import Axes
 
-from .. import raster
-from ..labels import stack
 from ..runs import Run
-from ..theme import HEIGHT, fault_keys, from_zero, legend_above, shade
-from . import _accuracy
+from . import _score_time
+from ._score import ACCURACY
 
 TITLE = "Accuracy over time"
 CAPTION = (
@@ -18,44 +16,20 @@ CAPTION = (
     "rows below show which."
 )
 
+shown = ACCURACY.shown
+
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Return evaluations and outages: `run`, `what`, `node`, `place`, `at`, `until`, `accuracy`.
 
-    `at` and `until` are in seconds, `accuracy` is in per cent. `what` is `accuracy` for an
-    evaluation; for an outage it is the kind of the fault, `node` is the struck device, and
-    `accuracy` is NaN. `place` is as `raster.struck` returns it.
+    `accuracy` is in per cent. The other columns are as in `_score_time.table`.
     """
-    return stack(runs, _rows, ["what", "node", "place", "at", "until", "accuracy"])
-
-
-def _rows(run: Run) -> pd.DataFrame:
-    measured = _accuracy.rows(run, "at")
-    if measured.empty:
-        return pd.DataFrame()
-    return pd.concat(
-        [measured.assign(what="accuracy", node="server"), raster.struck(run)], ignore_index=True
-    )
+    return _score_time.table(runs, ACCURACY)
 
 
 def height(table: pd.DataFrame) -> float:
-    return HEIGHT + raster.height(_struck(table))
+    return _score_time.height(table, ACCURACY)
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
-    measured, struck = table[table["what"] == "accuracy"], _struck(table)
-    if struck.empty:
-        _accuracy.draw(measured, ax, "at", "time (s)")
-        return
-    below = raster.beneath(ax, struck, HEIGHT)
-    _accuracy.draw(measured, ax, "at", "")
-    from_zero(ax, max(measured["at"].max(), struck["until"].max()))
-    shade(ax, struck, lanes=False)
-    legend_above(ax, handles=fault_keys(struck))
-    raster.draw(below, struck)
-
-
-def _struck(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the outages to draw: none of several runs, whose bands would hide each other."""
-    struck = table[table["what"] != "accuracy"]
-    return struck if table["run"].nunique() == 1 else struck.iloc[:0]
+    _score_time.draw(table, ax, ACCURACY)

@@ -6,7 +6,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ..runs import Run
-from . import _accuracy
+from ._score import ACCURACY
 
 TITLE = "Accuracy over updates"
 CAPTION = (
@@ -14,11 +14,13 @@ CAPTION = (
     "update, without the time and the bytes to deliver it."
 )
 
+shown = ACCURACY.shown
+
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
     """Return a row for every evaluation: `run`, `updates`, `accuracy` (per cent)."""
-    return _accuracy.table(runs, "updates")
+    return ACCURACY.table(runs, "updates")
 
 
 def draw(table: pd.DataFrame, ax: Axes) -> None:
-    _accuracy.draw(table, ax, "updates", "updates")
+    ACCURACY.draw(table, ax, "updates", "updates")

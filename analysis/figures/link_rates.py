@@ -62,7 +62,7 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
 @fact
 def link_use(run: Run) -> pd.DataFrame:
     """Return the rows of `table` for a single run, without the column `run`."""
-    intervals = dict(iter(_charged(run).groupby(["node", "what"])))
+    intervals = dict(iter(charged(run).groupby(["node", "what"])))
     rows = [
         (
             device.group,
@@ -82,7 +82,8 @@ def link_use(run: Run) -> pd.DataFrame:
     return table.drop(columns="beyond").assign(verdict=list(verdicts))
 
 
-def _charged(run: Run) -> pd.DataFrame:
+@fact
+def charged(run: Run) -> pd.DataFrame:
     """Return the rates of `run` without the acknowledgements that its links did not carry.
 
     Virtual time counts an acknowledgement for every two full frames in the other direction, but

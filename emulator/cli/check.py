@@ -55,7 +55,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..core.server import GATHERING
     from ..machine.host import Host
     from ..runs.cut_traffic import cut_traffic
-    from ..runs.host_dilation import core_demand, too_fast, with_dilation
+    from ..runs.host_dilation import core_demand, tight, too_fast, with_dilation
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.aggregation_quarantine import unguarded_quarantine
@@ -81,7 +81,9 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)
-    pace = {"needed": core_demand(scenario).needed(host.cores), "taken": played.dilation}
+    cores = core_demand(scenario)
+    pace = {"needed": cores.needed(host.cores), "taken": played.dilation, "source": cores.source}
+    notes = {"docker": tight(played, host.cores), "virtual": []}
     refusals = {runtime: preflight(scenario, runtime, host).refusals for runtime in ON}
     ignored = {runtime: unkept(scenario, runtime) for runtime in ON}
     traffic, delayed = cut_traffic(scenario), _delayed(scenario)
@@ -94,6 +96,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
             "demand": wanted.plain(),
             "startup": least,
             "dilation": pace,
+            "notes": notes["docker"],
             "shaping": {"links": delayed, "tun": TUN.exists()},
             "host": {**host.plain(), "available": host.available},
             "shortfalls": [shortfall.plain() for shortfall in short["docker"]],
@@ -111,6 +114,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
                 refused=list(map(str, refusals[runtime])),
                 warned=[str(shortfall) for shortfall in short[runtime] if not shortfall.fatal],
                 unkept=list(map(str, ignored[runtime])),
+                notes=notes[runtime],
             )
             for runtime, words in ON.items()
         }

@@ -24,6 +24,9 @@ _FACTS: dict[str, tuple[type, ...]] = {
 }
 """Keys of summary.json that the list shows, and the types that their values may have."""
 
+_ERROR = "final_error"
+"""Key of summary.json that only a regression has."""
+
 
 @click.command("list", short_help="List the runs, the newest last.")
 @RUNS_OPTION
@@ -84,7 +87,8 @@ def facts(path: Path) -> dict[str, Any]:
         if not isinstance(summary[name], types):
             words = "a text" if str in types else "a number"
             raise EmulatorError(f"{file}: {name}: {summary[name]!r} where {words} was expected")
-    return {name: summary[name] for name in _FACTS}
+    error = {_ERROR: summary[_ERROR]} if isinstance(summary.get(_ERROR), int | float) else {}
+    return {name: summary[name] for name in _FACTS} | error
 
 
 def _print(rows: list[dict[str, Any]]) -> None:
@@ -101,11 +105,18 @@ def _print(rows: list[dict[str, Any]]) -> None:
             _when(row["started"]),
             row["outcome"],
             _or_dash(row["updates"], "{}"),
-            _or_dash(row["final_accuracy"], "{:.2%}"),
+            _score(row),
             _or_dash(row["compression_ratio"], "{:.1f}x"),
             _or_dash(row["duration_s"], "{:.0f} s"),
         )
     console().print(shown)
+
+
+def _score(row: dict[str, Any]) -> str:
+    """Return the last accuracy, or the last mean absolute error of a regression."""
+    if _ERROR in row:
+        return f"error {row[_ERROR]:.4g}"
+    return _or_dash(row["final_accuracy"], "{:.2%}")
 
 
 def _when(stamp: str) -> str:

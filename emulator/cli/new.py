@@ -62,7 +62,7 @@ def _check_name(name: str) -> None:
 
 
 def _write(files: Mapping[str, str]) -> None:
-    """Write `files` into the current folder, all of them or none.
+    """Write `files` into the current folder, or write none of them.
 
     Raises click.UsageError if a file is there already, HostError if the folder cannot be written.
     """

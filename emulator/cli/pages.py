@@ -1,8 +1,9 @@
 """Drawing of reports and comparisons by the analysis, with errors translated for the console."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,20 +12,26 @@ from ..runs.folder import conductor, find
 from ..runs.results import recover
 from .analysis_package import analysis
 
+if TYPE_CHECKING:
+    from ..scenario.reading.kept_figures import KeptFigure
 
-def page(folder: Path, *, to_stderr: bool = False) -> None:
+
+def page(folder: Path, figures: "Sequence[KeptFigure]" = (), *, to_stderr: bool = False) -> None:
     """Draw the report of the run in `folder` and print the path of the page."""
-    click.echo(f"{'report':<12} {short(draw(folder))}", err=to_stderr)
+    click.echo(f"{'report':<12} {short(draw(folder, figures))}", err=to_stderr)
 
 
-def draw(folder: Path) -> Path:
+def draw(folder: Path, figures: "Sequence[KeptFigure]" = ()) -> Path:
     """Draw the report of the run in `folder`, and return the path of the page.
 
-    Raises EmulatorError if the folder cannot be read or written.
+    It has the figures of the run's scenario, and `figures` of users beside them. Raises
+    EmulatorError if the folder cannot be read or written.
     """
+    from .own_figures import own_figures
+
     try:
         with runs_readable():
-            return Path(analysis("report").report(folder))
+            return Path(analysis("report").report(folder, own_figures(folder, figures)))
     except OSError as error:
         raise EmulatorError(f"cannot draw the report of {folder}: {error}") from error
 

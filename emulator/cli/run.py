@@ -191,6 +191,9 @@ def tell(folder: Path, summary: dict[str, Any]) -> None:
     if summary["final_accuracy"] is not None:
         best = summary["best_accuracy"]
         line("accuracy", f"{summary['final_accuracy']:.2%} (best {best:.2%})")
+    if "final_error" in summary:
+        best, error = summary["best_error"], summary["final_error"]
+        line("error", f"{error:.4g} (best {best:.4g}), mean absolute")
     for target in summary["targets"]:
         if target["updates"] is not None:
             spent = f"{target['updates']} updates, {target['time']:.1f} s"

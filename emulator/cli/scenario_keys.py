@@ -64,7 +64,10 @@ def _at(schema: Node, path: str) -> list[Node]:
 
 
 def _alternatives(schema: Node, node: Node) -> Iterator[Node]:
-    """Yield `node` with its reference followed, or the alternatives that it names."""
+    """Yield the schemas that a value of `node` may have.
+
+    A reference is replaced by the schema that it names, a choice by each of its alternatives.
+    """
     if "$ref" in node:
         yield from _alternatives(schema, schema["$defs"][node["$ref"].rpartition("/")[2]])
         return

@@ -75,9 +75,11 @@ def trace(
     Statistics are weighted by time: half of the time the rate is at or below the median. An outage
     is a time at a rate of zero. A mahimahi file is shown with the mean rate of each second; samples
     within 100 ms are averaged. A malformed trace is refused with its line, and the exit code is 2.
+    The second line names the format, and the direction that is shown if the file has both.
 
     In JSON rates are in bits per second, times in seconds and shares from 0 to 1; null stands for a
-    value that the trace does not have.
+    value that the trace does not have. `format` is the name of the format; `direction` is null for
+    a file that does not have both.
 
     \b
     emulate trace scenarios/profiles/traces/lte-drive.mahimahi
@@ -86,21 +88,26 @@ def trace(
     """
     check_figure(figure)
     read = _read(file, kind, way, scale)
+    from ..world.traces.trace_file import format_name
     from ..world.traces.trace_statistics import statistics
 
-    found = statistics(read)
+    found, known = statistics(read), format_name(file, kind)
+    shown = way if FORMATS[known].both_ways else None
     if target is not None:
         try:
             click.echo(FORMATS[target].write(read, way), nl=False)
         except ValueError as error:
             raise click.BadParameter(str(error), param_hint="--to") from error
     elif as_json:
-        click.echo(json.dumps({"file": str(file), **found.plain()}, indent=2))
+        read_as = {"file": str(file), "format": known, "direction": shown}
+        click.echo(json.dumps({**read_as, **found.plain()}, indent=2))
     else:
-        _show(file, found)
+        source = "by its first line" if kind == AUTO else "as given"
+        _show(file, found, f"format: {known}, {source}; {_direction(shown)}")
     if figure is not None:
         rows = [tuple(sample) for sample in read.samples]
-        analysis("link_trace").png(rows, read.end, figure, title=file.name, rounds=1 + loop)
+        title = f"{file.name} ({', '.join(filter(None, (known, shown)))})"
+        analysis("link_trace").png(rows, read.end, figure, title=title, rounds=1 + loop)
         click.echo(f"figure: {figure}", err=as_json or target is not None)
 
 
@@ -122,7 +129,15 @@ def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":
     raise ScenarioError("\n".join(map(str, mistakes)), [each.plain() for each in mistakes])
 
 
-def _show(file: Path, found: "TraceStatistics") -> None:
+def _direction(shown: "Way | None") -> str:
+    """Return in words which direction of the file is `shown`; None: the file has one alone."""
+    if shown is None:
+        return "the file has one direction, for up or down"
+    other = "down" if shown == "up" else "up"
+    return f"direction: {shown} (--direction {other} shows the other)"
+
+
+def _show(file: Path, found: "TraceStatistics", source: str) -> None:
     from rich.text import Text
 
     from ..units import Seconds
@@ -131,6 +146,7 @@ def _show(file: Path, found: "TraceStatistics") -> None:
     out = console()
     lasts = Seconds(round(found.duration, 3))
     out.print(Text(f"{file.name}: {found.samples:,} samples, {lasts}", "bold"), soft_wrap=True)
+    out.print(source)
     made = table("", "mean", "median", "p5", "p95", "least", "most")
     if found.rate is not None:
         made.add_row("rate", *_cells(found.rate, 1e-6, " mbit"))

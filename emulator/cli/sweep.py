@@ -118,12 +118,14 @@ def _print(finished: "Sequence[Finished]", axes: list[str]) -> None:
     costs = [f"{cost} to {target} %" for cost in ("updates", "bytes") if target is not None]
     seeds = max(sum(results["outcomes"].values()) for _, results in combinations)
     title = f"median of {seeds} seeds (least – most)" if seeds > 1 else None
-    shown = table(*axes, "outcome", "final accuracy", *costs, title=title)
+    regression = any("final_error" in results for _, results in combinations)
+    score, form = ("final error", "{:.4g}") if regression else ("final accuracy", "{:.2%}")
+    shown = table(*axes, "outcome", score, *costs, title=title)
     for values, results in combinations:
         shown.add_row(
             *(values[axis] for axis in axes),
             _outcomes(results["outcomes"]),
-            _spread(results["final_accuracy"], "{:.2%}".format),
+            _spread(results[score.replace(" ", "_")], form.format),
             *([_spread(results["updates"], "{:.0f}".format)] if costs else []),
             *([_spread(results["bytes"], amount)] if costs else []),
         )

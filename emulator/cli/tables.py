@@ -74,6 +74,8 @@ class Findings:
     warned: Sequence[str]
     unkept: Sequence[str]
     """Keys that the runtime ignores, with the reasons."""
+    notes: Sequence[str] = ()
+    """Reasons for which the results may be distorted."""
 
 
 def print_overview(
@@ -103,12 +105,15 @@ def print_overview(
         out.print(Text("note", "yellow"), f"not kept in {chosen.on}: {line}", soft_wrap=True)
     for line in other.refused:
         out.print(Text("note", "yellow"), f"refused in {other.on}: {line}", soft_wrap=True)
+    for line in chosen.notes:
+        out.print(Text("note", "yellow"), line, soft_wrap=True)
     for line in chosen.refused:
         out.print(Text("error", "red"), line, soft_wrap=True)
     for line in chosen.warned:
         out.print(Text("warning", "yellow"), line, soft_wrap=True)
     if not chosen.refused and not chosen.warned:
-        out.print(Text("ok", "green"), "this host can carry it")
+        slower = ", perhaps not at full speed: see the note" if chosen.notes else ""
+        out.print(Text("ok", "green"), f"this host can carry it{slower}")
 
 
 def _training(scenario: Scenario) -> Iterable[str]:
@@ -220,13 +225,11 @@ def _more(rows: Sequence[Any]) -> str:
     return f"… {len(rows) - MOST_ROWS} more (--json shows all)\n" if len(rows) > MOST_ROWS else ""
 
 
-def demand_table(
-    wanted: Demand, host: Host, startup: float, dilation: Mapping[str, float]
-) -> Table:
+def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[str, Any]) -> Table:
     """Return a table of the containers' demand beside the host's resources.
 
     `startup` is a lower bound, in seconds, on the time until all devices have said hello.
-    `dilation` has the `needed` and the `taken` one.
+    `dilation` has the `needed` and the `taken` one, and the `source` of the former.
     """
     made = table("", "needed", "this host has", title="demand")
     free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
@@ -243,9 +246,10 @@ def demand_table(
     made.add_row("bridge ports", str(wanted.ports), str(PORTS))
     each = f"{wanted.ports} containers, {ENGINE + BOOT:.1f} s of a core each"
     taken = dilation["taken"]
+    at_most = dilation["source"] == "quotas" and dilation["needed"] > 1
     made.add_row(
         "dilation",
-        f"{dilation['needed']:g} for this host's cores",
+        f"{'at most ' if at_most else ''}{dilation['needed']:g} for this host's cores",
         f"plays with {taken:g}" + (f": 60 s take {60 * taken:g} s" if taken > 1 else ""),
     )
     made.add_row("start-up", each, f"at least {startup:.0f} s until all devices say hello")

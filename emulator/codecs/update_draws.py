@@ -11,7 +11,7 @@ from ..vectors import Vector
 class Draws(Protocol):
     """Source of a codec's random numbers: a NumPy generator, or the share of one segment."""
 
-    def random(self, size: int, dtype: type[np.float32], /) -> Vector:
+    def random(self, size: int, dtype: type[np.float32]) -> Vector:
         """Return `size` float32, uniform from 0 up to, but not including, 1."""
 
     def bytes(self, length: int, /) -> bytes:
@@ -54,7 +54,7 @@ class SegmentDraws:
         self._update, self._draws, self._segment = update, draws, segment
         self._size = layout.part(segment).size
 
-    def random(self, size: int, dtype: type[np.float32], /) -> Vector:
+    def random(self, size: int, dtype: type[np.float32]) -> Vector:
         """Return the segment's numbers. Raises ValueError for another `size` or `dtype`."""
         if size != self._size or dtype is not np.float32:
             raise ValueError(f"a segment draws {self._size} float32, not {size} {dtype.__name__}")

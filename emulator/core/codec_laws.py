@@ -73,7 +73,11 @@ def charged(codec: Codec, case: Case) -> None:
 
 
 def decoded(codec: Codec, case: Case) -> None:
-    """`decode` returns float32 values, with ascending indices of parameters, always the same."""
+    """`decode` returns float32 values, with ascending indices of parameters, always the same.
+
+    They do not point against the gradient, unless the codec draws.
+    """
+    _check_direction(codec, case)
     for frames in _sent(codec.start(case.context), case):
         first = codec.decode(frames, case.layout)
         check_gradient(first, case.layout)
@@ -198,6 +202,7 @@ def remembered(codec: Codec, case: Case) -> None:
         if any(vector.shape != (case.layout.size,) for vector in kept.vectors):
             raise BrokenLaw("memory returns a vector without an entry for each parameter")
         other.recall(slice(None), Memory(tuple(v.copy() for v in kept.vectors), kept.updates))
+        _check_parts(one, codec, case)
     own, new = _stream(one), _stream(other)
     if own is not None and new is not None:
         new.bit_generator.state = own.bit_generator.state
@@ -247,6 +252,30 @@ def _lies(frames: Frames, case: Case) -> Iterator[tuple[list[bytes], bool]]:
                 yield [*before, frame[:at] + bytes([byte]) + frame[at + 1 :], *after], False
         yield [*before, b"\xff" * len(frame), *after], False
         yield [*before, np.full(len(frame) // 4 + 1, np.nan, "<f4").tobytes(), *after], False
+
+
+def _check_direction(codec: Codec, case: Case) -> None:
+    """Raise BrokenLaw if the first frames of an encoder decode to the way uphill."""
+    started, gradient = codec.start(case.context), case.gradients[0]
+    if _stream(started) is not None:
+        return  # noise may outweigh the gradient
+    found = codec.decode(started.encode(gradient), case.layout)
+    check_gradient(found, case.layout)
+    one, other = gradient.astype(float), _spread(found, case.layout).astype(float)
+    if one @ other < -1e-6 * np.linalg.norm(one) * np.linalg.norm(other):
+        raise BrokenLaw(f"decode returns {short(found.values)}, which points against the gradient")
+
+
+def _check_parts(started: RememberingEncoder, codec: Codec, case: Case) -> None:
+    """Raise BrokenLaw unless the memories of the layers are parts of the whole memory."""
+    whole, other = started.memory(slice(None)).vectors, codec.start(case.context)
+    assert isinstance(other, RememberingEncoder)
+    for part in case.layout.layers:
+        kept = started.memory(part)
+        other.recall(part, Memory(tuple(v.copy() for v in kept.vectors), kept.updates))
+    whole_again = other.memory(slice(None)).vectors
+    if [v.tobytes() for v in whole] != [v.tobytes() for v in whole_again]:
+        raise BrokenLaw("memory and recall of each layer do not make the memory of the whole model")
 
 
 def check_gradient(found: Gradient, layout: Layout, by: str = "decode") -> None:

@@ -14,6 +14,7 @@ from tensorflow.python.framework.convert_to_constants import convert_variables_t
 
 from .. import models
 from .graph import ABOUT, EVALUATION, GRADIENT
+from .keras_request import UntrainableError
 from .layered_graph import LAYERS, STAGES
 from .tensorflow_network import TFNetwork, examples, zoo_network
 from .tensorflow_stages import Staged, staged
@@ -55,6 +56,12 @@ def gradient(network: TFNetwork, theta: Any, x: Any, y: Any, *noise: Any) -> Seq
     loss = network.loss(variables, x, y, *noise)
     # derived by the variables, not by theta: each slice's gradient would be padded to theta's size
     parts = tf.gradients(loss, variables)
+    for variable, part in zip(network.layout.variables, parts, strict=True):
+        if part is None:
+            raise UntrainableError(
+                f"the loss has no gradient by {variable.name!r}: an operation on the way, as "
+                "stop_gradient or a cast to whole numbers, has none"
+            )
     return tf.concat([tf.reshape(part, [-1]) for part in parts], 0), loss
 
 

@@ -41,20 +41,30 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
 
     Raises PythonFileError if the model of `reference` cannot be trained.
     """
-    folder, made = Path(request.folder), _built(reference, request.seed)
+    folder, seed = Path(request.folder), request.seed
+    if not request.weights_only:
+        folder.mkdir()
+        model = _exported(request, reference)
+        (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1))
+    with _traced(reference):
+        parts = parts_of(_built(reference, seed))
+    _same(parts.layout, OwnModel.read(folder).layout)
+    _write_weights(folder, seed, parts.values)
+
+
+def _exported(request: KerasRequest, reference: Reference) -> OwnModel:
+    """Write the graphs of the model of `reference`, and return its description.
+
+    The graphs are of seed 0, so that their constants do not depend on the seed that came first.
+    """
+    made = _built(reference, 0)
     task = task_of(made, request.origin.regression)
     with _traced(reference):
         parts = parts_of(made)
-    if request.weights_only:
-        _same(parts.layout, OwnModel.read(folder).layout)
-    else:
-        folder.mkdir()
-        network = _network(request, made, task, parts)
-        with _traced(reference):
-            forward = export(network, folder)
-        model = _described(request, network, parts, forward)
-        (folder / DESCRIPTION).write_text(json.dumps(model.plain(), indent=1))
-    _write_weights(folder, request.seed, parts.values)
+    network = _network(request, made, task, parts)
+    with _traced(reference):
+        forward = export(network, Path(request.folder))
+    return _described(request, network, parts, forward)
 
 
 def _built(reference: Reference, seed: int) -> Any:
@@ -65,6 +75,7 @@ def _built(reference: Reference, seed: int) -> Any:
         raise _refusal(
             reference, f"{reference.name!r} is a {kind}: write a function that returns a model"
         )
+    tf.keras.backend.clear_session()  # names of layers count from the first one
     tf.keras.utils.set_random_seed(chance.keras_seed(seed))
     try:
         with reference.blamed():
@@ -104,7 +115,7 @@ def _refusal(reference: Reference, message: str) -> PythonFileError:
 
 def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) -> TFNetwork:
     """Return the network of the Keras model `made`."""
-    logits = logits_of(request.origin.loss, made)
+    logits = logits_of(request.origin.loss, made, task)
 
     def call(variables: Sequence[Any], x: Any, noise: Any, training: bool) -> Any:
         given = [variables[place] for place in parts.places]

@@ -217,7 +217,7 @@ def _variables(
 
 
 def _unlike(name: str, others: Any) -> str:
-    """Return `name`, with a number behind it if it is among `others`."""
+    """Return `name`, or `name.2`, `name.3` and so on if `others` contains it."""
     taken, made, number = set(others), name, 2
     while made in taken:
         made, number = f"{name}.{number}", number + 1

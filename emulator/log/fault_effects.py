@@ -62,6 +62,7 @@ class FaultEffects:
     def __init__(self) -> None:
         self._flow = FlowSums(len(_QUANTITIES))
         self._scores: list[tuple[float, float]] = []
+        self._score = "accuracy"  # or the "error" of a regression
         self._faults: list[_Struck] = []
         # by node, fault and row of the verbs: a crash is a `kill` or a `halt`, and may be both
         self._open: dict[tuple[str, str, str], list[_Struck]] = defaultdict(list)
@@ -76,8 +77,11 @@ class FaultEffects:
                 self._flow.add(record.at, (1, size, 0))
             case PullRecord() if record.node != EVALUATOR:
                 self._flow.add(record.at, (0, 0, record.bytes))
-            case EvaluationRecord() if record.accuracy is not None:
+            case EvaluationRecord(error=None) if record.accuracy is not None:
                 self._scores.append((record.at, record.accuracy))
+            case EvaluationRecord() if record.error is not None:
+                self._scores.append((record.at, record.error))
+                self._score = "error"
             case FaultRecord():
                 self._turn(record)
             case RecoveredRecord():
@@ -134,7 +138,7 @@ class FaultEffects:
             "until": struck.until,
             **({} if begun.setting is None else {"setting": dict(begun.setting)}),
             **self._rates([windows]),
-            "accuracy": {name: self._accuracy(name, windows[name]) for name in _WINDOWS},
+            self._score: {name: self._last(name, windows[name]) for name in _WINDOWS},
         }
 
     def _windows(self, struck: _Struck) -> Mapping[str, _Window]:
@@ -165,8 +169,8 @@ class FaultEffects:
             for place, quantity in enumerate(_QUANTITIES)
         }
 
-    def _accuracy(self, name: str, window: _Window) -> float | None:
-        """Return the last accuracy measured in the window; before a fault, however early."""
+    def _last(self, name: str, window: _Window) -> float | None:
+        """Return the last score measured in the window; before a fault, however early."""
         begin = 0.0 if name == "before" else window.begin
         own = [score for at, score in self._scores if begin <= at <= window.end]
         return own[-1] if own else None

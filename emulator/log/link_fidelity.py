@@ -259,9 +259,16 @@ def _row(node: str, way: str, facts: dict[str, Any], cause: str) -> dict[str, An
         names = [name for name, each in facts.items() if each["verdict"] == MISSED]
         reason = f"{' and '.join(names)}: {cause or 'the load of the host does not explain it'}"
         return {**row, "verdict": MISSED, "reason": reason}
-    reasons = dict.fromkeys(each["why"] for each in facts.values() if "why" in each)
+    whys = dict.fromkeys(each["why"] for each in facts.values() if "why" in each)
+    reasons = [f"{_named(facts, why)} {OPEN}: {why}" for why in whys]
     verdict = KEPT if KEPT in verdicts else OPEN
     return {**row, "verdict": verdict, "reason": "; ".join(reasons)}
+
+
+def _named(facts: Mapping[str, Mapping[str, Any]], why: str) -> str:
+    """Return the properties that were not judged because of `why`, in words."""
+    *first, last = (name for name, each in facts.items() if each.get("why") == why)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _unmeasured(requested: float, why: str) -> dict[str, Any]:

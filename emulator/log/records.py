@@ -194,17 +194,20 @@ class TrafficRecord(LogRecord, tag="traffic"):
     """A sample of the byte counters of a node's network interface, about each second."""
 
     node: str
-    """Node of the interface: a device, `server` or `evaluator`."""
+    """Node of the interface: a device, `server`, `evaluator` or a bottleneck."""
     rx: Size
-    """Bytes received since the interface exists, and before the run was resumed."""
+    """Bytes received since the interface exists, and before the run was resumed; of a bottleneck
+    those to its members."""
     tx: Size
-    """Bytes sent since the interface exists, and before the run was resumed."""
+    """Bytes sent since the interface exists, and before the run was resumed; of a bottleneck those
+    of its members to the server."""
 
 
 class LatenessRecord(LogRecord, tag="lateness"):
-    """How late packets left the box that delays them, about each second.
+    """How late packets left the box that delays them: one record about each second.
 
-    Only where `shaping.delay` of the manifest is `packets`, and a link has delay, jitter or loss.
+    Only runs whose manifest says `packets` as `shaping.delay` have these records, and only if a
+    link has delay, jitter or loss.
     """
 
     packets: int

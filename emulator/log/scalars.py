@@ -25,8 +25,8 @@ class Scalars:
     """Translator of a run's records into points.
 
     `train/loss` (on mini-batches), `staleness`, `push_bytes` and `pull_bytes` (sums so far) have
-    the number of updates as step, as have `test/accuracy` and `test/loss`. `updates` has the
-    emulated second. A value that is not finite has no point.
+    the number of updates as step, as have `test/accuracy`, `test/error` and `test/loss`. `updates`
+    has the emulated second. A value that is not finite has no point.
     """
 
     def __init__(self) -> None:
@@ -42,6 +42,7 @@ class Scalars:
                 self._pulled += record.bytes if record.node != EVALUATOR else 0
             case EvaluationRecord():
                 known = {"test/accuracy": record.accuracy, "test/loss": record.loss}
+                known["test/error"] = record.error
                 yield from _point(record.at, record.updates, known)
             case UpdateRecord():
                 yield from self._update(record)

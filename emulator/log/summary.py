@@ -97,11 +97,12 @@ def summarise(
         **({"lost_updates": sums.lost} if sums.lost else {}),
         "final_accuracy": sums.accuracy,
         "best_accuracy": sums.best,
+        **sums.errors(),
         "push_bytes": push,
         "pull_bytes": sums.pulled,
         "evaluation_pull_bytes": sums.pulled_to_evaluate,
         **({"activation_bytes": sums.activations} if sums.activations else {}),
-        "targets": costs.plain(),
+        "targets": [] if sums.errors() else costs.plain(),
         "unmeasured": {"count": len(sums.unmeasured), "versions": sums.unmeasured[:NAMED]},
         "dense_push_bytes": dense,
         "compression_ratio": round(dense / push["total"], 3) if push["total"] else None,
@@ -165,6 +166,11 @@ class _Sums:
         """The largest accuracy; None without an evaluation that has an accuracy."""
         known = (held.accuracy for held in self.evaluations)
         return max((score for score in known if score is not None), default=None)
+
+    def errors(self) -> dict[str, float]:
+        """Return the last and the least mean absolute error of a regression; {} for classes."""
+        known = [held.error for held in self.evaluations if held.error is not None]
+        return {"final_error": known[-1], "best_error": min(known)} if known else {}
 
     def take(self, record: Record) -> None:
         self.effects.take(record)

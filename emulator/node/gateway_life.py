@@ -1,6 +1,7 @@
 """The only process of a gateway's container: shapes the queues, and lets the kernel forward.
 
-The container ends with its standard input, as every container of a run does.
+The only order for a gateway, any line, is to report what was measured and to end. The container
+ends with its standard input, too, as every container of a run does.
 """
 
 import os
@@ -26,7 +27,8 @@ _PER_FAMILY, _IPV4_SETTINGS, _SEND_REDIRECTS = 26, 1, 6
 
 
 def main(node: NodeConfig) -> NoReturn:
-    """Run the gateway of `node` until the conductor is gone; exit with 1 if the network fails."""
+    """Run the gateway of `node` until it is told to end, or the conductor is gone; exit with 1 if
+    the network fails."""
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(0))
     try:
         apply(node.network.shape)
@@ -38,7 +40,9 @@ def main(node: NodeConfig) -> NoReturn:
     meter = BottleneckMeter(node)
     while True:
         ready, _, _ = select.select([0], [], [], meter.rest())
-        if ready and not os.read(0, 65536):  # no order is for a gateway
+        if ready:
+            if os.read(0, 65536):
+                meter.end(say)
             sys.exit(0)
         meter.tick(say)
 

@@ -44,8 +44,17 @@ def interface_bytes() -> tuple[int, int]:
     return rx, tx
 
 
+def device_bytes(device: str) -> int:
+    """Return the bytes that the network device `device` has sent. Raises OSError."""
+    return _number(f"/sys/class/net/{device}/statistics/tx_bytes")
+
+
 def _counter(name: str) -> int:
+    return _number(f"{INTERFACE}/{name}")
+
+
+def _number(path: str) -> int:
     # a `Path` for each sample would make pathlib intern its parts: the interpreter's table of
     # interned strings grows in steps of 0.4 MB with insertions, though the strings are freed
-    with open(f"{INTERFACE}/{name}") as file:
+    with open(path) as file:
         return int(file.read())

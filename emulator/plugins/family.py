@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Family:
-    """A family of plugins, named as its package in `emulator/`."""
+    """A family of plugins, named as its package in `emulator/`, if it has one."""
 
     name: str
     kinds: Any
-    """The package's classes, as a union."""
+    """The package's classes, as a union; None if all plugins of the family are users'."""
     protocol: type
     """The protocol whose methods a plugin has."""
 
@@ -31,7 +31,8 @@ class Family:
     @property
     def classes(self) -> dict[str, Any]:
         """The package's classes, by kind."""
-        return {cls.kind: cls for cls in get_args(self.kinds) or (self.kinds,)}
+        known = () if self.kinds is None else get_args(self.kinds) or (self.kinds,)
+        return {cls.kind: cls for cls in known}
 
     def installed(self) -> "Mapping[str, EntryPoint]":
         """Return the entry points of installed packages, by name."""

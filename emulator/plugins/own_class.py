@@ -5,7 +5,10 @@ entry point. The name is the same wherever the file lies, so equal runs have equ
 """
 
 import ast
-from collections.abc import Mapping
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -73,6 +76,27 @@ def contents(text: str) -> Mapping[str, bytes]:
     Of a class that `from_file` has returned, the contents are those that it was made from.
     """
     return _CONTENTS[text] if text in _CONTENTS else Reference.read(text, ".").contents()
+
+
+@contextmanager
+def blamed(plugin: Any) -> Iterator[None]:
+    """Raise a PythonFileError for any error that the block raises, with the innermost line in the
+    file or the installed package of the users' `plugin`."""
+    cls = type(plugin)
+    if not cls.plugin_group:
+        with Reference.read(cls.plugin_source, ".").blamed():
+            yield
+        return
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        top = sys.modules[cls.__bases__[0].__module__.partition(".")[0]]
+        package = str(top.__file__).removesuffix("__init__.py")
+        lines = traceback.extract_tb(error.__traceback__)
+        place = next((line for line in reversed(lines) if line.filename.startswith(package)), None)
+        said = f"raises {type(error).__name__}: {error}".removesuffix(": ")
+        file, line = (place.filename, place.lineno) if place else (package, None)
+        raise PythonFileError(file, line, said) from error
 
 
 def _line(reference: Reference) -> int | None:

@@ -112,6 +112,40 @@ def with_dilation(scenario: Scenario, cores: float) -> Scenario:
     return scenario.model_copy(update={"time": TimeSection(dilation=needed)})
 
 
+def _short(wanted: CoreDemand, cores: float) -> bool:
+    """Return whether `cores` cores are certainly too few."""
+    # the sum of all quotas is an upper bound already
+    least = wanted.devices + (wanted.server if wanted.source == STEPS else 0.0)
+    return least > cores
+
+
+def tight(scenario: Scenario, cores: float) -> list[str]:
+    """Return a note if `cores` cores may be too few for `scenario`, and `too_fast` has no warning.
+
+    Its dilation must be known.
+    """
+    quotas = [group.profile.cpu for group in scenario.devices if group.profile]
+    wanted, dilation = core_demand(scenario), scenario.dilation
+    needed = wanted.needed(cores)
+    if needed <= dilation or not any(quotas) or _short(wanted, dilation * cores):
+        return []
+    both, here = f"{wanted.devices + wanted.server:.3g} cores", f"{cores:g} cores of this host"
+    slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
+    if wanted.source == STEPS:
+        known = f"devices and server want about {both} of the {here}{slowed}, as their steps tell"
+        better = ""
+    else:
+        known = (
+            f"devices and server want {both} of the {here}{slowed} if all devices compute all the "
+            "time, and less as far as they wait for their links"
+        )
+        better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
+    return [
+        f"time: {known}. If all cores are busy for over a tenth of the run, it is marked: the host "
+        f"did not keep up. `time: {{dilation: {needed:g}}}` leaves room{better}"
+    ]
+
+
 def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
     """Return a warning if the CPU quotas of `scenario` need a slower world on `cores` cores.
 
@@ -120,10 +154,7 @@ def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
     quotas = [group.profile.cpu for group in scenario.devices if group.profile]
     wanted, dilation = core_demand(scenario), scenario.dilation
     needed = wanted.needed(cores)
-    # the sum of all quotas is an upper bound already
-    least = wanted.devices + (wanted.server if wanted.source == STEPS else 0.0)
-    short = least > dilation * cores
-    if needed <= dilation or not any(quotas) or not short:
+    if needed <= dilation or not any(quotas) or not _short(wanted, dilation * cores):
         return []
     return [
         Shortfall(

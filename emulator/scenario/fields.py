@@ -35,9 +35,9 @@ def _as_it_is(cls: type) -> type:
 class Kinds:
     """Reads one of several dataclasses, chosen by `kind`; a bare word means `{kind: word}`.
 
-    Without `classes` the members of the annotated union are taken. With `bare` False a word alone
-    is an error. With `family`, a kind may also be a user's class of that family, which `made` turns
-    into the class to read.
+    Without `classes` the members of the annotated union are taken, or no class if the `family` has
+    none. With `bare` False a word alone is an error. With `family`, a kind may also be a user's
+    class of that family, which `made` turns into the class to read.
     """
 
     def __init__(
@@ -53,6 +53,8 @@ class Kinds:
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
         members: tuple[Any, ...] = self._classes or get_args(source) or (source,)
+        if self._family is not None and not self._family.classes:
+            members = ()
         classes = {cls.kind: cls for cls in members}
         choices = {kind: handler.generate_schema(cls) for kind, cls in classes.items()}
         self._words = [kind for kind, cls in classes.items() if not _needs(cls)]
@@ -72,7 +74,8 @@ class Kinds:
         if self._family is not None:
             own = schemas_of_own(self._family, self._made, handler)
             members += own.members
-            words = [{"enum": [*self._words, *own.words]}, own.file]
+            known = [*self._words, *own.words]
+            words = [*([{"enum": known}] if known else []), own.file]
         spelled_out = {"oneOf": members}
         return {"anyOf": [*words, spelled_out]} if self._bare else spelled_out
 
@@ -100,7 +103,8 @@ class Kinds:
 
 def _named(word: str, classes: dict[str, Any], family: Family | None) -> Any:
     if word not in classes:
-        raise ValueError(not_among(word, [*classes, *(family.installed() if family else ())]))
+        known = [*classes, *(family.installed() if family else ())]
+        raise ValueError(not_among(word, known or [_OWN]))
     if needs := _needs(classes[word]):
         parts = ", ".join([f"kind: {word}", *(f"{name}: …" for name in needs)])
         raise ValueError(f"{word!r} needs more than its name: write {{{parts}}}")

@@ -14,10 +14,11 @@ from .. import (
     synchronization,
 )
 from ..errors import PythonFileError
+from . import figure_plugins
 
 FAMILIES = (
     *(codecs.FAMILY, modulation.FAMILY, synchronization.FAMILY, optimizers.FAMILY),
-    *(aggregation.FAMILY, schedules.FAMILY, faults.FAMILY),
+    *(aggregation.FAMILY, schedules.FAMILY, faults.FAMILY, figure_plugins.FAMILY),
 )
 """Families that users can add to."""
 

@@ -20,6 +20,7 @@ from .fault_fields import aimed
 from .fault_targets import FaultTargets
 from .fields import Duration, Kinds, NotEmpty
 from .measure import MeasureSection
+from .report_section import ReportSection
 from .server_section import ServerSection
 from .tcp_section import TcpSection
 from .time_section import AUTO, TimeSection
@@ -116,6 +117,8 @@ class Scenario(Section):
     faults: tuple[AnyAimed, ...] = ()
     """Faults aimed at named devices, in addition to the devices' own failure profiles: at given
     times, again and again, or drawn in each iteration."""
+    report: ReportSection | None = None
+    """Report of the run: figures of your own."""
 
     @cached_property
     def nodes(self) -> tuple[Device, ...]:

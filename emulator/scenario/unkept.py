@@ -115,6 +115,8 @@ KEYS: dict[str, tuple[Unkept, ...]] = {
     "Scenario.devices": KEPT,
     "Scenario.bottlenecks": KEPT,
     "Scenario.faults": KEPT,
+    "Scenario.report": KEPT,
+    "ReportSection.figures": KEPT,
     "TrainingSection.dataset": KEPT,
     "TrainingSection.model": KEPT,
     "TrainingSection.loss": (_TRAFFIC,),

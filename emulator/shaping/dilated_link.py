@@ -12,8 +12,8 @@ class DilatedSide(Side):
     """A direction with a rate, in real time."""
 
     dilation: float = field(default=1.0, kw_only=True)
-    """Real seconds in an emulated second. The queue holds the bytes of the undilated rate, so that
-    a packet waits as many emulated seconds."""
+    """Real seconds in an emulated second. Queue and bucket hold the bytes of the undilated rate: a
+    packet waits as many emulated seconds, and is as long."""
 
     @property
     def emulated_rate(self) -> Rate:
@@ -23,7 +23,7 @@ class DilatedSide(Side):
 
 
 def slowed(side: Side, dilation: float) -> Side:
-    """Return `side`, which is in real time already, with the queue of the undilated rate."""
+    """Return `side`, which is in real time already, with queue and bucket of the undilated rate."""
     if dilation == 1 or side.rate is None:
         return side
     values: dict[str, Any] = {each.name: getattr(side, each.name) for each in fields(side)}

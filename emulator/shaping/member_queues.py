@@ -29,14 +29,14 @@ def member_queues(
     """
     assert side.rate is not None
     root, line = f"{tc.HANDLE:x}:", f"{tc.HANDLE:x}:1"
-    longest = tc.burst(side.rate) if cut else ETHERNET
+    longest = tc.usual_burst(side) if cut else ETHERNET
     share = Rate(max(tc.SLOWEST, side.rate / len(members)))
-    ceiling = f"ceil {tc.bits(side.rate)} cburst {tc.burst(side.rate)} quantum {longest}"
+    ceiling = f"ceil {tc.bits(side.rate)} cburst {tc.usual_burst(side)} quantum {longest}"
     leaf = f"tbf rate {tc.UNFELT} burst {longest} limit" if cut else "bfifo limit"
     lines = [
         f"tc qdisc add dev {device} root handle {root} htb default 0",
         f"tc class add dev {device} parent {root} classid {line} htb "
-        f"rate {tc.bits(side.rate)} burst {tc.burst(side.rate)} {ceiling}",
+        f"rate {tc.bits(side.rate)} burst {tc.usual_burst(side)} {ceiling}",
     ]
     for number, address in enumerate(members, 2):
         own = f"{tc.HANDLE:x}:{number:x}"

@@ -238,7 +238,7 @@ def _chain(side: Side, backend: Backend, changing: bool) -> list[str]:
 def bucket(side: Side, *, changing: bool) -> str:
     """Return the words of a tbf qdisc for the rate of `side`, which may be `changing`."""
     assert side.rate is not None
-    words = [f"tbf rate {bits(side.rate)} burst {burst(side.rate)}"]
+    words = [f"tbf rate {bits(side.rate)} burst {usual_burst(side)}"]
     words += [f"limit {queued(side)}", *_overhead(side)]
     if side.drawn or changing:
         words += [f"peakrate {UNFELT} mtu {ETHERNET}"]
@@ -286,7 +286,7 @@ def _htb(side: Side) -> str:
     """Return the words of an htb class with the rate of `side`."""
     assert side.rate is not None
     # without a quantum tc derives one from the rate, and warns that it is too big or too small
-    size = burst(side.rate)
+    size = usual_burst(side)
     words = [f"rate {bits(side.rate)}", *_overhead(side), f"burst {size} cburst {size}"]
     return " ".join([*words, f"quantum {ETHERNET}"])
 
@@ -308,7 +308,7 @@ def segments(up: Side, beyond: Iterable[Side], backend: Backend) -> int:
         return 1  # to lose them one by one, or because htb cannot cut
     if any(side.drawn_by_keys and side.rate is None for side in beyond):
         return 1  # no tbf cuts them there
-    buckets = [burst(s.rate) // ETHERNET for s in (up, *beyond) if s.rate and not s.drawn]
+    buckets = [usual_burst(s) // ETHERNET for s in (up, *beyond) if s.rate and not s.drawn]
     fit = [n for n in buckets if FEW_SEGMENTS <= n < SUPERPACKET // ETHERNET]
     return min(fit, default=ANY_SEGMENTS) if backend.rate == "tbf" else ANY_SEGMENTS
 
@@ -354,8 +354,20 @@ def usual_queue(side: Side) -> int:
 
     In a dilated run a packet waits as many emulated seconds.
     """
+    return queue(_emulated_rate(side))
+
+
+def usual_burst(side: Side) -> int:
+    """Return the bytes that an idle link passes at once on a side with a rate.
+
+    A dilated run keeps them, and so the frames that TCP combines into a packet.
+    """
+    return burst(_emulated_rate(side))
+
+
+def _emulated_rate(side: Side) -> Rate:
     assert side.rate is not None
-    return queue(side.emulated_rate if isinstance(side, DilatedSide) else side.rate)
+    return side.emulated_rate if isinstance(side, DilatedSide) else side.rate
 
 
 def _ifb(device: str) -> str:

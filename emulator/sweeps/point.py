@@ -31,9 +31,10 @@ class Point:
         """Digest of the scenario; it changes with anything that could change the run.
 
         The model to begin with counts by the content of its file, wherever the file is, so that
-        the folder of a tuning can be moved.
+        the folder of a tuning can be moved. Figures of the report change no run.
         """
-        scenario, training = self.scenario, self.scenario.training
+        scenario = self.scenario.model_copy(update={"report": None})
+        training = scenario.training
         content = plugin_sources(scenario, Path()).digest.encode()
         if training.initial is not None:
             content += Path(training.initial).read_bytes()

@@ -12,6 +12,9 @@ from typing import Any
 from ..log.targets import COSTS, percent
 from .point import Finished
 
+_SCORES = ("final_accuracy", "final_error")
+"""Columns of the last score on the test set, of a classification and of a regression."""
+
 
 def facts(folder: Path) -> dict[str, Any]:
     """Return the results of the run in `folder`, in base units; None for values never reached."""
@@ -19,6 +22,7 @@ def facts(folder: Path) -> dict[str, Any]:
     names = ("outcome", "stop", "updates", "duration_s", "final_accuracy", "best_accuracy")
     return {
         **{name: summary[name] for name in names},
+        **{name: summary[name] for name in ("final_error", "best_error") if name in summary},
         "push_bytes": summary["push_bytes"]["total"],
         "pull_bytes": summary["pull_bytes"],
         **_activations(summary),
@@ -68,12 +72,13 @@ def medians(
     """Merge rows that differ in the seed alone; return pairs of their `values` and their results.
 
     Results are `outcomes` (number of seeds by outcome), and (median, least, most) of
-    `final_accuracy` and of `updates` and `bytes` to the highest common target; None if no seed was
-    ever evaluated. A seed that missed the target counts as infinite, so a median is finite only if
-    most seeds reached it.
+    `final_accuracy`, or of `final_error` for a regression, and of `updates` and `bytes` to the
+    highest common target; None if no seed was ever evaluated. A seed that missed the target counts
+    as infinite, so a median is finite only if most seeds reached it.
     """
     target = highest(rows)
-    columns = {"final_accuracy": "final_accuracy"}
+    score = _SCORES[any("final_error" in row for row in rows)]
+    columns = {score: score}
     if target is not None:
         columns |= {cost: f"{cost}_to_{target}" for cost in ("updates", "bytes")}
     alike: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
@@ -91,9 +96,9 @@ def _together(seeds: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) ->
     for row in seeds:
         outcomes[row["outcome"]] = outcomes.get(row["outcome"], 0) + 1
     results: dict[str, Any] = {"outcomes": outcomes}
+    measured = [row for row in seeds if any(row.get(score) is not None for score in _SCORES)]
     for name, column in columns.items():
-        measured = (row for row in seeds if row["final_accuracy"] is not None)
-        numbers = [math.inf if row[column] is None else row[column] for row in measured]
+        numbers = [math.inf if row.get(column) is None else row[column] for row in measured]
         results[name] = (
             (statistics.median(numbers), min(numbers), max(numbers)) if numbers else None
         )

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from ..units import Rate, Seconds
-from .link import Link, Side
+from .link import ETHERNET, FRAME, Link, Side
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,17 @@ class SharedLink:
 
     def alone(self, link: Link) -> Link:
         """Return the `link` of a member as its transfers find it while the other members rest."""
-        up, down = _slower(link.up, self.up), _slower(link.down, self.down)
+        # the shared queue knows no overhead of a member's link, and the copies of `duplicate` are
+        # made by the member: they have passed the queue upwards, and come after it downwards
+        up = _slower(link.up, self.up, (ETHERNET + link.up.overhead) / ETHERNET)
+        down = _slower(link.down, self.down, link.down.frame / FRAME)
         return self.lengthen(Link(up, down))
 
 
-def _slower(side: Side, shared: SharedSide) -> Side:
-    rates = [rate for rate in (side.rate, shared.rate) if rate is not None]
+def _slower(side: Side, shared: SharedSide, dear: float) -> Side:
+    """Return `side` with the rate of `shared`, if less; each byte there is `dear` bytes here."""
+    most = None if shared.rate is None else Rate(shared.rate * dear)
+    rates = [rate for rate in (side.rate, most) if rate is not None]
     return replace(side, rate=min(rates, default=None))
 
 

@@ -13,6 +13,7 @@ def build() -> keras.Model:
             layers.Conv2D(16, 3, padding="same", activation="relu"),
             layers.MaxPooling2D(2),
             layers.Flatten(),
+            layers.Dropout(0.1),  # drawn by the seed, the device and the step
             layers.Dense(32, activation="relu"),
             layers.Dense(10),
         ]

@@ -55,10 +55,11 @@ class Profile:
 @pytest.fixture
 def unsaved(monkeypatch: pytest.MonkeyPatch) -> None:
     """Figures are drawn, and not turned into files: that part takes seconds and reads no run."""
-    monkeypatch.setattr(drawing, "_save", lambda *anything: Path())
-    monkeypatch.setattr(drawing, "_inline", lambda *anything: "<svg></svg>")
+    monkeypatch.setattr(drawing, "save", lambda *anything: Path())
+    monkeypatch.setattr(drawing, "svg_of", lambda *anything: "<svg></svg>")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsaved")
 def test_each_fact_of_a_run_is_computed_once_for_a_report(folder: Path) -> None:
     with Profile() as profile:

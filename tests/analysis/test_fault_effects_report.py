@@ -25,6 +25,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> analysis.Run:
     return analysis.read(folder)
 
 
+@pytest.mark.slow
 def test_the_report_has_the_effects_by_kind_and_one_by_one(run: analysis.Run) -> None:
     kinds = fault_tables.by_kind(run)
     assert [row[:3] for row in kinds] == [("crash", "3", "3"), ("flap", "12", "2")]

@@ -1,6 +1,7 @@
 """Legends of many faults."""
 
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -17,3 +18,16 @@ def test_a_legend_of_many_faults_is_no_wider_than_its_figure() -> None:
     box = legend.get_window_extent()
     assert box.x0 >= 0 and box.x1 <= figure.bbox.x1
     assert figure.get_figheight() > 3
+
+
+def test_a_second_legend_below_joins_the_first() -> None:
+    """Faults and the load of the host have entries there; two legends would overlap."""
+    figure = Figure(figsize=(WIDTH, 3), layout="constrained")
+    FigureCanvasAgg(figure)
+    ax = figure.subplots()
+    legend_below(ax, [Patch(label=f"{'crash of a device':40} {n}") for n in range(3)])
+    legend_below(ax, [Patch(facecolor="#123456", label="host")])
+    (legend,) = figure.legends
+    assert [text.get_text()[-4:] for text in legend.get_texts()] == ["   0", "   1", "   2", "host"]
+    assert to_hex(legend.legend_handles[-1].get_facecolor()) == "#123456"
+    assert figure.get_figheight() == 3 + 0.17  # two lines: one more than fits

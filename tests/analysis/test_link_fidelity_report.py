@@ -27,7 +27,7 @@ LINKS = [
         "jitter": {"requested": 0.003, "achieved": 0.0031, "verdict": "kept"},
         "loss": {"requested": 0.01, "achieved": 0.0125, "packets": 900, "verdict": "kept"},
         "verdict": "kept",
-        "reason": "the link was never busy for long enough",
+        "reason": "rate not judged: the link was never busy for long enough",
     },
 ]
 DOWN = ("20 → –", "25 → 25.4", "3 → 3.1", "1 → 1.25")
@@ -62,7 +62,7 @@ def test_the_table_has_a_row_for_each_direction(tmp_path: Path) -> None:
             "25 → 25.4",
             "3 → 3.1",
             "1 → 1.25",
-            "kept",
+            "kept, but rate not judged",
             LINKS[1]["reason"],
         ),
     ]
@@ -101,12 +101,22 @@ def test_the_bands_lie_over_time_and_nothing_else(tmp_path: Path) -> None:
     plain = drawing.render(server_traffic, table)
     marked = drawing._marked(server_traffic, table, [run])
     for before, after in zip(plain.axes, marked.axes, strict=True):
-        assert len(after.patches) == len(before.patches) + (2 if after.axison else 0)
+        # a band and a strip for each time
+        assert len(after.patches) == len(before.patches) + (4 if after.axison else 0)
         assert after.get_xlim() == before.get_xlim()
     (legend,) = marked.legends
-    assert legend.get_texts()[0].get_text().startswith("host short of processor time")
+    assert [text.get_text() for text in legend.get_texts()] == ["host short of processor time"]
     other = drawing._marked(accuracy_bytes, accuracy_bytes.table([run]), [run])
     assert not other.legends
+
+
+def test_a_server_that_used_its_core_is_marked(tmp_path: Path) -> None:
+    """At a dilation of 4 a quarter of a real core is an emulated core."""
+    host = {"what": "host", "busy": [0.5] * 4, "server": [0.1, 0.24, 0.25, 0.2], "step": 0.25}
+    records = [{"at": 0, "what": "start", "devices": 1}, {"at": 1.0, **host}]
+    dilated = written(tmp_path / "4", records, manifest={"dilation": 4})
+    assert host_load.server_times(dilated) == [(0.25, 0.75)]
+    assert host_load.server_times(written(tmp_path / "1", records)) == []
 
 
 def test_several_runs_have_no_bands(tmp_path: Path) -> None:
@@ -114,6 +124,7 @@ def test_several_runs_have_no_bands(tmp_path: Path) -> None:
     assert not drawing._marked(server_traffic, server_traffic.table(runs), runs).legends
 
 
+@pytest.mark.slow
 def test_virtual_time_says_that_every_link_is_exact(tmp_path: Path) -> None:
     page = report(made(tmp_path, virtual=True).folder).read_text()
     assert "exact" in page

@@ -213,3 +213,14 @@ def test_a_planned_fault_under_a_drawn_one_of_its_verb_is_needless(tmp_path: Pat
     table = actions(written(tmp_path, records, plan))
     missing = table[table["at"].isna()]
     assert list(missing["needless"]) == [True, True, False, False]
+
+
+def test_a_slow_device_is_not_gone(tmp_path: Path) -> None:
+    records = [
+        act(1.0, "throttle", "a", "slow", 1.0),
+        act(2.0, "pause", "a", "pause", 2.0),
+        act(3.5, "resume", "a", "pause", 3.5),
+        act(6.0, "unthrottle", "a", "slow", 6.0),
+        {"at": 9.0, "what": "stop", "reason": "time"},
+    ]
+    assert faults.downtime(written(tmp_path, records)).to_dict() == {"a": 1.5}

@@ -85,6 +85,7 @@ def test_containers_assume_nothing(tmp_path: Path) -> None:
     assert "virtual" not in sentence(run)
 
 
+@pytest.mark.slow
 def test_a_report_names_no_host_that_kept_up(tmp_path: Path) -> None:
     run = virtual(tmp_path)
     path = report(run.folder)

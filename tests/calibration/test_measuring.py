@@ -118,6 +118,7 @@ def by_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_bench, "_WORKER", NUMPY + worker_bench._WORKER)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_numpy")
 @pytest.mark.parametrize(
     "codec, feedback",
@@ -208,6 +209,7 @@ measuring.measure("digits-mlp", 10, CODEC, lambda step: None)
 """
 
 
+@pytest.mark.slow
 def test_a_worker_outlives_nobody(tmp_path: Path) -> None:
     """Not even one who was shot, and could clean up nothing."""
     environment = {**os.environ, "TMPDIR": str(tmp_path)}

@@ -127,6 +127,7 @@ ask emulate run --on = v
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_a_real_bash_is_answered(here: Path) -> None:
     """bash cuts `key=value` into three words, and takes back what follows the sign alone."""

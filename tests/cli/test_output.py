@@ -35,6 +35,7 @@ def summary(tmp_path: Path) -> Any:
     return json.loads((tmp_path / "runs" / "fleet" / "latest" / "summary.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_when_its_pipe_is_closed(tmp_path: Path) -> None:
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with subprocess.Popen(command(tmp_path, "30s"), cwd=tmp_path, **pipes) as process:
@@ -46,6 +47,7 @@ def test_a_run_goes_on_when_its_pipe_is_closed(tmp_path: Path) -> None:
     assert summary(tmp_path)["outcome"] == "success"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "before, code, outcome", [("", 130, "canceled"), ("trap '' HUP; ", 0, "success")]
 )

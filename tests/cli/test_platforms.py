@@ -64,6 +64,7 @@ def test_each_platform_gets_the_tensorflow_that_has_a_wheel_for_it(
 # -- commands
 
 
+@pytest.mark.slow
 def test_a_check_needs_no_linux(elsewhere: Elsewhere) -> None:
     done = elsewhere.emulate("check", "anywhere.yaml", "--on", "virtual", "--json")
     assert done.returncode == 0, done.stderr
@@ -72,6 +73,7 @@ def test_a_check_needs_no_linux(elsewhere: Elsewhere) -> None:
     assert host["memory"] >= host["available"] > 1 << 28
 
 
+@pytest.mark.slow
 def test_the_doctor_says_what_such_a_machine_can_do(elsewhere: Elsewhere) -> None:
     done = elsewhere.emulate("doctor")
     assert "ok   host" in done.stdout
@@ -80,6 +82,7 @@ def test_the_doctor_says_what_such_a_machine_can_do(elsewhere: Elsewhere) -> Non
     assert "note engine     containers need Linux, and this is Darwin" in done.stdout
 
 
+@pytest.mark.slow
 def test_virtual_time_needs_neither_linux_nor_tensorflow(elsewhere: Elsewhere) -> None:
     done = elsewhere.emulate("run", "anywhere.yaml", "--on", "virtual", "--json")
     assert done.returncode == 0, done.stderr
@@ -106,6 +109,7 @@ def test_points_are_swept_without_linux(elsewhere: Elsewhere) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_containers_are_refused_in_a_sentence(elsewhere: Elsewhere) -> None:
     done = elsewhere.emulate("run", "anywhere.yaml")
     assert done.returncode == 1
@@ -114,6 +118,7 @@ def test_containers_are_refused_in_a_sentence(elsewhere: Elsewhere) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["numpy", pytest.param("none", marks=pytest.mark.slow)])
 def test_a_step_cannot_be_measured_without_tensorflow(elsewhere: Elsewhere, learner: str) -> None:
     words = ("run", "anywhere.yaml", "--on", "virtual", "--set", f"virtual.learner={learner}")

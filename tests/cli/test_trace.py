@@ -21,6 +21,7 @@ def test_statistics_of_a_trace(emulate: Emulate, file: Path) -> None:
     assert (result.code, result.err) == (0, "")
     lines = [" ".join(line.split()) for line in result.out.splitlines()]
     assert lines[0] == "mine.csv: 2 samples, 4s"
+    assert lines[1] == "format: csv, by its first line; the file has one direction, for up or down"
     assert "rate 6 mbit 8 mbit 0 mbit 8 mbit 0 mbit 8 mbit" in lines
     assert "one-way delay 25 ms 20 ms 20 ms 40 ms 20 ms 40 ms" in lines
     assert "outage: 25.0% of the time at a rate of zero" in lines
@@ -31,6 +32,19 @@ def test_statistics_for_scripts(emulate: Emulate, file: Path) -> None:
     assert found["duration"] == 4
     assert found["rate"]["mean"] == 3e6
     assert found["loss"] is None
+    assert (found["format"], found["direction"]) == ("csv", None)
+
+
+def test_a_file_with_both_directions_names_the_one_shown(emulate: Emulate, tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("DL_bitrate,UL_bitrate\n1000,10\n2000,20\n")
+    second = emulate("trace", log, "--direction", "up").out.splitlines()[1]
+    assert (
+        second == "format: 5g, by its first line; direction: up (--direction down shows the other)"
+    )
+    assert "format: 5g, as given; direction: down" in emulate("trace", log, "--format", "5g").out
+    found = emulate("trace", log, "--json").json
+    assert (found["format"], found["direction"]) == ("5g", "down")
 
 
 def test_a_trace_in_another_format(emulate: Emulate, tmp_path: Path) -> None:

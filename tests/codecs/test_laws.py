@@ -211,6 +211,7 @@ def test_the_row_says_whether_error_feedback_may_go_around_the_codec(row: Row) -
 # -- what is drawn -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

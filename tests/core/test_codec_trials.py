@@ -120,3 +120,11 @@ def test_the_shipped_file_keeps_all_laws() -> None:
     codec = codecs.make({"kind": f"{ROOT}/scenarios/own/half.py:Half"})
     assert {verdict.name: verdict.problem for verdict in examine(codec)} == dict.fromkeys(LAWS, "")
     assert BROKEN.keys() == LAWS.keys()
+
+
+@pytest.mark.parametrize("wrong", ["-values", "values[::-1].copy()"])
+def test_a_codec_that_decodes_uphill_is_found(wrong: str, tmp_path: Path) -> None:
+    code = HALF.replace("return Gradient(values)", f"return Gradient({wrong})")
+    (tmp_path / "own.py").write_text(code)
+    verdicts = examine(codecs.make({"kind": f"{tmp_path}/own.py:Half"}))
+    assert [v.name for v in verdicts if "against the gradient" in v.problem] == ["decoded"]

@@ -1,4 +1,4 @@
-"""A page of the documentation as a reader uses it: its files, then its commands, in their order."""
+"""A page of the documentation as a reader uses it: its files, its programs, then its commands."""
 
 import re
 from collections.abc import Callable
@@ -9,6 +9,8 @@ from tests.layers import ROOT
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"`[^`\n]*?((?:profiles/)?[\w./-]+\.(?:py|yaml))[^`\n]*`")
+_SCRIPT = re.compile(r"^(?:import emulator$|from emulator import )", re.MULTILINE)
+"""A Python block that is typed as it stands, and no part of another file."""
 _COMMAND = re.compile(r"^(?:    )?(emulate .+)$", re.MULTILINE)
 
 
@@ -21,6 +23,9 @@ class PlayedPage:
     """Writes into the reader's folder what the page takes as given."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Commands that are not played, each with its reason."""
+
+    before: tuple[str, ...] = ()
+    """Commands before those of the page, which make what it takes as given."""
 
     also: tuple[str, ...] = ()
     """Commands after those of the page, which try the files that it shows."""
@@ -52,12 +57,20 @@ class PlayedPage:
         """Return the commands that stand in lines of their own, without the remarks beside them."""
         return [re.split(r"\s{2,}", line)[0] for line in _COMMAND.findall(self.text)]
 
+    def scripts(self) -> dict[str, str]:
+        """Return the page's programs, by file names, in the order of the page."""
+        blocks = [text for language, text in _FENCE.findall(self.text) if language == "python"]
+        programs = filter(_SCRIPT.search, blocks)
+        return {f"program_{number}.py": text for number, text in enumerate(programs, 1)}
+
     def lay_out(self, folder: Path) -> list[str]:
         """Write the files into `folder`; return the commands to play there."""
         self.prepare(folder)
-        for name, text in self.files().items():
+        scripts = self.scripts()
+        for name, text in {**self.files(), **scripts}.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
         commands = self.commands()
         assert self.left_out.keys() <= set(commands), "the page has other commands now"
-        return [*(each for each in commands if each not in self.left_out), *self.also]
+        played = [each for each in commands if each not in self.left_out]
+        return [*self.before, *(f"python {name}" for name in scripts), *played, *self.also]

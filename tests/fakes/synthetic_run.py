@@ -15,7 +15,7 @@ from random import Random
 import yaml
 
 from tests.fakes.handmade_run import due
-from tests.fakes.synthetic_world import LINKS, World
+from tests.fakes.synthetic_world import LINKS, SHARED, World
 
 
 @dataclass
@@ -54,7 +54,12 @@ class Synthetic:
         fiber = [f"fiber-{number}" for number in range(half)]
         return fiber + [f"adsl-{number}" for number in range(self.devices - half)]
 
+    def behind(self) -> list[str]:
+        """The members of the bottleneck `cabinet`."""
+        return [name for name in self.names() if name.startswith("adsl")]
+
     def _scenario(self) -> dict:
+        cabinet = {"name": "cabinet", **SHARED, "members": ["adsl-*"]}
         return {
             "name": "synthetic",
             "seed": self.seed,
@@ -71,6 +76,7 @@ class Synthetic:
                 {"name": name, "profile": "laptop", "link": LINKS[name.split("-")[0]]}
                 for name in self.names()
             ],
+            **({"bottlenecks": [cabinet]} if self.behind() else {}),
         }
 
     def _manifest(self) -> dict:

@@ -29,6 +29,10 @@ LINKS = {
 }
 
 
+SHARED = {"up": {"rate": "3mbit"}, "down": {"rate": "25mbit", "delay": "2ms"}}
+"""The bottleneck of the lines of copper. It makes nobody slower."""
+
+
 class World:
     def __init__(self, spec: "Synthetic") -> None:
         self.spec, self.random = spec, Random(spec.seed)
@@ -170,6 +174,8 @@ class World:
             for way in ("rx", "tx")
         }
         since = dict.fromkeys(names, 0)
+        for at in range(10, int(self.now) + 1, 10):
+            self.note(at + 0.5, "host", busy=[0.4] * 10, pressure=[0.6] * 10, server=[0.2] * 10)
         for second in range(1, int(self.now) + 1):
             for name in names:
                 crash = any(
@@ -184,6 +190,11 @@ class World:
                     for way in ("rx", "tx")
                 )
                 self.note(second + 0.003, "traffic", node=name, rx=int(rx), tx=int(tx))
+            if behind := self.spec.behind():
+                down, up = (
+                    sum(counters[name, way][second] for name in behind) for way in ("rx", "tx")
+                )
+                self.note(second + 0.003, "traffic", node="cabinet", rx=int(down), tx=int(up))
 
     def _counter(self, flows: list[tuple[float, float, float]]) -> list[float]:
         gained = [0.0] * (int(self.now) + 2)

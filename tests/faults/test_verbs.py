@@ -83,6 +83,7 @@ def test_faults_of_one_verb_that_overlap_are_one() -> None:
         assert counts.silenced == verb.silences
 
 
+@pytest.mark.slow
 def test_no_module_but_the_table_lists_verbs() -> None:
     """A list that leaves a verb out is a mistake that only a reader of all lists could find.
 

@@ -132,6 +132,7 @@ print(hashlib.sha256(gradient).hexdigest())
 """
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_any_number_of_cores() -> None:
     """OpenBLAS has as many threads as there are cores, or as its variable says."""
     said = set()

@@ -66,6 +66,7 @@ def as_json(record: records.Record) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @given(log=RECORDS)
 @settings(max_examples=100, deadline=None)
 def test_records_are_read_as_they_were_written(log: list[records.Record], path: Path) -> None:

@@ -71,6 +71,27 @@ def summary(records: list[PlainRecord] = RECORDS, **other: Any) -> dict[str, Any
     return summarise(map(full, records), **{**facts, **other})
 
 
+def test_a_regression_has_errors_in_place_of_accuracies() -> None:
+    records = [
+        {**record, "accuracy": None, "error": 1 - record["accuracy"]}
+        if record["what"] == "evaluation"
+        else record
+        for record in RECORDS
+    ]
+    found, scores = summary(records), [r["accuracy"] for r in RECORDS if "accuracy" in r]
+    assert found["final_error"] == pytest.approx(1 - scores[-1])
+    assert found["best_error"] == pytest.approx(1 - max(scores))
+    assert (found["final_accuracy"], found["targets"]) == (None, [])
+    effects = zip(
+        found["fault_effects"]["faults"], summary()["fault_effects"]["faults"], strict=True
+    )
+    for ours, theirs in effects:
+        for window, accuracy in theirs["accuracy"].items():
+            error = ours["error"][window]
+            assert error == (None if accuracy is None else pytest.approx(1 - accuracy))
+    assert "final_error" not in summary()
+
+
 def test_every_number() -> None:
     found = summary()
     assert {kind: own["count"] for kind, own in found.pop("fault_effects")["kinds"].items()} == {

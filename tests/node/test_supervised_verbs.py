@@ -279,6 +279,7 @@ def test_a_device_leaves_in_order_and_comes_back_as_another(make: Make) -> None:
     assert born(container, 1) != first
 
 
+@pytest.mark.slow
 def test_a_part_that_does_not_say_goodbye_in_time_is_killed(make: Make) -> None:
     deaf = f"import signal\nsignal.signal(signal.SIGUSR2, signal.SIG_IGN)\n{BORN}"
     container = make(part=deaf)

@@ -118,6 +118,7 @@ def test_a_piece_is_made_once_for_all_and_stays_as_it_was_made(values: Values) -
     assert server.answer(theta, 0, (2, 3)) is not piece
 
 
+@pytest.mark.slow
 def test_answers_kept_for_whatever_a_member_claims_are_bounded() -> None:
     server, theta = Delta().start(LAYOUT), np.ones(SIZE, np.float32)
     for number in range(300):

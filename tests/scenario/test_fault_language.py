@@ -196,6 +196,7 @@ VALUES = (
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(at=st.sampled_from(PLACES), value=VALUES, key=st.sampled_from(NAMES), how=st.integers(0, 2))
 def test_a_mutated_fault_is_compiled_or_refused_with_its_place(

@@ -17,11 +17,11 @@ ADSL = Link(
     down=Side(Rate(8e6), Seconds(0.025)),
 )
 GOLDEN = """\
-tc qdisc add dev eth0 parent 504e:1 handle 504f: tbf rate 250000bit burst 1577 limit 31250 \
+tc qdisc add dev eth0 parent 504e:1 handle 504f: tbf rate 250000bit burst 1764 limit 31250 \
 overhead 8 peakrate 100gbit mtu 1514
 tc qdisc add dev eth0 parent 504f:1 handle 5050: netem limit 24 delay 100000us 12000us 25.000000% \
 distribution pareto loss 0.100000% duplicate 1.000000% reorder 10.000000% gap 3 rate 100gbit
-tc qdisc add dev ifb-eth0 root handle 504e: tbf rate 2000000bit burst 2014 limit 250000
+tc qdisc add dev ifb-eth0 root handle 504e: tbf rate 2000000bit burst 3514 limit 250000
 tc qdisc add dev ifb-eth0 parent 504e:1 handle 504f: netem limit 182 delay 100000us rate 100gbit
 """
 DELAYS = st.just(0.0) | st.floats(1e-9, 10)
@@ -61,6 +61,16 @@ def test_a_queue_holds_the_bytes_of_the_undilated_rate() -> None:
     assert own.partition("limit")[2] == slow.partition("limit")[2] == " 250000"
     places = [re.findall(r"netem limit (\d+)", _text(link)) for link in (ADSL, dilated(ADSL, 4))]
     assert places[0] == places[1] != []
+
+
+@given(st.floats(1, 1000), st.floats(1e3, 1e9))
+def test_packets_are_as_long(dilation: float, rate: float) -> None:
+    """A packet wakes a process up, whatever its length: shorter ones would cost more."""
+    server, side = Side(), Side(Rate(rate))
+    slow = dilated_side(side, dilation)
+    assert abs(tc.usual_burst(slow) - tc.burst(Rate(rate))) <= 1
+    own, slowed = (tc.segments(server, [each], NETEM) for each in (side, slow))
+    assert own == slowed or rate * tc.SLACK / 8 % 1 < 1e-3
 
 
 def _text(link: Link) -> str:

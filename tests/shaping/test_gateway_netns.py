@@ -51,7 +51,8 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, co
     shown = [round(f / share, 3) for f, share in zip(found, shares, strict=True)]
     print(f"{way}, {control}: {total / rate:.4f} of the rate, of the shares {shown}")
     assert total == pytest.approx(rate, rel=0.03)
-    assert sum(found) == pytest.approx(rate, rel=0.12)  # what a loss held up arrives at once
+    # What a loss holds up arrives at once later; BBR loses more packets here than Cubic.
+    assert sum(found) == pytest.approx(rate, rel=0.06 if control == "cubic" else 0.12)
     assert found[0] == pytest.approx(found[1], rel=0.05)
     assert found[:2] == pytest.approx(shares[:2], rel=0.15)
     assert found[2] == pytest.approx(shares[2], rel=0.2)

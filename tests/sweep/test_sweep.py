@@ -18,6 +18,7 @@ from tests.fakes.made_up_play import DIVERGES
 from tests.fakes.made_up_sweeps import MADE_UP, ROOT, SCENARIO, Watching, made_up, rates
 
 
+@pytest.mark.slow
 def test_a_sweep_is_one_folder_and_one_table(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:

@@ -56,6 +56,7 @@ DAMAGE: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
 QUICK = ("another log",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "file_name, damage",
     [
@@ -101,6 +102,7 @@ def test_points_of_earlier_versions_have_no_digests(
 OLD = ("label", "digest", "facts")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rate, kind, message",
     [

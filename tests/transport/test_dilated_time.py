@@ -55,6 +55,7 @@ def _hold() -> Hold[Any]:
     return Hold(Seconds(WAY), Seconds(0), Random(1))
 
 
+@pytest.mark.slow
 def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     line, sink, began = Slow("a"), io.BytesIO(), time.monotonic()

@@ -91,6 +91,7 @@ def heard(pipe):
     return pipe.recv()
 
 
+@pytest.mark.slow
 def test_what_a_replaced_connection_still_says_harms_nobody(server):
     process, pipe, secret = server
     port = heard(pipe)
@@ -126,6 +127,7 @@ def test_the_slowest_link_there_is():
         assert router.poll(5.0) and router.receive()
 
 
+@pytest.mark.slow
 def test_a_long_timeout_is_kept():
     """A connection on a very slow link, which takes minutes for a frame, is not given up early."""
     guests, secrets = issue(["a"], encrypt=False)

@@ -137,6 +137,7 @@ def test_a_lost_answer_is_given_up_with_its_connection() -> None:
         assert delivery and isinstance(delivery.message, Begin) and delivery.message.zero == 2.0
 
 
+@pytest.mark.slow
 def test_a_question_that_waits_for_a_connection_is_not_asked_twice() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
@@ -164,6 +165,7 @@ def goes_on(server: ParameterServer) -> bool:
     return eventually(lambda: server.version >= goal, 3.0)
 
 
+@pytest.mark.slow
 def test_training_goes_on_at_once_after_each_cut() -> None:
     line, sink, over = Line("truth"), io.BytesIO(), threading.Event()
     guests, secrets = issue(["a"], encrypt=False)

@@ -71,6 +71,7 @@ def exchanges(peer: Peer, seconds: float) -> int:
     return number
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypt", [False, True], ids=["plain", "curve"])
 def test_a_device_under_the_name_of_another_takes_nothing_from_it(encrypt: bool) -> None:
     guests, secrets = issue(NAMES, encrypt=encrypt)
@@ -116,6 +117,7 @@ def serving(guests: Any) -> Iterator[tuple[Any, Any, str]]:
         process.join()
 
 
+@pytest.mark.slow
 def test_no_peer_can_foresee_how_connections_are_numbered() -> None:
     """libzmq aborts where a connection's next number is a name that another has taken."""
     guests, secrets = issue(NAMES, encrypt=False)

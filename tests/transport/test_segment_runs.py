@@ -170,6 +170,7 @@ def test_a_run_in_segments_trains_the_same_model(pull, schedule) -> None:
     assert all(record.t_iteration < 1.0 for record in outcomes)
 
 
+@pytest.mark.slow
 def test_set_up_shows_in_the_predicted_and_in_the_measured_times() -> None:
     """2 pieces of 20 ms each way; the second plan has measured what the first did not know."""
     _, _, records = play(WholeModel(), LayerByLayer(), setup=0.02)

@@ -158,6 +158,7 @@ def test_a_restarted_node_takes_over_its_name(router, secrets):
             assert isinstance(second.receive(2.0), Begin)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pull", [WholeModel(), Delta(), WholeModel("f16")])
 def test_a_whole_run_on_sockets(router, secrets, pull):
     """Two workers, an evaluator and the server in threads: they learn, count and end alone."""

@@ -178,6 +178,7 @@ def test_who_leaves_in_order_is_not_refused() -> None:
         assert not router.poll(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypt", [False, True], ids=["plain", "curve"])
 def test_who_sends_thousands_of_frames_comes_in_no_more(encrypt: bool) -> None:
     guests, secrets = issue(["evil-0", "good-0"], encrypt=encrypt)

@@ -217,6 +217,7 @@ def test_a_file_in_another_format_than_said(tmp_path: Path) -> None:
         read(tmp_path, "1\n", "cooked")
 
 
+@pytest.mark.slow
 def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
     """100 MB by the size alone; the largest files that are read, line by line."""
     sparse = tmp_path / "sparse"
@@ -232,7 +233,7 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
             read(tmp_path, text)
     with pytest.raises(TraceLineError, match="no regular file"):
         read_trace(Path("/dev/zero"), AUTO, "down")
-    assert time.process_time() - began < 8  # 2.5 s on the machine where this was written
+    assert time.process_time() - began < 5  # it takes 2.5 s
 
 
 @pytest.mark.parametrize(
@@ -253,7 +254,7 @@ def test_a_trace_is_refused_at_the_first_line_too_many(
     with pytest.raises(TraceLineError, match="cut it in parts") as refused:
         read(tmp_path, text)
     assert refused.value.line == line
-    assert time.process_time() - began < 5  # at most 0.6 s on the machine where this was written
+    assert time.process_time() - began < 5  # it takes 0.6 s
 
 
 def test_a_file_without_a_size_is_empty() -> None:

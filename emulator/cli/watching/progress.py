@@ -43,6 +43,8 @@ class Progress:
     now: float = 0.0
     updates: int = 0
     accuracy: float | None = None
+    error: float | None = None
+    """Mean absolute error of a regression."""
     measured: int = -1
     """Updates in the newest model that has been measured."""
     pushed: int = 0
@@ -65,6 +67,7 @@ class Progress:
             case EvaluationRecord():
                 if record.updates > self.measured:
                     self.accuracy, self.measured = record.accuracy, record.updates
+                    self.error = record.error
             case RefusedRecord():
                 self.refused += record.count
             case ExitRecord():

@@ -285,7 +285,10 @@ class LiveRunView:
         updates += f" of {progress.goal}" if progress.goal else ""
         grid.add_row("time", now, "updates", updates)
         grid.add_row("devices up", _devices(progress), "updates/s", f"{progress.speed:.1f}")
-        grid.add_row("accuracy", accuracy, "pushed", amount(progress.pushed))
+        score = ("accuracy", accuracy)
+        if progress.error is not None:
+            score = ("mean absolute error", f"{progress.error:.4g}")
+        grid.add_row(*score, "pushed", amount(progress.pushed))
         if progress.crossed:
             grid.add_row("activations", amount(progress.crossed), "", "")
         grid.add_row("next fault", progress.next_fault, "refused", str(progress.refused))

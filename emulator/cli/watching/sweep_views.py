@@ -20,10 +20,11 @@ SHOWN = 16
 def describe_point(point: "Finished", now: "Standing") -> str:
     """Return a line on the finished `point`, which begins with the count of finished points."""
     row = point.row
-    final = row["final_accuracy"]
-    accuracy = "" if final is None else f"{final:.2%} "
+    final, error = row["final_accuracy"], row.get("final_error")
+    score = "" if final is None else f"{final:.2%} "
+    score = score if error is None else f"mean absolute error {error:.4g} "
     outcome = "" if row["outcome"] == "success" else f", {row['outcome']} ({row['stop']})"
-    result = f"{accuracy}after {row['updates']} updates{outcome}"
+    result = f"{score}after {row['updates']} updates{outcome}"
     return f"{now.finished}/{now.total}  {point.label}: {result}"
 
 

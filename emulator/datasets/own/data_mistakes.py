@@ -63,7 +63,7 @@ class DataMistakes:
             self.add(at(row), message(row) + more)
 
     def extend(self, mistakes: Iterable[DataMistake]) -> None:
-        """Note all of `mistakes`."""
+        """Add each of `mistakes` to those that were found before."""
         self._found.extend(mistakes)
 
     def require_none(self) -> None:

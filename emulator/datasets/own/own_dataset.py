@@ -107,7 +107,7 @@ class OwnDataset:
             raise MisplacedKeysError(misplaced)
 
     def _misplaced(self) -> Iterator[tuple[str, str]]:
-        """Yield each key that means nothing beside the others, with a message."""
+        """Yield each key that the other keys leave without effect, with a message that says why."""
         table = self.format in ("csv", "parquet")
         if not table and self.label != "label":
             yield "label", "names a column, and only .csv and .parquet files have columns"

@@ -1,4 +1,4 @@
-"""Measures the rates of a bottleneck from inside its gateway, while packets wait for them."""
+"""Measures a bottleneck from inside its gateway: the rates while packets wait, and the traffic."""
 
 import socket
 from collections.abc import Callable
@@ -9,17 +9,21 @@ from ...shaping import gateway
 from ...world.emulated_clock import EmulatedClock
 from ...world.reshaping import read
 from ..config import NodeConfig
+from ..supervisor_reports import device_bytes
 from .queue_counters import Queue, QueueReader
 from .rate_meter import RateMeter
 from .requested import WAYS
 
 WINDOW = 10.0
 """Seconds that a report covers."""
+SAMPLING = 1.0
+"""Seconds between two samples of the traffic."""
 _DEVICES = dict(zip(WAYS, (gateway.UP, gateway.DOWN), strict=True))
 
 
 class BottleneckMeter:
-    """The achieved rate of each direction of a bottleneck that has one."""
+    """Measures the rate that each rated direction of a bottleneck achieves, and counts the bytes of
+    both directions."""
 
     def __init__(self, node: NodeConfig) -> None:
         assert node.network.measured is not None
@@ -28,21 +32,42 @@ class BottleneckMeter:
         self._asked = {way: float(side.rate) for way, side in sides.items() if side.rate}
         self._clock: EmulatedClock = node.clock
         self._rates = {way: RateMeter() for way in self._asked}
-        self._begun = self._clock.now()
+        self._begun = self._sample_due = self._clock.now()
         self._reader: QueueReader | None = None
         with suppress(OSError):  # not on this kernel: nothing is measured
             self._reader = QueueReader()
 
-    def rest(self) -> float | None:
-        """Return the real seconds until `tick` is due; None if nothing is measured."""
-        if self._reader is None:
-            return None
-        due = min(self._begun + WINDOW, *(meter.due for meter in self._rates.values()))
-        return max(0.0, self._clock.real(due - self._clock.now()))
+    def rest(self) -> float:
+        """Return the real seconds until `tick` is due."""
+        dues = [self._sample_due]
+        if self._reader is not None:
+            dues += [self._begun + WINDOW, *(meter.due for meter in self._rates.values())]
+        return max(0.0, self._clock.real(min(dues) - self._clock.now()))
 
     def tick(self, say: Callable[..., None]) -> None:
-        """Look at the queues that are due, and `say` what was measured if a window is over."""
-        now, reader = self._clock.now(), self._reader
+        """Look at the queues that are due, and `say` what was counted, and what was measured if a
+        window is over."""
+        now = self._clock.now()
+        if now >= self._sample_due:
+            self._sample_due = now + SAMPLING
+            _say_traffic(say)
+        self._look(now)
+        if self._reader is not None and now >= self._begun + WINDOW:
+            self._report(now, say)
+
+    def end(self, say: Callable[..., None]) -> None:
+        """Report with `say` what was counted and measured since the last report."""
+        _say_traffic(say)
+        if self._reader is None:
+            return
+        now = self._clock.now()
+        for meter in self._rates.values():
+            meter.look(now, None, None)  # ends a stretch in which packets wait
+        self._report(now, say)
+
+    def _look(self, now: float) -> None:
+        """Look at the queues that are due at the time `now`."""
+        reader = self._reader
         due = [way for way, meter in self._rates.items() if now >= meter.due]
         if due and reader is not None:
             try:
@@ -53,8 +78,6 @@ class BottleneckMeter:
                 return
             for way in due:
                 self._rates[way].look(now, _whole(queues, _DEVICES[way]), self._asked[way])
-        if now >= self._begun + WINDOW:
-            self._report(now, say)
 
     def _report(self, now: float, say: Callable[..., None]) -> None:
         lasts, self._begun = now - self._begun, now
@@ -63,6 +86,12 @@ class BottleneckMeter:
             if busy.seconds:
                 facts = {"busy": round(busy.seconds, 3), "rate": round(busy.bits / busy.seconds, 1)}
             say("link", way=way, lasts=round(lasts, 3), requested_rate=round(asked, 1), **facts)
+
+
+def _say_traffic(say: Callable[..., None]) -> None:
+    """Report with `say` the bytes to the members (rx) and to the server (tx), as of a device."""
+    with suppress(OSError):  # the devices are gone: the container ends
+        say("traffic", rx=device_bytes(gateway.DOWN), tx=device_bytes(gateway.UP))
 
 
 def _whole(queues: list[Queue], device: str) -> Queue | None:

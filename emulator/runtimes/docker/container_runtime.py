@@ -42,6 +42,9 @@ from .waves import Waves
 LAST_WRITES = 10.0
 """Emulated seconds that the server has to write the model when it is told to stop."""
 
+LAST_REPORTS = 2.0
+"""Emulated seconds that gateways have for their last reports, after the server has ended."""
+
 LOOK = 0.1
 """Real seconds between looks at the server's log."""
 
@@ -196,9 +199,15 @@ class DockerRuntime:
         return unasked and self._world.scenario.server.durability != NONE
 
     def _await_server(self) -> None:
-        """Wait until the server has written the model and its container has ended."""
+        """Wait until the server has written the model and its container has ended, and then the
+        gateways' containers."""
         until = self._clock.now() + LAST_WRITES
         while SERVER not in self._ended and self._clock.now() < until:
+            self._look(LOOK)
+        gateways = self._world.gateways  # nobody needs them once the server is gone
+        told = {name for name in gateways if self._stdio.tell(name, {"verb": "stop"})}
+        until = self._clock.now() + LAST_REPORTS
+        while told - self._ended and self._clock.now() < until:
             self._look(LOOK)
 
     def _look(self, timeout: float) -> None:

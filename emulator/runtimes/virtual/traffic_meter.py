@@ -1,6 +1,6 @@
 """Samples of the byte counters of every network interface, as containers report them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ...log.records import TrafficRecord
 from ...log.writing import RunLog
@@ -12,11 +12,21 @@ SAMPLES = 200
 
 
 class TrafficMeter:
-    """A Chore that writes `traffic` records of the devices, of the evaluator and of the server."""
+    """A Chore that writes `traffic` records of the devices, the evaluator, the bottlenecks and the
+    server."""
 
-    def __init__(self, nodes: Iterable[VirtualDevice], log: RunLog, zero: float) -> None:
-        """Sample `nodes` from the driver's time `zero` on, at which the run began."""
-        self._nodes, self._log, self._zero = tuple(nodes), log, zero
+    def __init__(
+        self,
+        nodes: Iterable[VirtualDevice],
+        log: RunLog,
+        zero: float,
+        behind: Mapping[str, str],
+    ) -> None:
+        """Sample `nodes` from the driver's time `zero` on, at which the run began.
+
+        `behind` names the bottleneck of each device that is behind one.
+        """
+        self._nodes, self._log, self._zero, self._behind = tuple(nodes), log, zero, behind
         self._interval = max(1.0, len(self._nodes) / SAMPLES)  # seconds between two samples
         self._due = zero
 
@@ -30,9 +40,17 @@ class TrafficMeter:
 
     def _sample(self, now: float) -> None:
         received = sent = 0
+        # a bottleneck carries the bytes of its members
+        shared = {name: [0, 0] for name in self._behind.values()}
         for node in self._nodes:
             count = node.links.count(node.number)
             # all that leaves a node arrives at the server, and nothing else does
             received, sent = received + count.tx, sent + count.rx
             self._log.write(TrafficRecord(now, node.name, rx=count.rx, tx=count.tx))
+            if node.name in self._behind:
+                sums = shared[self._behind[node.name]]
+                sums[0] += count.rx
+                sums[1] += count.tx
+        for name, (down, up) in shared.items():
+            self._log.write(TrafficRecord(now, name, rx=down, tx=up))
         self._log.write(TrafficRecord(now, SERVER, rx=received, tx=sent))

@@ -139,7 +139,8 @@ class VirtualRuntime:
         batteries = Batteries(self.clock, self._faults, lambda: self.now, self._log, self._lost)
         batteries.install(scenario, self.fleet.nodes)
         self._link_player.begin(self._zero)
-        self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero)
+        behind = {name: each.name for name, each in scenario.bottleneck_of.items()}
+        self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero, behind)
         self._do(self._meter)
         for chore in self._chores:
             self._plan(chore)

@@ -31,6 +31,7 @@ def _places(document: Document) -> Iterator[Address]:
     """Yield the addresses of the values that can be plugins."""
     yield from (("training", part) for part in PARTS)
     yield from _entries(document, ("faults",))
+    yield from _entries(document, ("report", "figures"))
     for device in _entries(document, ("devices",)):
         for profile in _entries(document, (*device, "failures")):
             yield from _entries(document, (*profile, "faults"))

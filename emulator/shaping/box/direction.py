@@ -214,5 +214,5 @@ def room(side: Side) -> int:
         return UNRATED_ROOM
     under_way = side.rate / 8 * (side.delay + 4 * side.jitter)
     # a busy host's frames come in bursts, as long as a bottleneck's queue
-    burst = tc.usual_queue(side) + tc.burst(side.rate) + tc.SUPERPACKET
+    burst = tc.usual_queue(side) + tc.usual_burst(side) + tc.SUPERPACKET
     return min(MOST_ROOM, round(under_way) + burst)

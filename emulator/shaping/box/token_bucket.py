@@ -42,8 +42,8 @@ class TokenBucket:
         """
         rate = side.rate or Rate(tc.FASTEST)
         self._pace = 8 / rate  # seconds per byte
-        self._saved = tc.burst(rate) * self._pace
-        room = tc.queue(rate) if side.rate is None else tc.usual_queue(side)
+        rated = Side(rate) if side.rate is None else side
+        self._saved, room = tc.usual_burst(rated) * self._pace, tc.usual_queue(rated)
         self._room = room if side.limit is None else math.inf
         self._overhead = side.overhead
 

@@ -37,6 +37,8 @@ class TraceFormat:
     """Reads the lines for a direction. Raises TraceLineError."""
     write: Callable[[LinkTrace, Way], str]
     """Returns the text of a file. Raises ValueError if the format cannot hold the trace."""
+    both_ways: bool = False
+    """Whether a file holds both directions of a link."""
 
 
 def decimal(line: int, word: str, expected: str) -> Decimal:

@@ -93,4 +93,5 @@ DRIVE_LOG = TraceFormat(
     fits=_fits,
     read=_read,
     write=_write,
+    both_ways=True,
 )

@@ -30,6 +30,21 @@ def read_trace(file: Path, kind: str, way: Way) -> LinkTrace:
     return chosen.read(chain([first], lines), way)
 
 
+def format_name(file: Path, kind: str) -> str:
+    """Return the name of the format of the trace in `file`: `kind`, or for `auto` the one that the
+    first line tells.
+
+    Raises TraceLineError for a first line of no known format, and OSError.
+    """
+    if kind != AUTO:
+        return kind
+    first = next(_lines(_text(file)), None)
+    if first is None:
+        raise TraceLineError(None, _EMPTY)
+    chosen = _detected(*first)
+    return next(name for name, each in FORMATS.items() if each is chosen)
+
+
 def trace_mistakes(file: Path, kind: str, way: Way) -> list[TraceLineError]:
     """Return the first mistakes of a trace that `read_trace` refuses, each in a line of its own.
 

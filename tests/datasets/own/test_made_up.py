@@ -40,6 +40,7 @@ def test_prices_follow_from_the_numbers() -> None:
     assert 0.08 < np.std(y - rule) < 0.12 < 1 < np.std(y)
 
 
+@pytest.mark.slow
 def test_images_are_made_alike_each_time() -> None:
     images = python_file.load(str(MADE_UP) + ":images")
     first, again = images(), images()

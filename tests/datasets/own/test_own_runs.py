@@ -5,6 +5,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from emulator.datasets import DATASETS, store
 from emulator.datasets.catalog import Description
@@ -21,6 +22,7 @@ devices: [{{name: d, count: 2}}]
 """
 
 
+@pytest.mark.slow
 def test_a_run_is_that_on_the_same_bytes_by_name(emulate: Emulate, tmp_path: Path) -> None:
     arrays = digits()
     np.savez(tmp_path / "own.npz", **arrays)

@@ -244,6 +244,7 @@ def play(tmp_path: Path) -> Iterator[Callable[..., Played]]:
 KILLED = (event("kill", signal="9"), event("die", exitCode="137"))
 
 
+@pytest.mark.slow
 def test_a_device_whose_container_dies_is_on_record(
     play: Callable[..., Played], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,6 +212,7 @@ def test_the_timeline_waits_for_hellos_and_for_no_answer_of_the_engine(
     assert made.wires.heard == {"server", *made.greeted}
 
 
+@pytest.mark.slow
 def test_who_does_not_say_hello_is_named(
     tmp_path: Path, secrets: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -26,6 +26,7 @@ RATES = {"signsgd": 0.003, "dgc": 0.03, "strom": 0.3, "randomk-ef": 0.05, "terng
 UPDATES = {"fedavg": 40, "local-sgd": 80, "randomk-ef": 600, "strom": 400}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_it_learns(name: str, tmp_path: Path) -> None:
     folder, summary, _ = played(

@@ -262,6 +262,7 @@ def test_without_bottlenecks_the_links_are_as_before() -> None:
 ENTRY = "bottlenecks: [{name: street, up: {rate: RATE}, down: {rate: RATE}, members: [adsl]}]\n"
 
 
+@pytest.mark.slow
 def test_a_run_behind_a_bottleneck_is_slower_and_repeats(tmp_path: Path) -> None:
     def run(rate: str | None, folder: str) -> tuple[float, list[Any]]:
         entry = "" if rate is None else ENTRY.replace("RATE", rate)

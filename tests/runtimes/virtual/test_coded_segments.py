@@ -52,6 +52,7 @@ def assert_the_same_is_learnt(runs: Path, *overrides: str) -> None:
             assert (other["loss"], other["entries"]) == (one["loss"], one["entries"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS)
 def test_segments_change_no_bit_of_what_is_learnt(codec: str, tmp_path: Path) -> None:
     assert_the_same_is_learnt(tmp_path, f"training.codec={codec}")

@@ -49,6 +49,7 @@ def records(folder: Path, *overrides: str) -> list[dict[str, Any]]:
     return list(read(path / "run.jsonl"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_flipped_bits_are_refused_and_the_run_goes_on(tmp_path: Path, part: str) -> None:
     heard = records(tmp_path, CORRUPT, *PARTS[part])

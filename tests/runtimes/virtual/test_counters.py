@@ -193,6 +193,7 @@ def listening() -> Iterator[Sent]:
         yield noted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("link", ["4g", "3g", "edge"])
 def test_phones_that_are_cut_off_have_counters_that_only_grow(tmp_path: Path, link: str) -> None:
     with listening() as noted:

@@ -102,6 +102,7 @@ def test_a_run_without_training_has_the_same_bytes_and_times(tmp_path: Path) -> 
         assert rows[0] == rows[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("synchronization", "labels"),
     [

@@ -91,6 +91,7 @@ def test_a_run_of_empty_batteries_ends(tmp_path: Path) -> None:
     assert summary["duration_s"] == 7
 
 
+@pytest.mark.slow
 def test_a_long_life_on_a_battery_plans_few_looks(tmp_path: Path) -> None:
     """Each message brings the end nearer; not each may plan an event of its own."""
     from emulator.runtimes.virtual.device import device_battery

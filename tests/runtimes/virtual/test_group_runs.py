@@ -41,6 +41,7 @@ def log(folder: Path, synchronization: str, parts: str, batch: int, *more: str) 
     return (played(folder, *overrides)[0] / "run.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", PARTS.values(), ids=PARTS)
 @pytest.mark.parametrize("faults", [FAULTS, "faults=[]"], ids=["faults", "no-faults"])
 def test_one_group_is_a_barrier_and_groups_of_one_are_asynchronous(
@@ -68,6 +69,7 @@ def two(batch: int = 32, assign: str = "order", more: str = "modulation: constan
     return f"training={TWO.format(batch=batch, more=f'{groups}, {more}')}"
 
 
+@pytest.mark.slow
 def test_updates_name_their_group_and_come_as_whole_steps(tmp_path: Path) -> None:
     folder, summary, _ = played(tmp_path, two(), LINKS, "faults=[]", "stop={updates: 200}")
     groups = {"adsl-0": 0, "adsl-1": 0, "fiber-0": 1, "fiber-1": 1}

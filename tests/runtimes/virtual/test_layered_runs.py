@@ -36,6 +36,7 @@ def records(folder: Path) -> list[PlainRecord]:
 # -- the same numbers in another order of transport ------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [

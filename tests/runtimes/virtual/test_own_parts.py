@@ -84,4 +84,5 @@ def test_containers_import_from_the_mount_only(tmp_path: Path) -> None:
     parts = (moved.modulation, moved.synchronization, moved.optimizer, moved.aggregation)
     kinds = [part["kind"] for part in (*parts, moved.worker.codec, moved.worker.schedule)]
     assert all(kind.startswith("/plugins/own.py:My") for kind in kinds)
-    assert len(FAMILIES) == len(BASES)
+    imported = {family.name for family in FAMILIES} - {"figures"}  # the command draws those
+    assert len(imported) == len(BASES)

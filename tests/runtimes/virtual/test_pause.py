@@ -112,6 +112,7 @@ def test_a_pause_and_a_cut_may_overlap(
     assert hellos(records, "fiber-0") == [0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [(1, 13), (5, 18), (1, 30), (14, 26), (14, 15)])
 def test_so_may_long_ones(tmp_path: Path, cut: tuple[int, int]) -> None:
     """Of which either outlasts the connection, alone or with the other."""

@@ -139,6 +139,7 @@ devices:
 """
 
 
+@pytest.mark.slow
 def test_a_run_repeats_to_the_byte(tmp_path: Path) -> None:
     first, summary, _ = played(tmp_path / "a", text=RUN)
     second, _, _ = played(tmp_path / "b", text=RUN)

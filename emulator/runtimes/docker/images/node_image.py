@@ -23,6 +23,9 @@ NAME = "emulate/node"
 _PACKAGE = Path(__file__).parents[3]
 _SOURCE, _VERSION, _LIBRARIES = "emulate.source", "emulate.version", "emulate.libraries"
 _CHECKOUT = "emulate.checkout"
+_BESIDE = frozenset({"analysis", "templates"})
+"""Folders that a wheel carries within the package and a checkout has beside it: no container needs
+them."""
 _MARK = 12
 """Hexadecimal digits of the digest in an image's tag."""
 
@@ -122,6 +125,6 @@ def _labels(package: Path) -> dict[str, str]:
 
 def _context(package: Path) -> dict[str, Path]:
     files = (file.relative_to(package) for file in package.rglob("*.py"))
-    # a wheel carries the analysis within the package, and no container needs it
-    modules = {f"emulator/{file}": package / file for file in files if file.parts[0] != "analysis"}
+    needed = (file for file in files if file.parts[0] not in _BESIDE)
+    modules = {f"emulator/{file}": package / file for file in needed}
     return modules | {"Dockerfile": _recipe(package) / "Dockerfile"}

@@ -1,0 +1,111 @@
+"""How own models end: which outputs are logits, which parts have a gradient, which are constant."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from emulator.learners.graph import GraphLearner
+from emulator.learners.keras_request import KerasRequest, UntrainableError
+from emulator.models.own_model import ModelSource
+from emulator.plugins.python_file import Reference
+
+pytestmark = pytest.mark.tensorflow
+
+SOURCE = """
+import keras
+from keras import layers, ops
+
+class Backwards(keras.Model):  # its layers are not in the order of their use
+    def __init__(self, activation):
+        super().__init__()
+        self.head = layers.Dense(4, activation=activation)
+        self.hidden = layers.Dense(9, activation="relu")
+
+    def call(self, x):
+        return self.head(self.hidden(x))
+
+def _ended(end):
+    inputs = keras.Input((7,))
+    return keras.Model(inputs, end(inputs))
+
+def logits():
+    return _ended(Backwards(None))
+
+def layer():
+    return _ended(layers.Dense(4, activation="softmax"))
+
+def hidden():
+    return _ended(Backwards("softmax"))
+
+def operation():
+    return _ended(lambda x: ops.softmax(layers.Dense(4)(x)))
+
+def reshaped():
+    return _ended(lambda x: layers.Reshape((4,))(layers.Dense(4, activation="softmax")(x)))
+
+def mixture():
+    return _ended(lambda x: (Backwards("softmax")(x) + Backwards("softmax")(x)) / 2)
+
+def sigmoid():
+    return _ended(Backwards("sigmoid"))
+
+def relu():
+    return _ended(layers.Dense(4, activation="relu"))
+
+def stopped():
+    return _ended(lambda x: layers.Dense(4)(ops.stop_gradient(layers.Dense(5)(x))))
+
+def frozen():
+    model = _ended(lambda x: layers.Dense(4)(layers.Dense(5, name="frozen")(x)))
+    model.get_layer("frozen").trainable = False
+    return model
+"""
+
+
+def request(folder: Path, name: str, seed: int = 0) -> tuple[KerasRequest, Reference]:
+    file = folder / "models.py"
+    file.write_text(SOURCE)
+    reference = f"{file}:{name}"
+    made = folder / f"{name}-{seed}"
+    asked = KerasRequest(ModelSource(reference), name, str(made), seed)
+    return asked, Reference.read(reference, "/")
+
+
+@pytest.mark.parametrize("name", ["logits", "layer", "hidden", "operation", "reshaped", "mixture"])
+def test_cross_entropy_knows_logits_from_probabilities(tmp_path: Path, name: str) -> None:
+    import tensorflow as tf
+
+    from emulator.learners.tensorflow_keras_task import task_of
+    from emulator.learners.tensorflow_losses import logits_of
+
+    model = request(tmp_path, name)[1].load()()
+    x = np.random.default_rng(0).normal(size=(5, 7)).astype(np.float32)
+    end = logits_of("crossentropy", model, task_of(model, False))
+    outputs = model(x).numpy()
+    expected = tf.nn.softmax(outputs) if name == "logits" else outputs
+    assert np.allclose(tf.nn.softmax(tf.function(lambda x: end(model(x)))(x)), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("sigmoid", "made by Sigmoid"), ("relu", "ends with 'relu'"), ("stopped", "no gradient by")],
+)
+def test_a_model_that_ends_otherwise_is_refused(tmp_path: Path, name: str, says: str) -> None:
+    from emulator.learners.tensorflow_keras import export_own
+
+    with pytest.raises(UntrainableError, match=says):
+        export_own(*request(tmp_path, name))
+
+
+def test_constants_do_not_depend_on_the_seed_that_came_first(tmp_path: Path) -> None:
+    from emulator.learners.tensorflow_keras import export_own
+
+    graphs = []
+    for seed in (0, 1):
+        asked, reference = request(tmp_path, "frozen", seed)
+        export_own(asked, reference)
+        graphs.append(GraphLearner(Path(asked.folder)))
+    theta, x = np.ones(24, np.float32), np.ones((3, 7), np.float32)
+    answers = [graph.gradient(theta, x, np.arange(3, dtype=np.int32)) for graph in graphs]
+    assert np.array_equal(answers[0][0], answers[1][0])
