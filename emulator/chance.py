@@ -170,6 +170,11 @@ def made_up_texts(name: str) -> str:
     return f"sentences/{name}"
 
 
+def made_up_examples() -> str:
+    """Name the stream of the examples that tell whether an own model returns probabilities."""
+    return "outputs"
+
+
 def expected_gradient(parameters: int) -> str:
     """Name the stream of the made-up gradient that tells the size of updates of a model."""
     return f"expected/{parameters}"
