@@ -80,7 +80,7 @@ def decoded(codec: Codec, case: Case) -> None:
     _check_direction(codec, case)
     for frames in _sent(codec.start(case.context), case):
         first = codec.decode(frames, case.layout)
-        _check_gradient(first, case.layout)
+        check_gradient(first, case.layout)
         again = codec.decode([memoryview(bytes(frame)) for frame in frames], case.layout)
         if _spread(first, case.layout).tobytes() != _spread(again, case.layout).tobytes():
             raise BrokenLaw(f"decode returns other values for equal frames {_hex(frames)}")
@@ -155,7 +155,7 @@ def hostile(codec: Codec, case: Case) -> None:
             if certain:
                 raise BrokenLaw(f"decode takes the frames {_hex(lie)} in place of {_hex(frames)}")
             try:
-                _check_gradient(found, case.layout)
+                check_gradient(found, case.layout)
             except BrokenLaw as error:
                 raise BrokenLaw(
                     f"of the frames {_hex(lie)} that a stranger sent, {error}"
@@ -220,7 +220,7 @@ def segmented(codec: Codec, case: Case) -> None:
         for segment in cuts[number % 2]:
             frames = pieces.encode(segment, gradient[case.layout.place(segment)])
             part = case.layout.part(segment)
-            _check_gradient(codec.decode(frames, part), part)
+            check_gradient(codec.decode(frames, part), part)
 
 
 def carried(codec: Codec, case: Case) -> None:
@@ -260,7 +260,7 @@ def _check_direction(codec: Codec, case: Case) -> None:
     if _stream(started) is not None:
         return  # noise may outweigh the gradient
     found = codec.decode(started.encode(gradient), case.layout)
-    _check_gradient(found, case.layout)
+    check_gradient(found, case.layout)
     one, other = gradient.astype(float), _spread(found, case.layout).astype(float)
     if one @ other < -1e-6 * np.linalg.norm(one) * np.linalg.norm(other):
         raise BrokenLaw(f"decode returns {short(found.values)}, which points against the gradient")
@@ -278,23 +278,30 @@ def _check_parts(started: RememberingEncoder, codec: Codec, case: Case) -> None:
         raise BrokenLaw("memory and recall of each layer do not make the memory of the whole model")
 
 
-def _check_gradient(found: Gradient, layout: Layout) -> None:
-    """Raise BrokenLaw unless `found` is a gradient of `layout`."""
+def check_gradient(found: Gradient, layout: Layout, by: str = "decode") -> None:
+    """Raise BrokenLaw unless `found`, returned by the method `by`, is a gradient of `layout`."""
+    if not isinstance(found, Gradient):
+        raise BrokenLaw(f"{by} returns {kind_of(found)}: a Gradient was expected")
     values, indices = found.values, found.indices
     if not isinstance(values, np.ndarray) or values.dtype != _F or values.ndim != 1:
-        raise BrokenLaw("decode returns values that are not one vector of float32")
+        raise BrokenLaw(f"{by} returns values that are not one vector of float32")
     if not np.isfinite(values).all():
-        raise BrokenLaw(f"decode returns values that are not finite: {short(values)}")
+        raise BrokenLaw(f"{by} returns values that are not finite: {short(values)}")
     if indices is None:
         if values.size != layout.size:
-            raise BrokenLaw(f"decode returns {values.size} values for {layout.size} parameters")
+            raise BrokenLaw(f"{by} returns {values.size} values for {layout.size} parameters")
         return
     if indices.dtype != np.uint32 or indices.shape != values.shape:
-        raise BrokenLaw("decode returns indices that are not one uint32 for each value")
+        raise BrokenLaw(f"{by} returns indices that are not one uint32 for each value")
     if indices.size and int(indices.max()) >= layout.size:
-        raise BrokenLaw(f"decode returns index {indices.max()} of {layout.size} parameters")
+        raise BrokenLaw(f"{by} returns index {indices.max()} of {layout.size} parameters")
     if (np.diff(indices.astype(np.int64)) <= 0).any():
-        raise BrokenLaw("decode returns indices that do not ascend")
+        raise BrokenLaw(f"{by} returns indices that do not ascend")
+
+
+def kind_of(value: object) -> str:
+    """Return the type of `value` in words."""
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _sent(started: Encoder, case: Case) -> Iterator[Frames]:

@@ -58,7 +58,7 @@ class Family:
         place = f"the entry point {kind} = {point.value} of {self.group}"
         try:
             cls = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             *_, last = traceback.extract_tb(error.__traceback__)
             said = f"{type(error).__name__}: {error}"
             raise PythonFileError(last.filename, last.lineno, f"{place} raises {said}") from error

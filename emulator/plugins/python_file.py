@@ -10,7 +10,7 @@ import re
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.machinery import ModuleSpec, PathFinder
@@ -99,14 +99,17 @@ class Reference:
         except PythonFileError:
             raise
         except (Exception, SystemExit) as error:
-            place, line = self._line_of(error)
+            place, line = self.line_of(error)
             said = f": {error}" if str(error) else ""
             if isinstance(error, SyntaxError):
                 said = f": {error.msg}"
             raise PythonFileError(place, line, f"raises {type(error).__name__}{said}") from error
 
-    def _line_of(self, error: BaseException) -> tuple[Path, int | None]:
-        """Return file and line of the innermost place of `error` in the file or beside it."""
+    def line_of(self, error: BaseException) -> tuple[Path, int | None]:
+        """Return file and line of the innermost place of `error` in the file or beside it.
+
+        Without such a place the line is None, and the file is this one.
+        """
         folder = self.file.resolve().parent
         own = {str(folder / path): self.file.parent / path for path in self.contents()}
         places = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
@@ -206,7 +209,7 @@ def _run(file: Path, package: str, names: frozenset[str]) -> ModuleType:
     assert spec is not None and spec.loader is not None
     module = sys.modules[spec.name] = module_from_spec(spec)
     try:
-        with _importable(names, file.parent):
+        with _importable(names, file.parent), redirect_stdout(sys.stderr):
             spec.loader.exec_module(module)
     except BaseException:
         for name in [name for name in sys.modules if name.partition(".")[0] == package]:

@@ -33,6 +33,7 @@ from .image_imports import missing_imports
 from .layer_calibration import layers_known
 from .pressure_fit import unavailable
 from .step_calibration import times_known
+from .tried_plugins import unfit_plugins
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ def preflight(
     if (endless := never_ends(scenario)) is not None:
         refusals.append(endless)
     refusals += unavailable(scenario)
+    refusals += unfit_plugins(scenario)
     if on == "docker" or scenario.virtual.learner != "none":
         try:
             split = split_by(scenario)

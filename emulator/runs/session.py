@@ -29,6 +29,7 @@ from .cancel import Canceled, Cancellation, canceling
 from .folder import RunFolder
 from .plugin_sources import PluginSources, kept_scenario, plugin_sources
 from .results import write_json
+from .tried_plugins import blamed
 
 DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EIO)
 """Error numbers of a disk that takes no more bytes."""
@@ -127,7 +128,9 @@ class Session:
             self.ending = Ending(canceled.reason)
         except Exception as error:
             self.ignore_signals()
-            self._error = self._report = error
+            self._error, self._report = error, blamed(self.scenario, error)
+            if self._report is not error:
+                self._report.__cause__ = error
             if unwritable := self._unwritable(error):
                 self._report = unwritable
                 unwritable.__cause__ = error

@@ -11,6 +11,8 @@ from pydantic.errors import PydanticUserError
 from ..errors import MisplacedKeysError
 from ..plugins import Family
 from ..plugins.python_file import PATTERN
+from ..plugins.raised_errors import calling
+from ..world.verbs import ORDER, Action
 from .reading.wording import conflicts
 
 STRICT = ConfigDict(strict=True, extra="forbid")
@@ -37,14 +39,31 @@ def read_own(value: Any, family: Family, made: Callable[[type], type]) -> Any:
     if not isinstance(value, str | Mapping):
         return value  # read already
     keys = {} if isinstance(value, str) else {k: v for k, v in value.items() if k != "kind"}
-    adapter = adapter_of(
-        made(family.own(value if isinstance(value, str) else value["kind"], anew=True))
-    )
-    try:
-        return adapter.validate_json(json.dumps(keys))
-    except ValidationError as error:
-        found = conflicts(error.errors(include_url=False), adapter.json_schema(), keys)
-        raise MisplacedKeysError(found) from error
+    cls = family.own(value if isinstance(value, str) else value["kind"], anew=True)
+    adapter, refused = adapter_of(made(cls)), list[ValidationError]()
+    with calling(cls):
+        try:
+            plugin = adapter.validate_json(json.dumps(keys))
+            problem = _fault_problem(plugin) if family.name == "faults" else ""
+        except ValidationError as error:
+            refused.append(error)
+    if not refused:
+        if problem:
+            raise ValueError(f"{cls.__name__}: {problem}")
+        return plugin
+    found = conflicts(refused[0].errors(include_url=False), adapter.json_schema(), keys)
+    raise MisplacedKeysError(found) from refused[0]
+
+
+def _fault_problem(fault: Any) -> str:
+    """Return how the actions of `fault` differ from what is expected; empty if they do not."""
+    for name in ("begin", "end"):
+        action = getattr(fault, name)("device")
+        if not isinstance(action, Action) or action.verb not in ORDER:
+            return f"{name} returns {action!r:.60}: an Action with a known verb was expected"
+        if action.node != "device":
+            return f"{name} returns an action on {action.node!r}, not on the node that it is given"
+    return ""
 
 
 def adapter_of(cls: type) -> TypeAdapter[Any]:

@@ -3,6 +3,7 @@
 import json
 from importlib.metadata import EntryPoint
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -12,7 +13,8 @@ from emulator.errors import ScenarioError
 from emulator.plugins import family, own_class
 from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import kept_scenario, plugin_sources
-from emulator.scenario import load
+from emulator.runs.tried_plugins import blamed, unfit_plugins
+from emulator.scenario import dump, load
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process
@@ -125,6 +127,101 @@ def test_each_mistake_has_the_line_of_the_scenario_and_of_the_file(
     assert json.dumps(caught.value.mistakes)
 
 
+BAD = """
+from dataclasses import dataclass
+import numpy as np
+from emulator.codecs import ByteCount, Gradient, StatelessEncoder
+from emulator.world.verbs import Action
+print("printed at the import")
+@dataclass(frozen=True)
+class Bad:
+    at: int = 0
+    def __post_init__(self):
+        BUILT
+    def start(self, context):
+        START
+        return StatelessEncoder(self, context.layout)
+    def encode(self, gradient, layout):
+        print("printed by a method")
+        ENCODE
+        return (gradient.tobytes(),)
+    def decode(self, frames, layout):
+        DECODE
+        return Gradient(np.frombuffer(frames[0], np.float32))
+    def count(self, frames):
+        return ByteCount(len(frames[0]), 0, 0)
+    def begin(self, node):
+        BEGIN
+        return Action("kill", node, "bad")
+    def end(self, node):
+        return Action("start", node, "bad")
+"""
+
+
+def bad(lab: Path, place: str, line: str) -> None:
+    """Write `bad.py`, with `line` in one `place`."""
+    words = dict.fromkeys(("BUILT", "START", "ENCODE", "DECODE", "BEGIN"), "pass") | {place: line}
+    text = BAD
+    for word, code in words.items():
+        text = text.replace(f"        {word}\n", f"        {code}\n")
+    (lab / "bad.py").write_text(text)
+
+
+@pytest.mark.parametrize(
+    "place, line, says",
+    [
+        ("START", "1 / 0", "{lab}/bad.py:13: raises ZeroDivisionError: division by zero"),
+        ("START", "return None", "bad.py:Bad: start returns None, which lacks encode"),
+        ("ENCODE", "raise SystemExit(0)", "{lab}/bad.py:17: raises SystemExit: 0"),
+        ("ENCODE", "return ['x']", "bad.py:Bad: encode returns a str: frames are bytes"),
+        ("DECODE", "return 3", "bad.py:Bad: decode returns a int: a Gradient was expected"),
+        ("DECODE", "layout = frames['x']", "{lab}/bad.py:20: raises TypeError: tuple indices mus"),
+        ("DECODE", "frames = [frames[0][:8]]", "bad.py:Bad: decode returns 2 values for "),
+    ],
+)
+def test_a_codec_that_fails_is_refused_before_the_run(
+    lab: Path, place: str, line: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bad(lab, place, line)
+    (refused,) = unfit_plugins(load(written(lab, "./bad.py:Bad")))
+    assert str(refused).startswith(f"training.codec: {says.replace('{lab}', str(lab))}")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "place, line, says",
+    [
+        ("BUILT", "{}['x']", "{lab}/bad.py:11: raises KeyError: 'x'"),
+        ("BUILT", "raise SystemExit(0)", "{lab}/bad.py:11: raises SystemExit: 0"),
+        ("BUILT", "assert False, 'write at'", "write at"),
+        ("BEGIN", "node['x']", "{lab}/bad.py:25: raises TypeError: string indices must"),
+        ("BEGIN", "return None", "Bad: begin returns None: an Action with a known verb was exp"),
+        ("BEGIN", "node = 'b'", "Bad: begin returns an action on 'b', not on the node that it is"),
+    ],
+)
+def test_a_fault_that_fails_is_refused_with_its_line(
+    lab: Path, place: str, line: str, says: str
+) -> None:
+    bad(lab, place, line)
+    file = written(lab, "dense")
+    file.write_text(file.read_text() + "faults: [{kind: ./bad.py:Bad, at: 1s, nodes: [a-0]}]\n")
+    with pytest.raises(ScenarioError) as caught:
+        load(file)
+    (found,) = str(caught.value).splitlines()
+    assert found.startswith(f"{file}:9: faults[0]: {says.replace('{lab}', str(lab))}")
+
+
+def test_an_error_of_a_run_is_blamed_on_the_plugin_that_raised_it(lab: Path) -> None:
+    bad(lab, "BEGIN", "1 / 0")
+    scenario = load(written(lab, "./bad.py:Bad"))
+    codec: Any = scenario.training.codec
+    with pytest.raises(ZeroDivisionError) as raised:
+        codec.begin("a-0")
+    assert str(blamed(scenario, raised.value)).startswith(f"{lab}/bad.py:25: raises ZeroDivision")
+    ours = ValueError("of the emulator")
+    assert blamed(scenario, ours) is ours
+
+
 def test_a_link_to_the_latest_run_may_move_meanwhile(lab: Path, tmp_path: Path) -> None:
     file = written(lab, "{kind: ./own.py:Mine, keep: 5%}")
     (tmp_path / "latest").symlink_to(lab)
@@ -206,6 +303,7 @@ def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> Non
         load(file)
 
 
+@patch.dict("sys.modules")  # the entry point leaves `own` and `helper` there
 def test_the_schema_takes_files_and_has_the_fields_of_installed_plugins(
     lab: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

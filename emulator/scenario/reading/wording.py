@@ -108,7 +108,7 @@ def _message(error: Any, address: Address, schema: dict[str, Any]) -> str:
             return f"{quoted(value)} {lacks} a `kind`" + (
                 f": {' or '.join(kinds)}" if kinds else ""
             )
-        case "value_error":
+        case "value_error" | "assertion_error":
             return str(limits["error"])
         case "json_invalid":
             return "has characters that are not valid in text"

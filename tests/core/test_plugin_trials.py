@@ -1,0 +1,110 @@
+"""Trials of plugins: those of the package pass, and a wrong result of each method is refused."""
+
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator import aggregation, codecs, modulation, optimizers, schedules, synchronization
+from emulator.core.codec_laws import BrokenLaw
+from emulator.core.plugin_trials import TRIALS
+from emulator.layout import Layout, Variable
+
+LAYOUT = Layout(
+    (Variable("a", (3, 4), "dense", 1), Variable("b", (4,), "bias", 1)),
+)
+FAMILIES = {
+    "codec": codecs.FAMILY,
+    "modulation": modulation.FAMILY,
+    "synchronization": synchronization.FAMILY,
+    "optimizer": optimizers.FAMILY,
+    "aggregation": aggregation.FAMILY,
+    "schedule": schedules.FAMILY,
+}
+MADE = [
+    (part, kind, cls)
+    for part, family in FAMILIES.items()
+    for kind, cls in family.classes.items()
+    if all(MISSING is not f.default or MISSING is not f.default_factory for f in fields(cls))
+]
+
+
+@pytest.mark.parametrize(("part", "kind", "cls"), MADE, ids=lambda value: str(value)[:20])
+def test_the_plugins_of_the_package_pass(part: str, kind: str, cls: Any) -> None:
+    TRIALS[part](cls(), LAYOUT, ("a-0", "a-1"))
+
+
+@dataclass(frozen=True)
+class Given:
+    """A plugin whose methods return what it is given."""
+
+    made: Any = None
+    size: Any = 0
+
+    def start(self, *_: Any) -> Any:
+        return self.made
+
+    def memory(self, *_: Any) -> Any:
+        return self.size
+
+    def combine(self, _: Any) -> Any:
+        return self.made
+
+    def pull(self, *_: Any) -> Any:
+        return self.made
+
+    push = pull
+
+
+class Modulator:
+    oldest = 0
+
+    def __init__(self, divisor: Any) -> None:
+        self._divisor = divisor
+
+    def divisor(self, *_: Any) -> Any:
+        return self._divisor
+
+    def applied(self, *_: Any) -> None: ...
+
+    forget = applied
+
+
+class Descent:
+    everywhere = True
+
+    def __init__(self, state: Any, step: float = 0) -> None:
+        self._state, self._step = state, step
+
+    def step(self, theta: Any, _: Any) -> None:
+        theta[:] = self._step
+
+    def state(self) -> Any:
+        return self._state
+
+    def restore(self, _: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("part", "plugin", "says"),
+    [
+        ("modulation", Given(), "start returns None, which lacks oldest and divisor"),
+        ("modulation", Given(size=None), "memory returns None: a number of bytes"),
+        ("modulation", Given(Modulator("x")), "divisor returns <U1"),
+        ("modulation", Given(Modulator(0.5)), "divisor returns a number that is not 1 or more"),
+        ("modulation", Given(Modulator(np.nan)), "divisor returns a number that is not 1 or"),
+        ("modulation", Given(Modulator(np.ones(3))), r"float64\[3\]: one number was expected"),
+        ("optimizer", Given(Descent(None)), "state returns None: a mapping of arrays"),
+        ("optimizer", Given(Descent({"m": [1]})), "state has 'm', which is no array of float32"),
+        ("optimizer", Given(Descent({}, np.nan)), "step leaves a model that is not one vector"),
+        ("aggregation", Given(), "combine returns None: gradients were expected"),
+        ("aggregation", Given([1.0]), "combine returns a float in place of a Modulated"),
+        ("schedule", Given(((1, 2),)), r"pull returns \(\(1, 2\),\): pairs of layers from 1 to 1"),
+        ("schedule", Given(), "pull returns None"),
+        ("synchronization", Given(3), "start returns a int, which lacks releases"),
+    ],
+)
+def test_a_wrong_result_is_refused(part: str, plugin: Any, says: str) -> None:
+    with pytest.raises(BrokenLaw, match=says):
+        TRIALS[part](plugin, LAYOUT, ("a-0", "a-1"))
