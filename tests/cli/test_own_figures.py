@@ -144,7 +144,7 @@ def test_a_scenario_names_figures_and_its_run_keeps_them(tmp_path: Path) -> None
     assert [each.window for each in scenario.report.figures] == [20, 5]  # type: ignore[attr-defined]
     folder = tmp_path / "run"
     sources = plugin_sources(scenario, folder)
-    sources.write()
+    sources.write(folder)
     places = {text: f"./plugins/{place}" for text, place in sources.places.items()}
     (folder / "scenario.yaml").write_text(dump(scenario, places))
     kept = read_report(folder)

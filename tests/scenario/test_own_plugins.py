@@ -14,7 +14,7 @@ from emulator.plugins import family, own_class
 from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import kept_scenario, plugin_sources
 from emulator.runs.tried_plugins import blamed, unfit_plugins
-from emulator.scenario import dump, load
+from emulator.scenario import load
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process
