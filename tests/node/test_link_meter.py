@@ -214,6 +214,22 @@ def test_a_slower_world_is_measured_in_its_own_seconds() -> None:
     assert (report["delay"], report["requested_delay"], report["echoes"]) == (0.02, 0.02, 1)
 
 
+def test_the_last_report_has_the_stretch_that_still_lasts() -> None:
+    """Packets wait until the end; bytes and seconds are those between first and last look."""
+    link = Link(Side(Rate(8e6)))
+    meter = LinkMeter(MeasuredLink(plain(link)), "127.0.0.1")
+    told: list[dict[str, Any]] = []
+    try:
+        for step in range(26):
+            at = step * 0.02
+            meter._rates["up"].look(at, Queue(1, "tbf", int(at * 1e6), waiting=9000), 8e6)
+        meter.report(0.6, lambda what, **facts: told.append(facts), last=True)
+    finally:
+        meter.close()
+    (up,) = told
+    assert (up["busy"], up["rate"]) == (0.5, pytest.approx(8e6))
+
+
 def test_echoes_under_way_outlive_a_new_rate_but_no_new_delay() -> None:
     slow = Link(Side(Rate(1e6), Seconds(0.02)))
     meter = LinkMeter(MeasuredLink(plain(slow)), "127.0.0.1")

@@ -255,6 +255,9 @@ class LinkMeter:
             return
         lasts, self._begun = now - self._begun, now
         self._take_losses()
+        if last:
+            for meter in self._rates.values():
+                meter.look(now, None, None)  # ends a stretch in which packets wait
         for way in WAYS:
             asked = self.request.way(way, self._link)
             if asked.asks:
