@@ -15,7 +15,7 @@ from .options import JSON_OPTION
 if TYPE_CHECKING:
     from ..calibration import Calibration
     from ..models import OwnModel
-    from ..models.own_model import WorkerMemory
+    from ..models.own_model import DeviceMemory
 
 
 @click.command("model", short_help="Show a Keras model of your own, its memory and its time.")
@@ -75,7 +75,7 @@ def _tell(step: str) -> None:
     click.echo(f"{step} ...", err=True)
 
 
-def _plain(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration") -> dict[str, Any]:
+def _plain(made: "OwnModel", memory: "DeviceMemory | None", time: "Calibration") -> dict[str, Any]:
     return {
         **made.plain(),
         "parameters": made.layout.size,
@@ -86,7 +86,7 @@ def _plain(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
     }
 
 
-def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration") -> None:
+def _print(made: "OwnModel", memory: "DeviceMemory | None", time: "Calibration") -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -119,6 +119,10 @@ def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
         click.echo(
             f"memory       {_mega(memory.of(time.batch_size))} with a batch of {time.batch_size}: "
             f"{_mega(memory.fixed)}, and {_mega(memory.example)} an example"
+        )
+        click.echo(
+            f"             {_mega(memory.codec)} more with a codec, and {_mega(memory.feedback)} "
+            "more with error feedback"
         )
     click.echo(f"step         {time.step.lognormal[0]} of a core here, batch {time.batch_size}")
 

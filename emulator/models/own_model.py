@@ -20,7 +20,7 @@ from .task import Task
 DESCRIPTION = "model.json"
 """File of an export that describes an own model."""
 
-_MEMORY = "memory.json"
+_MEMORY = "device-memory.json"
 
 LOSSES = {
     "crossentropy": "Cross-entropy of the classes, from logits or from probabilities by softmax.",
@@ -42,19 +42,25 @@ class ModelSource:
 
 
 @dataclass(frozen=True)
-class WorkerMemory:
-    """Private memory of a worker, in bytes, as measured with two sizes of mini-batches."""
+class DeviceMemory:
+    """Private memory of a device's processes, in bytes, as measured."""
 
     fixed: int
-    """Memory without any example."""
+    """Memory without any example, for whole gradients."""
     example: int
     """Memory of each example of a mini-batch."""
     batch_size: int
-    """The smaller one of the two sizes."""
+    """The smaller one of the two sizes of mini-batches that were measured."""
+    codec: int
+    """Memory that a codec takes beside that, as `topk` does."""
+    feedback: int
+    """Memory that error feedback takes beside that."""
 
-    def of(self, batch_size: int) -> int:
-        """Return the memory with mini-batches of `batch_size`."""
-        return self.fixed + self.example * batch_size
+    def of(self, batch_size: int, *, codec: bool = False, feedback: bool = False) -> int:
+        """Return the memory with mini-batches of `batch_size`; with a `codec` other than dense,
+        and with error `feedback`, if true."""
+        whole = self.fixed + self.example * batch_size
+        return whole + self.codec * codec + self.feedback * feedback
 
 
 def source(reference: str, loss: str | None, regression: bool) -> ModelSource:
@@ -108,14 +114,14 @@ class OwnModel(Model):
         return self.folder / f"initial-{seed}.npy"
 
     @property
-    def memory(self) -> WorkerMemory | None:
-        """The memory of a worker; None if it was not measured yet."""
+    def memory(self) -> DeviceMemory | None:
+        """The memory of a device; None if it was not measured yet."""
         try:
-            return WorkerMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
+            return DeviceMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
-    def keep_memory(self, memory: WorkerMemory) -> None:
+    def keep_memory(self, memory: DeviceMemory) -> None:
         """Keep the measured `memory` beside the graphs."""
         (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)))
 
