@@ -27,7 +27,7 @@ from ..models.own_model import (
 )
 from ..models.task import Task
 from ..plugins.python_file import Reference
-from .keras_request import KerasRequest, UntrainableError
+from .keras_request import ANSWER, KerasRequest, UntrainableError
 from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
 from .tensorflow_keras_task import task_of
@@ -199,7 +199,7 @@ def main() -> None:
             refusal = _refusal(reference, f"{reference.name}(): {error}").mistakes[0]
         except PythonFileError as error:
             refusal = error.mistakes[0]
-    print(json.dumps(refusal))
+    print(f"\n{ANSWER}{json.dumps(refusal)}", flush=True)
 
 
 if __name__ == "__main__":
