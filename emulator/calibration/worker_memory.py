@@ -12,7 +12,7 @@ from ..codecs import AnyCodec, Dense, TopK
 from ..learners.own_export import ready
 from ..log.records import Record
 from ..models import OwnModel
-from ..models.own_model import DeviceMemory
+from ..models.own_model import MeasuredMemory
 from ..scenario.demand import SUPERVISOR
 from ..units import Fraction
 from .step_meter import StepMeter
@@ -55,7 +55,7 @@ def private_peak(pid: int) -> int:
 
 def measure_memory(
     model: OwnModel, batch_size: int, tell: Callable[[str], None]
-) -> DeviceMemory | None:
+) -> MeasuredMemory | None:
     """Measure the memory of a device, with mini-batches of `batch_size` and of `LARGER` times as
     many; with the smaller one also for a codec, and for error feedback.
 
@@ -78,7 +78,7 @@ def measure_memory(
     if not all((small, large, coded, fed_back)):
         return None
     example = max(0, large - small) // ((LARGER - 1) * batch_size)
-    memory = DeviceMemory(
+    memory = MeasuredMemory(
         fixed=small - example * batch_size + SUPERVISOR,
         example=example,
         batch_size=batch_size,

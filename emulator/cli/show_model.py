@@ -15,7 +15,7 @@ from .options import JSON_OPTION
 if TYPE_CHECKING:
     from ..calibration import Calibration
     from ..models import OwnModel
-    from ..models.own_model import DeviceMemory
+    from ..models.own_model import MeasuredMemory
 
 
 @click.command("model", short_help="Show a Keras model of your own, its memory and its time.")
@@ -75,7 +75,9 @@ def _tell(step: str) -> None:
     click.echo(f"{step} ...", err=True)
 
 
-def _plain(made: "OwnModel", memory: "DeviceMemory | None", time: "Calibration") -> dict[str, Any]:
+def _plain(
+    made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration"
+) -> dict[str, Any]:
     return {
         **made.plain(),
         "parameters": made.layout.size,
@@ -86,7 +88,7 @@ def _plain(made: "OwnModel", memory: "DeviceMemory | None", time: "Calibration")
     }
 
 
-def _print(made: "OwnModel", memory: "DeviceMemory | None", time: "Calibration") -> None:
+def _print(made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration") -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 

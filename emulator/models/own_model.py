@@ -42,7 +42,7 @@ class ModelSource:
 
 
 @dataclass(frozen=True)
-class DeviceMemory:
+class MeasuredMemory:
     """Private memory of a device's processes, in bytes, as measured."""
 
     fixed: int
@@ -114,14 +114,14 @@ class OwnModel(Model):
         return self.folder / f"initial-{seed}.npy"
 
     @property
-    def memory(self) -> DeviceMemory | None:
+    def memory(self) -> MeasuredMemory | None:
         """The memory of a device; None if it was not measured yet."""
         try:
-            return DeviceMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
+            return MeasuredMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
-    def keep_memory(self, memory: DeviceMemory) -> None:
+    def keep_memory(self, memory: MeasuredMemory) -> None:
         """Keep the measured `memory` beside the graphs."""
         (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)))
 
