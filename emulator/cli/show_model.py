@@ -4,7 +4,6 @@ import json
 import math
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -107,8 +106,7 @@ def _print(made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration
         numbers = f"{layer.parameters:,}", f"{layer.outputs:,}" if layer.outputs else "?"
         table.add_row(layer.name, layer.type, kinds, shapes, *numbers)
     console().print(table)
-    file, _, function = made.origin.reference.rpartition(":")
-    click.echo(f"model        {Path(file).name}:{function}: {made.task}")
+    click.echo(f"model        {made.title}: {made.task}")
     click.echo(f"parameters   {made.layout.size:,}: {_kinds(made.layout.kinds)}")
     click.echo(f"activations  {made.activations:,} numbers an example")
     click.echo(f"loss         {made.origin.loss}")

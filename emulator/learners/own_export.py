@@ -17,7 +17,7 @@ from typing import Any
 from .. import models
 from ..errors import HostError, PythonFileError
 from ..machine.installed import versions
-from ..models import Model, OwnModel
+from ..models import Model, OwnModel, saved_model
 from ..models.own_model import ModelSource
 from ..plugins.python_file import Reference, is_reference
 from .export import exported, graphs_folder, kept
@@ -51,6 +51,21 @@ def ready(model: Model, seed: int) -> Path:
     if not model.initial_file(seed).exists():
         _run(KerasRequest(model.origin, model.name, str(model.folder), seed, weights_only=True))
     return model.folder
+
+
+def write_keras_weights(model: OwnModel, trained: Path, out: Path) -> None:
+    """Write the parameters of `trained`, a run's `model.npz`, as Keras saves weights.
+
+    `out` ends in `.weights.h5`, as Keras demands. Raises PythonFileError if the function of `model`
+    fails, and ValueError or OSError if `trained` does not fit the model.
+    """
+    saved_model.read(trained, model.layout)
+    part = out.with_name(f".{os.getpid()}.{out.name}")
+    try:
+        _run(KerasRequest(model.origin, model.name, str(part), 0, trained=str(trained)))
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _name(origin: ModelSource) -> str:

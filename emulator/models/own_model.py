@@ -96,6 +96,11 @@ class OwnModel(Model):
     unstaged: str = ""
     """Reason why the layers do not run apart from each other; empty if they do."""
 
+    @property
+    def title(self) -> str:
+        """File and function of the model, as `models.py:build`."""
+        return Path(self.origin.reference).name
+
     def initial(self, seed: int) -> Vector:
         """Return the initial weights that Keras drew by `seed`, from the export's folder.
 
@@ -127,9 +132,11 @@ class OwnModel(Model):
 
     def crossing(self, layer: int) -> int:
         if self.unstaged:
-            raise ValueError(f"{self.name} cannot be cut: {self.unstaged}")
+            raise ValueError(f"{self.title} cannot be cut: {self.unstaged}")
         if layer in self.uncut:
-            raise ValueError(f"{self.name} cannot be cut behind layer {layer}: {self.uncut[layer]}")
+            raise ValueError(
+                f"{self.title} cannot be cut behind layer {layer}: {self.uncut[layer]}"
+            )
         return super().crossing(layer)
 
     def plain(self) -> dict[str, Any]:

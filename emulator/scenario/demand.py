@@ -18,6 +18,9 @@ SUPERVISOR = 12 << 20
 """Bytes of private memory of the supervisor beside a worker. 12.3 MB were read from `/proc` in runs
 of two devices with the models of scenarios/own (tests/containers/test_own_plugins.py)."""
 
+TOLERANCE = 0.1
+"""Largest share by which the memory of a worker is from that of `emulate model`."""
+
 SERVER = 264 << 20
 """Bytes for the parameter server: the model, queued messages, and 64 MiB of snapshots that wait for
 the evaluator (`core/evaluations.py`). The modulation's memory comes on top."""
@@ -161,15 +164,19 @@ def worker_memory(scenario: Scenario) -> int:
 
 
 def small_devices(scenario: Scenario) -> list[Shortfall]:
-    """Return a shortfall for each memory limit below the measured need of an own model."""
+    """Return a shortfall for each memory limit below the measured need of an own model: an error
+    if a worker would be killed even with a need that is by `TOLERANCE` less."""
     network = scenario.training.network if isinstance(scenario.training.model, str) else None
     if not isinstance(network, OwnModel) or network.memory is None:
         return []
     need = worker_memory(scenario)
-    small = {device.memory: device.name for device in scenario.nodes if device.memory < need}
+    small: dict[int, str] = {}
+    for device in scenario.nodes:
+        if device.memory < need:
+            small.setdefault(device.memory, device.name)
     return [
         Shortfall(
-            "warning",
+            "error" if limit < (1 - TOLERANCE) * need else "warning",
             f"memory: {name} has a limit of {_memory(limit)}, and a device needs "
             f"{_memory(need)} with mini-batches of {scenario.training.batch_size}, as "
             "emulate model measured: raise its profile's memory, or lower training.batch_size",
