@@ -66,7 +66,12 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
         "transport/wake_up.py",
     },
     "threading": {
-        *{"machine/host.py", "runtimes/virtual/learning/job_pool.py", "sweeps/play_point.py"},
+        *{
+            "machine/host.py",
+            "runs/cancel.py",
+            "runtimes/virtual/learning/job_pool.py",
+            "sweeps/play_point.py",
+        },
         *{"transport/farewell.py", "transport/watch.py"},
     },
     "subprocess": {"calibration", "datasets", "learners", "node", "runtimes", "shaping", "sweeps"},

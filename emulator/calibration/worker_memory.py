@@ -1,20 +1,28 @@
-"""The memory of a device with an own model, measured at two sizes of mini-batches.
+"""The memory of a device with an own model, measured with two sizes of mini-batches and two codecs.
 
 The memory is private: no page of a file counts, as containers share TensorFlow's libraries and the
-data in the page cache.
+data in the page cache. The worker is measured; the supervisor beside it takes `SUPERVISOR` bytes.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..codecs import Dense
+from ..codecs import AnyCodec, Dense, TopK
 from ..learners.own_export import ready
 from ..log.records import Record
 from ..models import OwnModel
-from ..models.own_model import WorkerMemory
+from ..models.own_model import MeasuredMemory
+from ..scenario.demand import SUPERVISOR
+from ..units import Fraction
 from .step_meter import StepMeter
 from .worker_bench import bench
+
+LARGER = 4
+"""The larger mini-batch over the smaller one. Memory does not grow evenly: `cnn` of
+scenarios/own/models.py took 0.18 MB an example between 10 and 20, and 0.30 MB between 20 and 64."""
+
+_TOP = TopK(keep=Fraction(0.01))
 
 
 @dataclass
@@ -47,23 +55,35 @@ def private_peak(pid: int) -> int:
 
 def measure_memory(
     model: OwnModel, batch_size: int, tell: Callable[[str], None]
-) -> WorkerMemory | None:
-    """Measure the memory of a worker, with mini-batches of `batch_size` and of twice as many.
+) -> MeasuredMemory | None:
+    """Measure the memory of a device, with mini-batches of `batch_size` and of `LARGER` times as
+    many; with the smaller one also for a codec, and for error feedback.
 
     The result is kept beside the model's graphs. `tell` is called with the name of a step that
     takes seconds. Return None where the kernel tells no memory. Raises a HostError if the worker
     ends early.
     """
-    graph, peaks = ready(model, 0), []
-    for size in (batch_size, 2 * batch_size):
-        tell(f"measuring the memory with a batch of {size}: a few seconds")
-        with bench(model, size, Dense(), False, graph) as worker:
+    graph = ready(model, 0)
+
+    def peak(size: int, codec: AnyCodec, feedback: bool = False) -> int:
+        with bench(model, size, codec, feedback, graph) as worker:
             meter = MemoryMeter()
             worker.play(meter)
-        peaks.append(meter.peak)
-    if not all(peaks):
+        return meter.peak
+
+    tell(f"measuring the memory with batches of {batch_size} and {LARGER * batch_size}")
+    small, large = (peak(size, Dense()) for size in (batch_size, LARGER * batch_size))
+    tell("measuring the memory with a codec and with error feedback")
+    coded, fed_back = peak(batch_size, _TOP), peak(batch_size, _TOP, True)
+    if not all((small, large, coded, fed_back)):
         return None
-    example = max(0, peaks[1] - peaks[0]) // batch_size
-    memory = WorkerMemory(peaks[0] - example * batch_size, example, batch_size)
+    example = max(0, large - small) // ((LARGER - 1) * batch_size)
+    memory = MeasuredMemory(
+        fixed=small - example * batch_size + SUPERVISOR,
+        example=example,
+        batch_size=batch_size,
+        codec=max(0, coded - small),
+        feedback=max(0, fed_back - coded),
+    )
     model.keep_memory(memory)
     return memory

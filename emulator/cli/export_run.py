@@ -1,4 +1,4 @@
-"""`emulate export`: write a run's tables and scalars in the formats of other tools."""
+"""`emulate export`: write a run's tables, scalars and weights in the formats of other tools."""
 
 import json
 from collections.abc import Callable
@@ -17,18 +17,18 @@ from .options import OUT_OPTION, RUN, RUNS_OPTION
 from .pages import ended, runs_readable, short
 
 
-@click.command(short_help="Write a run as CSV, Parquet, or TensorBoard's events.")
+@click.command(short_help="Write a run as CSV, Parquet, TensorBoard's events, or Keras' weights.")
 @RUN
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["csv", "parquet", "tensorboard"]),
+    type=click.Choice(["csv", "parquet", "tensorboard", "keras"]),
     required=True,
     metavar="FORMAT",
     help="`csv` and `parquet`: a file for each table of docs/from-python.md; `tensorboard`: a file "
-    "of events.",
+    "of events; `keras`: the trained weights of a model of your own.",
 )
-@OUT_OPTION(help="Folder of the files; RUN/csv, RUN/parquet or RUN/tensorboard if not given.")
+@OUT_OPTION(help="Folder of the files; RUN/FORMAT if not given.")
 @RUNS_OPTION
 def export(run: str, form: str, out: Path | None, runs: Path) -> None:
     """Write RUN for other tools, and print the path of each file. Older files are replaced.
@@ -40,12 +40,19 @@ def export(run: str, form: str, out: Path | None, runs: Path) -> None:
     emulate export quickstart --format csv
     emulate export 8c4eb2 --format parquet --out build/tables
     emulate export quickstart --format tensorboard --out build/events
+    emulate export own --format keras         then: model.load_weights(".../model.weights.h5")
     tensorboard --logdir build/events         a package of its own: pip install tensorboard
     """
     folder = ended(run, runs)
     out = out or folder / form
     try:
-        made = [events(folder, out)] if form == "tensorboard" else _tables(folder, form, out)
+        match form:
+            case "tensorboard":
+                made = [events(folder, out)]
+            case "keras":
+                made = [weights(folder, out)]
+            case _:
+                made = _tables(folder, form, out)
     except OSError as error:
         raise HostError(f"cannot write {out}: {error.strerror or error}") from error
     for path in made:
@@ -72,6 +79,33 @@ def events(folder: Path, out: Path) -> Path:
     finally:
         file.close()
     return file.path
+
+
+def weights(folder: Path, out: Path) -> Path:
+    """Write the trained weights of the run in `folder` to `out`, for `load_weights` of Keras.
+
+    Raises EmulatorError if the run did not train a model of one's own, or has no model, and
+    OSError if `out` cannot be written.
+    """
+    from ..learners.own_export import write_keras_weights
+    from ..models import OwnModel
+    from ..scenario import load
+
+    training, trained = load(folder / "scenario.yaml").training, folder / "model.npz"
+    model = training.network if isinstance(training.model, str) else None
+    if not isinstance(model, OwnModel):
+        raise EmulatorError(
+            f"{short(folder)} trained {training.model_name}, which is no Keras model of your own: "
+            "read its parameters from model.npz"
+        )
+    if not trained.is_file():
+        raise EmulatorError(f"{short(folder)} has no model.npz: a run writes it at its end")
+    out.mkdir(parents=True, exist_ok=True)
+    try:
+        write_keras_weights(model, trained, out / "model.weights.h5")
+    except ValueError as error:
+        raise EmulatorError(f"{short(trained)}: {error}") from error
+    return out / "model.weights.h5"
 
 
 def _started(manifest: Path) -> float:

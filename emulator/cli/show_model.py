@@ -4,7 +4,6 @@ import json
 import math
 import os
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,7 @@ from .options import JSON_OPTION
 if TYPE_CHECKING:
     from ..calibration import Calibration
     from ..models import OwnModel
-    from ..models.own_model import WorkerMemory
+    from ..models.own_model import MeasuredMemory
 
 
 @click.command("model", short_help="Show a Keras model of your own, its memory and its time.")
@@ -75,7 +74,9 @@ def _tell(step: str) -> None:
     click.echo(f"{step} ...", err=True)
 
 
-def _plain(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration") -> dict[str, Any]:
+def _plain(
+    made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration"
+) -> dict[str, Any]:
     return {
         **made.plain(),
         "parameters": made.layout.size,
@@ -86,7 +87,7 @@ def _plain(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
     }
 
 
-def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration") -> None:
+def _print(made: "OwnModel", memory: "MeasuredMemory | None", time: "Calibration") -> None:
     from rich.box import SIMPLE
     from rich.table import Table
 
@@ -105,8 +106,7 @@ def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
         numbers = f"{layer.parameters:,}", f"{layer.outputs:,}" if layer.outputs else "?"
         table.add_row(layer.name, layer.type, kinds, shapes, *numbers)
     console().print(table)
-    file, _, function = made.origin.reference.rpartition(":")
-    click.echo(f"model        {Path(file).name}:{function}: {made.task}")
+    click.echo(f"model        {made.title}: {made.task}")
     click.echo(f"parameters   {made.layout.size:,}: {_kinds(made.layout.kinds)}")
     click.echo(f"activations  {made.activations:,} numbers an example")
     click.echo(f"loss         {made.origin.loss}")
@@ -119,6 +119,10 @@ def _print(made: "OwnModel", memory: "WorkerMemory | None", time: "Calibration")
         click.echo(
             f"memory       {_mega(memory.of(time.batch_size))} with a batch of {time.batch_size}: "
             f"{_mega(memory.fixed)}, and {_mega(memory.example)} an example"
+        )
+        click.echo(
+            f"             {_mega(memory.codec)} more with a codec, and {_mega(memory.feedback)} "
+            "more with error feedback"
         )
     click.echo(f"step         {time.step.lognormal[0]} of a core here, batch {time.batch_size}")
 

@@ -17,11 +17,11 @@ from typing import Any
 from .. import models
 from ..errors import HostError, PythonFileError
 from ..machine.installed import versions
-from ..models import Model, OwnModel
+from ..models import Model, OwnModel, saved_model
 from ..models.own_model import ModelSource
 from ..plugins.python_file import Reference, is_reference
 from .export import exported, graphs_folder, kept
-from .keras_request import KerasRequest
+from .keras_request import ANSWER, KerasRequest
 
 
 def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
@@ -53,6 +53,21 @@ def ready(model: Model, seed: int) -> Path:
     return model.folder
 
 
+def write_keras_weights(model: OwnModel, trained: Path, out: Path) -> None:
+    """Write the parameters of `trained`, a run's `model.npz`, as Keras saves weights.
+
+    `out` ends in `.weights.h5`, as Keras demands. Raises PythonFileError if the function of `model`
+    fails, and ValueError or OSError if `trained` does not fit the model.
+    """
+    saved_model.read(trained, model.layout)
+    part = out.with_name(f".{os.getpid()}.{out.name}")
+    try:
+        _run(KerasRequest(model.origin, model.name, str(part), 0, trained=str(trained)))
+        part.replace(out)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def _name(origin: ModelSource) -> str:
     """Return the name of a model, with a digest of all that it is made of."""
     given = Reference.read(origin.reference, "/")
@@ -78,9 +93,13 @@ def _run(request: KerasRequest) -> None:
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"},
     )
-    if process.returncode:
+    answers = [line for line in process.stdout.splitlines() if line.startswith(ANSWER)]
+    if not answers and process.returncode == 0:
+        file, _, _ = request.origin.reference.rpartition(":")
+        raise PythonFileError(file, None, "ended its process before the model was exported")
+    if not answers:
         said = process.stderr[-2000:].strip()
         raise HostError(f"TensorFlow could not export {request.origin.reference}:\n{said}")
-    refusal: Mapping[str, Any] | None = json.loads(process.stdout.splitlines()[-1])
+    refusal: Mapping[str, Any] | None = json.loads(answers[-1].removeprefix(ANSWER))
     if refusal is not None:
         raise PythonFileError(refusal["file"], refusal["line"], refusal["message"])

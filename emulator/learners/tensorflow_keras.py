@@ -18,6 +18,7 @@ import tensorflow as tf
 from .. import chance
 from ..errors import PythonFileError
 from ..layout import Layout
+from ..models import saved_model
 from ..models.own_model import (
     DESCRIPTION,
     ModelSource,
@@ -27,7 +28,7 @@ from ..models.own_model import (
 )
 from ..models.task import Task
 from ..plugins.python_file import Reference
-from .keras_request import KerasRequest, UntrainableError
+from .keras_request import ANSWER, KerasRequest, UntrainableError
 from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
 from .tensorflow_keras_task import task_of
@@ -50,6 +51,17 @@ def export_own(request: KerasRequest, reference: Reference) -> None:
         parts = parts_of(_built(reference, seed))
     _same(parts.layout, OwnModel.read(folder).layout)
     _write_weights(folder, seed, parts.values)
+
+
+def save_weights(request: KerasRequest, reference: Reference) -> None:
+    """Set the trained parameters in the model of `reference`, and have Keras save its weights."""
+    made = _built(reference, request.seed)
+    parts = parts_of(made)
+    theta = saved_model.read(Path(request.trained), parts.layout).theta
+    for variable, place in zip(made.trainable_variables, parts.places, strict=True):
+        begin, end = parts.layout.bounds[place]
+        variable.assign(theta[begin:end].reshape(variable.shape))
+    made.save_weights(request.folder)
 
 
 def _exported(request: KerasRequest, reference: Reference) -> OwnModel:
@@ -194,12 +206,12 @@ def main() -> None:
     reference, refusal = Reference.read(request.origin.reference, "/"), None
     with redirect_stdout(sys.stderr):  # what the user's file prints
         try:
-            export_own(request, reference)
+            (save_weights if request.trained else export_own)(request, reference)
         except UntrainableError as error:
             refusal = _refusal(reference, f"{reference.name}(): {error}").mistakes[0]
         except PythonFileError as error:
             refusal = error.mistakes[0]
-    print(json.dumps(refusal))
+    print(f"\n{ANSWER}{json.dumps(refusal)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ class Model:
     noisy: bool = False
     """Whether training draws random numbers, as Dropout does."""
 
+    @property
+    def title(self) -> str:
+        """Name of the model in messages."""
+        return self.name
+
     def initial(self, seed: int) -> Vector:
         """Return the initial weights of every run with `seed`, flat float32 in the layout's
         order."""
@@ -63,11 +68,11 @@ class Model:
         if 1 <= layer <= len(self.crossings):
             return self.crossings[layer - 1]
         if len(self.layout.layers) == 1:
-            raise ValueError(f"{self.name} cannot be cut: it has a single layer")
+            raise ValueError(f"{self.title} cannot be cut: it has a single layer")
         if not self.crossings:
-            raise ValueError(f"{self.name} cannot be cut: its activations are not declared")
+            raise ValueError(f"{self.title} cannot be cut: its activations are not declared")
         raise ValueError(
-            f"{self.name} has {len(self.layout.layers)} layers and cannot be cut behind layer "
+            f"{self.title} has {len(self.layout.layers)} layers and cannot be cut behind layer "
             f"{layer}: take a layer from 1 to {len(self.crossings)}"
         )
 
@@ -80,12 +85,12 @@ class Model:
         kinds = [self.layout.part((layer, layer)).variables[0].kind for layer in layers]
         if "dense" not in kinds:
             raise ValueError(
-                f"{self.name} has no dense layer, so the server would hold nothing: "
+                f"{self.title} has no dense layer, so the server would hold nothing: "
                 "take after: LAYER to cut behind another layer"
             )
         if not kinds.index("dense"):
             raise ValueError(
-                f"{self.name} begins with a dense layer, so devices would hold nothing: "
+                f"{self.title} begins with a dense layer, so devices would hold nothing: "
                 "take after: LAYER to cut behind another layer"
             )
         return kinds.index("dense")

@@ -20,7 +20,7 @@ from .task import Task
 DESCRIPTION = "model.json"
 """File of an export that describes an own model."""
 
-_MEMORY = "memory.json"
+_MEMORY = "device-memory.json"
 
 LOSSES = {
     "crossentropy": "Cross-entropy of the classes, from logits or from probabilities by softmax.",
@@ -42,19 +42,25 @@ class ModelSource:
 
 
 @dataclass(frozen=True)
-class WorkerMemory:
-    """Private memory of a worker, in bytes, as measured with two sizes of mini-batches."""
+class MeasuredMemory:
+    """Private memory of a device's processes, in bytes, as measured."""
 
     fixed: int
-    """Memory without any example."""
+    """Memory without any example, for whole gradients."""
     example: int
     """Memory of each example of a mini-batch."""
     batch_size: int
-    """The smaller one of the two sizes."""
+    """The smaller one of the two sizes of mini-batches that were measured."""
+    codec: int
+    """Memory that a codec takes beside that, as `topk` does."""
+    feedback: int
+    """Memory that error feedback takes beside that."""
 
-    def of(self, batch_size: int) -> int:
-        """Return the memory with mini-batches of `batch_size`."""
-        return self.fixed + self.example * batch_size
+    def of(self, batch_size: int, *, codec: bool = False, feedback: bool = False) -> int:
+        """Return the memory with mini-batches of `batch_size`; with a `codec` other than dense,
+        and with error `feedback`, if true."""
+        whole = self.fixed + self.example * batch_size
+        return whole + self.codec * codec + self.feedback * feedback
 
 
 def source(reference: str, loss: str | None, regression: bool) -> ModelSource:
@@ -90,6 +96,11 @@ class OwnModel(Model):
     unstaged: str = ""
     """Reason why the layers do not run apart from each other; empty if they do."""
 
+    @property
+    def title(self) -> str:
+        """File and function of the model, as `models.py:build`."""
+        return Path(self.origin.reference).name
+
     def initial(self, seed: int) -> Vector:
         """Return the initial weights that Keras drew by `seed`, from the export's folder.
 
@@ -108,22 +119,24 @@ class OwnModel(Model):
         return self.folder / f"initial-{seed}.npy"
 
     @property
-    def memory(self) -> WorkerMemory | None:
-        """The memory of a worker; None if it was not measured yet."""
+    def memory(self) -> MeasuredMemory | None:
+        """The memory of a device; None if it was not measured yet."""
         try:
-            return WorkerMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
+            return MeasuredMemory(**json.loads((self.folder / _MEMORY).read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
-    def keep_memory(self, memory: WorkerMemory) -> None:
+    def keep_memory(self, memory: MeasuredMemory) -> None:
         """Keep the measured `memory` beside the graphs."""
         (self.folder / _MEMORY).write_text(json.dumps(asdict(memory)))
 
     def crossing(self, layer: int) -> int:
         if self.unstaged:
-            raise ValueError(f"{self.name} cannot be cut: {self.unstaged}")
+            raise ValueError(f"{self.title} cannot be cut: {self.unstaged}")
         if layer in self.uncut:
-            raise ValueError(f"{self.name} cannot be cut behind layer {layer}: {self.uncut[layer]}")
+            raise ValueError(
+                f"{self.title} cannot be cut behind layer {layer}: {self.uncut[layer]}"
+            )
         return super().crossing(layer)
 
     def plain(self) -> dict[str, Any]:

@@ -1,8 +1,15 @@
 """The signals that end a run, turned into the exception `Canceled`."""
 
+import os
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
+from typing import Any
+
+AGAIN = 0.05
+"""Seconds until a signal is sent again whose exception was lost."""
 
 REASONS = {
     signal.SIGINT: "canceled",
@@ -29,6 +36,7 @@ class Cancellation:
 
     def __init__(self) -> None:
         self._over = False
+        self._number = 0
 
     def ignore(self) -> None:
         """Let no later signal end the run."""
@@ -37,8 +45,15 @@ class Cancellation:
     def take(self, number: int, frame: object) -> None:
         """Handle the signal `number`."""
         if not self._over:
-            self._over = True
+            self._over, self._number = True, number
             raise Canceled(REASONS[signal.Signals(number)])
+
+    def again(self) -> None:
+        """Send the signal again, to be taken as the first one: its exception reached nobody."""
+        self._over = False
+        timer = Timer(AGAIN, os.kill, (os.getpid(), self._number))
+        timer.daemon = True
+        timer.start()
 
 
 @contextmanager
@@ -47,8 +62,20 @@ def canceling() -> Iterator[Cancellation]:
 
     Later signals are ignored: removing containers takes seconds, and a second Ctrl-C would leave
     them behind. SIGHUP stays ignored if it was, as under `nohup`.
+
+    Python drops an exception that is raised in a finalizer (`__del__`) or in a callback from C. It
+    says so to `sys.unraisablehook`, and then the signal is sent again.
     """
     cancellation = Cancellation()
+    others = sys.unraisablehook
+
+    def unraisable(lost: Any) -> None:
+        if isinstance(lost.exc_value, Canceled):
+            cancellation.again()
+        else:
+            others(lost)
+
+    sys.unraisablehook = unraisable
     handled = set(REASONS)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
         handled.remove(signal.SIGHUP)
@@ -56,5 +83,6 @@ def canceling() -> Iterator[Cancellation]:
     try:
         yield cancellation
     finally:
+        sys.unraisablehook = others
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -17,6 +17,7 @@ from ..machine.host import Host, lacks_containers
 from ..models import OwnModel
 from ..scenario import Scenario, demand, shortfalls
 from ..scenario.demand import HostCapacity as Capacity
+from ..scenario.demand import small_devices
 from ..scenario.initial_model import initial_model
 from ..scenario.reshaped_links import reshaped_links
 from ..schedules import Sequential
@@ -119,6 +120,7 @@ def _in_containers(scenario: Scenario, host: Host) -> Iterator[EmulatorError]:
     if scenario.tcp is not None and (why := congestion.refusal(scenario.tcp.congestion)):
         yield HostError(f"tcp.congestion: {why}")
     short = shortfalls(demand(scenario), Capacity(host.cores, host.available))
+    short += small_devices(scenario)
     yield from (HostError(str(shortfall)) for shortfall in short if shortfall.fatal)
     yield from _tensorflow()
 

@@ -103,7 +103,7 @@ def _last_on_devices(place: After, model: Model) -> int:
     layer = place.after if isinstance(place.after, int) else _number(place.after, names)
     if layer == len(names) > 1:
         raise ValueError(
-            f"layer {layer} is the last of {model.name}, so the server would hold nothing: take a "
+            f"layer {layer} is the last of {model.title}, so the server would hold nothing: take a "
             f"layer from 1 to {layer - 1}"
         )
     return layer

@@ -16,16 +16,8 @@ from emulator.units import Rate, Seconds
 from emulator.world.link import Link, Side
 from tests.netem.box import BARE, TBF, PacketBox, packet_box
 from tests.netem.lab import Lab, Way, lab
+from tests.netem.true_times import TRANSFERS, transfer
 
-NETEM = {
-    (100_000, 50e6, 0.05): 0.2575,
-    (1_000_000, 50e6, 0.05): 0.6629,
-    (10_000_000, 50e6, 0.05): 2.1718,
-    (100_000, 8e6, 0.04): 0.2560,
-    (1_000_000, 8e6, 0.04): 1.2166,
-}
-"""Seconds that a message took over true netem (QEMU, Linux 6.1) on a new connection; by size, rate
-and delay one way."""
 TRIES = 3
 DELAYS = (0.0025, 0.005, 0.0125, 0.025, 0.05, 0.1, 0.3)
 RATES = (0.25e6, 1e6, 10e6, 50e6, 100e6)
@@ -46,9 +38,9 @@ def transfers() -> None:
     """Print how long messages take, the best of `TRIES`, beside true netem's times."""
     print("transfer up on a new connection, s   netem  box: best    error   median")
     with packet_box() as box:
-        for (size, rate, delay), netem in NETEM.items():
+        for (size, rate, delay), netem in TRANSFERS.items():
             for backend in (TBF, BARE):
-                found = [_transfer(box, backend, size, rate, delay) for _ in range(TRIES)]
+                found = [transfer(box, backend, size, rate, delay) for _ in range(TRIES)]
                 best = min(found)
                 what = f"  {size / 1e3:.0f} kB, {rate / 1e6:.0f} mbit, rate by {backend.rate}"
                 print(
@@ -56,14 +48,6 @@ def transfers() -> None:
                     f"{median(found):8.4f}",
                     flush=True,
                 )
-
-
-def _transfer(box: PacketBox, backend: Backend, size: int, rate: float, delay: float) -> float:
-    """Return how long a message took on a new connection."""
-    with lab() as here:
-        box.attach(here, _link(rate, delay), backend)
-        (message,) = here.stream("up", size).messages()
-        return message.took
 
 
 def round_trips() -> None:

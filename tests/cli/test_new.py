@@ -10,11 +10,18 @@ import pytest
 
 from emulator.cli.templates import templates
 from emulator.scenario import load, schema
+from tests.fakes.small_scenario import OWN_MODEL
 from tests.fakes.typed_commands import Emulate
 from tests.layers import ROOT
 
 
-@pytest.mark.parametrize("template", templates())
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param(name, marks=pytest.mark.tensorflow if name == OWN_MODEL else ())
+        for name in templates()
+    ],
+)
 def test_a_template_becomes_a_scenario_of_the_given_name(
     emulate: Emulate, tmp_path: Path, template: str
 ) -> None:

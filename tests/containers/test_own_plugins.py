@@ -1,13 +1,22 @@
-"""Plugins of users in containers: a codec of a file, and an optimizer of an installed package."""
+"""People's own work in containers: a model, data, a codec and a figure of files, and an optimizer
+of an installed package."""
 
+import json
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
 from tests.containers.conftest import ROOT, TINY
+from tests.containers.device_memory import MemoryWatch
 
-pytestmark = [pytest.mark.docker, pytest.mark.beside, pytest.mark.timeout(180)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.tensorflow,
+    pytest.mark.beside,
+    pytest.mark.timeout(240),
+]
 
 PACKAGE = '''
 import os
@@ -40,14 +49,29 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'site'}{os.pathsep}{known}")
 
 
-def test_they_play_and_the_report_names_them(emulate, installed: None, tmp_path: Path) -> None:
-    parts = "codec: ./half.py:Half, optimizer: plain"
-    (tmp_path / "half.py").write_text((ROOT / "scenarios" / "own" / "half.py").read_text())
-    (tmp_path / "lab.yaml").write_text(TINY.replace("algorithm: adacomp", parts))
-    said = emulate("run", "lab.yaml").stdout
+def test_they_play_and_the_report_names_them(
+    client, emulate, installed: None, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "scenarios" / "own", tmp_path, dirs_exist_ok=True)
+    parts = "codec: ./half.py:Half, optimizer: plain, batch_size: 32"
+    text = TINY.replace("algorithm: adacomp", parts).replace("model: digits-mlp", "model: «model»")
+    text = text.replace("dataset: digits", "dataset: ./made_up.py:images")
+    figures = "report: {figures: [./figures.py:LossByDevice]}\n"
+    (tmp_path / "lab.yaml").write_text(text.replace("«model»", "./models.py:cnn") + figures)
+    described = json.loads(emulate("model", "./models.py:cnn", "--json").stdout)
+    memory = described["memory"]
+    with MemoryWatch(client, tmp_path / "runs" / "tiny", ["left", "right"]) as watch:
+        said = emulate("run", "lab.yaml").stdout
     assert "2.0x less than dense" in said
+    said_to_need = memory["fixed"] + 32 * memory["example"] + memory["codec"]
+    print({name: round(size / 1e6, 1) for name, size in watch.sums.items()}, said_to_need / 1e6)
+    assert watch.sums.keys() == {"left", "right"}
+    for found in watch.sums.values():
+        assert found == pytest.approx(said_to_need, rel=0.1)
     run = tmp_path / "runs" / "tiny" / "latest"
-    assert "half.py:Half, constant, asynchronous, plain" in (run / "report.html").read_text()
+    report = (run / "report.html").read_text()
+    assert "half.py:Half, constant, asynchronous, plain" in report
+    assert "<b>Loss by device.</b>" in report
     assert (run / "plugins" / "installed" / "acme" / "__init__.py").read_text() == PACKAGE
     assert "its user is nobody" in emulate("logs", "tiny", "server").stdout
     assert "plain  Steps along the gradient. (acme 1.5)" in emulate("algorithms").stdout

@@ -7,6 +7,9 @@ takes no notice.
 import json
 import signal
 import time
+from itertools import pairwise
+from statistics import mean
+from threading import Thread
 
 import pytest
 
@@ -33,8 +36,23 @@ devices:
     profile: {cpu: 20%, memory: 512MiB}
     link: {up: {rate: 8mbit, delay: 40ms}, down: {rate: 8mbit, delay: 60ms}}
   - {name: near, profile: {cpu: 20%, memory: 512MiB}}
-faults: [{kind: degrade, nodes: [far], at: 15s, lasts: 15s, delay: 150ms}]
+  - name: tracing
+    profile: {cpu: 20%, memory: 512MiB}
+    link: {up: {delay: 5ms}, down: {delay: 5ms, trace: {samples: "TRACE"}}}
+faults:
+  - {kind: degrade, nodes: [far], at: 15s, lasts: 15s, delay: 150ms}
+  - {kind: crash, nodes: [tracing], at: 100ms, lasts: 16s}
 """
+BEGIN = 5
+"""Second of the run from which the rate changes each second."""
+MBIT = [4, 9, 6, 2, 3, 8, 5, 7, 1.5, 6]
+"""Rates of these seconds."""
+FAR = FAR.replace(
+    "TRACE",
+    ", ".join(
+        ["0 4e6", *(f"{at} {rate}e6" for at, rate in enumerate(MBIT, BEGIN)), "end 600"],
+    ),
+)
 SHAKE = """
 import json, socket, time
 def shake():
@@ -68,6 +86,28 @@ with socket.create_connection(("{host}", 7001), 10) as line:
     print(8 * (total - half) / (time.monotonic() - began))
 """
 
+POUR = """
+import socket
+with socket.create_server(("", 7002)) as listening:
+    line = listening.accept()[0]
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"reno")
+    line.sendall(bytes(30_000_000))
+"""
+TELL = """
+import json, socket, time
+line, total, seen = None, 0, []
+while line is None:
+    try:
+        line = socket.create_connection(("{host}", 7002), 10)
+    except ConnectionRefusedError:
+        time.sleep(0.1)
+until = time.monotonic() + {seconds}
+while time.monotonic() < until:
+    total += len(line.recv(1 << 14))
+    seen.append((time.monotonic(), total))
+print(json.dumps(seen))
+"""
+
 
 @pytest.fixture
 def packets(client):
@@ -90,6 +130,31 @@ def goodput(container, host: str) -> float:
     code, said = container.exec_run(["python3", "-c", DRAIN.format(host=host)])
     assert code == 0, said
     return float(said)
+
+
+class Download(Thread):
+    """A download of a container from another one: bytes received by times of the host."""
+
+    def __init__(self, container, server, host: str, seconds: float) -> None:
+        super().__init__()
+        server.exec_run(["python3", "-c", POUR], detach=True)
+        script = TELL.format(host=host, seconds=seconds)
+        self._work = lambda: container.exec_run(["python3", "-c", script])
+        self.start()
+
+    def run(self) -> None:
+        self._code, self._said = self._work()
+
+    def rates(self, edges: list[float]) -> list[float]:
+        """Return the rates of frames between neighbours of `edges`, in Mbit/s."""
+        self.join()
+        assert self._code == 0, self._said
+        seen = json.loads(self._said)
+        totals = [max((total for at, total in seen if at <= edge), default=0) for edge in edges]
+        return [
+            8e-6 * FRAME * (more - less) / (after - before)
+            for (before, less), (after, more) in pairwise(zip(edges, totals, strict=True))
+        ]
 
 
 def address(container) -> str:
@@ -116,6 +181,7 @@ def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     folder, nodes = run_of(client, tmp_path)
     assert nodes[BOX].attrs["HostConfig"]["NetworkMode"] == "none"
     server = address(nodes["server"])
+    download = Download(nodes["tracing"], nodes["server"], server, 14)
     far, near = (shakes(nodes[name], server, 5555) for name in ("far", "near"))
     print("handshakes of far and near:", far, near)
     assert RTT < far < 1.02 * RTT + 0.005
@@ -143,6 +209,11 @@ def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     assert sum(record["packets"] for record in late) > 100
     updates = [record["at"] for record in records if record.get("node") == "far"]
     assert len(updates) > 10
+    (zero,) = [record["zero"] for record in records if record["what"] == "start"]
+    got = download.rates([zero + BEGIN + second for second in range(len(MBIT) + 1)])
+    errors = [abs(had / rate - 1) for had, rate in zip(got, MBIT, strict=True)]
+    print(f"second by second: {[round(had, 2) for had in got]}, mean error {mean(errors):.2%}")
+    assert mean(errors) < 0.05
 
 
 def test_the_death_of_the_box_ends_the_run_with_its_reason(client, packets, start, tmp_path):

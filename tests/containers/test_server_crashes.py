@@ -20,6 +20,10 @@ TIMELY = TINY.replace("left}", "left, profile: {cpu: 40%}}").replace(
     "right}", "right, profile: {cpu: 40%}}"
 )
 """Two devices that leave the host time to act at the planned moments."""
+STREET = """
+bottlenecks: [{name: street, up: {rate: 20mbit, delay: 2ms}, members: [left, right]}]
+"""
+STEPS = "steps: [{at: 1s, rate: 10mbit}, {at: 14s, rate: 5mbit}]"
 DURABLE = TINY.replace("updates: 300, time: 60s", "time: 30s").replace(
     "devices:",
     """server: {durability: update}
@@ -86,6 +90,7 @@ faults:
   - {kind: partition, nodes: [right], at: 12s, lasts: 500ms}
 devices:""",
     )
+    text = text.replace("right,", f"right, link: {{up: {{rate: 12mbit, {STEPS}}}}},") + STREET
     process = start(text)
     folder = tmp_path / "runs/tiny/latest"
     log = folder / "server/run.jsonl"
@@ -114,6 +119,15 @@ devices:""",
     assert abs(boot["at"] - 10.0) < 0.5 and abs(run.said("sever")[0]["at"] - 12.0) < 0.5
     assert not (folder / "server").exists()
     check_lives(run, recoveries=1)
+    changes = {round(change["at"]): change for change in run.said("link_change", node="right")}
+    assert changes.keys() == {1, 14}  # neither lost nor repeated
+    assert max(change["late"] for change in changes.values()) < 0.3
+    line = run.said("traffic", node="street")
+    assert line[0]["at"] < recovered["at"] < line[-1]["at"]
+    for way in ("rx", "tx"):
+        assert [sample[way] for sample in line] == sorted(sample[way] for sample in line)
+    ours = sum(run.said("traffic", node=node)[-1]["tx"] for node in ("left", "right"))
+    assert line[-1]["tx"] == pytest.approx(ours, rel=0.02)
     assert "again" not in first and again["again"] is True
     effects = run.summary["fault_effects"]
     assert {kind: own["count"] for kind, own in effects["kinds"].items()} == {

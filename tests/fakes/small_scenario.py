@@ -13,6 +13,8 @@ from emulator.scenario import Scenario, loads
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 PLAYED = sorted(path for path in SCENARIOS.rglob("*.yaml") if "profiles" not in path.parts)
 FLAKY = SCENARIOS / "flaky-homes.yaml"
+OWN_MODEL = "own-model"
+"""Name of the scenario whose Keras model TensorFlow exports when the scenario is read."""
 WRITTEN = yaml.safe_load(FLAKY.read_text())
 
 SMALL = """\
@@ -54,3 +56,11 @@ def addresses(data: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
     if isinstance(data, dict | list):
         for key, value in data.items() if isinstance(data, dict) else enumerate(data):
             yield from addresses(value, (*here, key))
+
+
+def rows(names: dict[str, Path]) -> list[Any]:
+    """Return a parameter for each file, with its name; those that need TensorFlow are marked."""
+    marks = {OWN_MODEL: pytest.mark.tensorflow}
+    return [
+        pytest.param(path, id=name, marks=marks.get(path.stem, ())) for name, path in names.items()
+    ]

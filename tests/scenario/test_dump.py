@@ -13,10 +13,10 @@ from emulator.scenario import dump, load, loads, schema, timeline
 from emulator.scenario.timeline import to_jsonl
 from tests.fakes.drawn_scenarios import scenarios
 from tests.fakes.json_schema import accepts
-from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS
+from tests.fakes.small_scenario import FLAKY, PLAYED, SCENARIOS, rows
 
 
-@pytest.mark.parametrize("path", PLAYED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", rows({path.stem: path for path in PLAYED}))
 def test_every_scenario_here_loads_and_survives_the_way_to_a_run_folder(
     path: Path, tmp_path: Path
 ) -> None:

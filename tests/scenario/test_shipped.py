@@ -5,10 +5,13 @@ from pathlib import Path
 import pytest
 
 from emulator.scenario import demand, dump, load, loads, overview, timeline
+from tests.fakes.small_scenario import rows
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FILES = sorted(file for file in SCENARIOS.rglob("*.yaml") if "profiles" not in file.parts)
-BY_FILE = pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(SCENARIOS)))
+BY_FILE = pytest.mark.parametrize(
+    "file", rows({str(file.relative_to(SCENARIOS)): file for file in FILES})
+)
 
 
 def test_those_that_others_name_are_there() -> None:

@@ -64,6 +64,8 @@ def named(given: Any) -> Iterator[tuple[str, Any]]:
     """
     match given:
         case Mapping():
+            if strange := [name for name in given if not _is_name(name)]:
+                raise ValueError(f"an array named {strange[0]!r}: a mapping's keys are names")
             yield from given.items()
         case [(x, y), (x_test, y_test)]:
             yield from zip(_NAMES, (x, y, x_test, y_test), strict=True)
@@ -73,6 +75,11 @@ def named(given: Any) -> Iterator[tuple[str, Any]]:
             raise ValueError(f"{len(given)} values: {_EXPECTED}")
         case _:
             raise ValueError(f"{type(given).__name__}: {_EXPECTED}")
+
+
+def _is_name(key: object) -> bool:
+    """Return whether an npz file can have a member `key`; `savez` has arguments of its own."""
+    return isinstance(key, str) and key.isidentifier() and key not in ("file", "allow_pickle")
 
 
 def main(text: str, folder: Path) -> None:

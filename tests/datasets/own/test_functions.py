@@ -82,6 +82,9 @@ def test_names_of_arrays_follow_from_their_order() -> None:
         ("def load(): return [{}], [1]", "data.py: load returns x_train as objects: numbers or"),
         ("def load(): return [[1], [1, 2]], [1]", "data.py: load returns x_train, which is no ar"),
         ("import os\ndef load(): os._exit(9)", "data.py: its process ended with exit status 9"),
+        ("import os\ndef load(): os._exit(0)", "data.py: ended its process before the function"),
+        ("def load(): return {'file': [1]}", "data.py: load returns an array named 'file'"),
+        ("def load(): return {1: [1]}", "data.py: load returns an array named 1: a mapping's keys"),
         ("def load(): raise SystemExit(3)", "data.py:1: raises SystemExit: 3"),
     ],
 )

@@ -107,7 +107,7 @@ def test_kinds_follow_from_the_layers() -> None:
 def test_that_layers_which_do_not_run_apart_say_why() -> None:
     model = exported("penalized")
     assert "regularizers" in model.unstaged
-    with pytest.raises(ValueError, match="cannot be cut: it has regularizers"):
+    with pytest.raises(ValueError, match=r"^models\.py:penalized cannot be cut: it has regul"):
         model.crossing(1)
 
 
@@ -142,6 +142,15 @@ def test_a_model_that_cannot_be_trained_is_told_by_its_line(
     found = mistake["line"]
     assert mistake["file"] == str(MODELS)
     assert line in lines[found - 1] if line else found is None
+
+
+def test_a_file_may_print_when_its_process_ends_and_may_not_end_it(tmp_path: Path) -> None:
+    text = "import atexit, os, keras\natexit.register(print, 'bye')\n"
+    text += "def small(): return keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])\n"
+    (tmp_path / "models.py").write_text(text + "def leaving(): os._exit(0)\n")
+    assert own_model(ModelSource(f"{tmp_path}/models.py:small")).layout.size == 8
+    with pytest.raises(PythonFileError, match="ended its process before the model was exported"):
+        own_model(ModelSource(f"{tmp_path}/models.py:leaving"))
 
 
 def test_noise_is_seeded_by_device_and_step() -> None:
