@@ -41,7 +41,7 @@ devices:
     link: {up: {delay: 5ms}, down: {delay: 5ms, trace: {samples: "TRACE"}}}
 faults:
   - {kind: degrade, nodes: [far], at: 15s, lasts: 15s, delay: 150ms}
-  - {kind: crash, nodes: [tracing], at: 100ms, lasts: 16s}
+  - {kind: pause, nodes: [tracing], at: 100ms, lasts: 16s}
 """
 BEGIN = 5
 """Second of the run from which the rate changes each second."""
@@ -181,7 +181,7 @@ def test_a_device_s_packets_take_the_time_of_its_link_and_of_a_fault(
     folder, nodes = run_of(client, tmp_path)
     assert nodes[BOX].attrs["HostConfig"]["NetworkMode"] == "none"
     server = address(nodes["server"])
-    download = Download(nodes["tracing"], nodes["server"], server, 14)
+    download = Download(nodes["tracing"], nodes["server"], server, BEGIN + len(MBIT) + 1)
     far, near = (shakes(nodes[name], server, 5555) for name in ("far", "near"))
     print("handshakes of far and near:", far, near)
     assert RTT < far < 1.02 * RTT + 0.005
