@@ -13,6 +13,7 @@ TRANSFERS = {
     (10_000_000, 50e6, 0.05): 2.1718,
     (100_000, 8e6, 0.04): 0.2560,
     (1_000_000, 8e6, 0.04): 1.2166,
+    (10_000_000, 8e6, 0.04): 10.6268,
 }
 """Seconds that a message took over true netem (QEMU, Linux 6.1) on a new connection; by size, rate
 and delay one way."""
