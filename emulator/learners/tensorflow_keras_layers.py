@@ -73,6 +73,7 @@ def parts_of(model: Any) -> KerasParts:
     """Return the parts of the Keras `model`. Raises UntrainableError if it cannot be trained."""
     if not model.trainable_variables:
         raise UntrainableError("the model has no layer with parameters that are trained")
+    _check_constraints(model)
     constants = tuple(np.asarray(variable) for variable in model.non_trainable_variables)
     names = [variable.path.rpartition("/")[2] for variable in model.non_trainable_variables]
     generators = tuple(place for place, name in enumerate(names) if name == _STATE)
@@ -121,6 +122,16 @@ class _Trace:
     def changed(self, places: Sequence[int]) -> bool:
         """Return whether the pass changes any of the variables at `places`."""
         return any(self.after[place] is not self.before[place] for place in places)
+
+
+def _check_constraints(model: Any) -> None:
+    """Raise UntrainableError for a constraint, which no update by gradients keeps."""
+    for variable in model.trainable_variables:
+        if getattr(variable, "constraint", None) is not None:
+            raise UntrainableError(
+                f"layer {_owner(model, variable).name!r} constrains {variable.name!r}, and no "
+                "optimizer here keeps constraints: leave it out, or use a regularizer"
+            )
 
 
 def _check_state(model: Any, traced: _Trace, generators: Sequence[int]) -> None:

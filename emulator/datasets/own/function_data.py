@@ -49,6 +49,8 @@ def read_function(own: OwnDataset) -> ReadData:
         mistakes.extend(python_mistake(own, each) for each in _mistakes(Path(folder, MISTAKES)))
         if process.returncode and not mistakes:
             mistakes.add(Place(file), f"its process ended with exit status {process.returncode}")
+        elif not mistakes and not Path(folder, ARRAYS).exists():
+            mistakes.add(Place(file), "its process ended before the function returned data")
         mistakes.require_none()
         return named_parts(own, read_arrays(Path(folder, ARRAYS), own.file), own.file)
 

@@ -101,3 +101,9 @@ def test_a_missing_file_suggests_another(file: Path) -> None:
 def test_a_mapping_names_the_function_too(file: Path) -> None:
     own = OwnDataset(f"{file}:load", classes=12)
     assert datasets.describe(kept_data.resolved(own)).task.classes == 12
+
+
+def test_a_process_that_ends_before_the_data_is_told(tmp_path: Path) -> None:
+    (tmp_path / "data.py").write_text("import os\n\n\ndef load():\n    os._exit(0)\n")
+    (mistake,) = mistakes(tmp_path, "./data.py:load")
+    assert "its process ended before the function returned data" in mistake

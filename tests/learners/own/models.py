@@ -85,6 +85,17 @@ def batch_normalized():
     )
 
 
+def constrained():
+    return keras.Sequential(
+        [keras.Input((4,)), layers.Dense(2, kernel_constraint="non_neg", name="narrow")]
+    )
+
+
+def mapped():
+    x = keras.Input((8, 8))
+    return keras.Model(x, {"answer": layers.Dense(10)(layers.Flatten()(x))})
+
+
 def raising():
     return layers.Dense(1 // 0)
 
