@@ -183,7 +183,7 @@ def _owner(model: Any, variable: Any) -> Any:
         for layer in model._flatten_layers(include_self=True, recursive=True)
         if any(own is variable for own in layer.variables)
     ]
-    return min(held, key=lambda layer: len(layer.variables))
+    return min(reversed(held), key=lambda layer: len(layer.variables))  # the innermost comes last
 
 
 def _order(model: Any, owners: Sequence[Any], traced: _Trace) -> list[int]:

@@ -67,7 +67,7 @@ def test_devices_below_the_measured_memory_of_an_own_model_are_told(tmp_path: Pa
     assert small_devices(played) == []  # not measured yet
     model.keep_memory(WorkerMemory(fixed=(71 << 20) - SUPERVISOR, example=2 << 20, batch_size=10))
     (told,) = small_devices(played)  # 91 MiB are enough
-    assert told.level == "warning"
+    assert told.severity == "warning"
     assert "d-90 has a limit of" in told.text and "batches of 10" in told.text
 
 
