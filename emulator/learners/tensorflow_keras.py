@@ -31,7 +31,7 @@ from ..plugins.python_file import Reference
 from .keras_request import ANSWER, KerasRequest, UntrainableError
 from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
-from .tensorflow_keras_task import task_of
+from .tensorflow_keras_task import only, task_of
 from .tensorflow_losses import logits_of, losses_of
 from .tensorflow_network import TFNetwork
 from .tensorflow_stages import Staged
@@ -135,7 +135,8 @@ def _network(request: KerasRequest, made: Any, task: Task, parts: KerasParts) ->
         x = tf.cast(tf.reshape(x, [-1, *made.inputs[0].shape[1:]]), made.inputs[0].dtype)
         results = made.stateless_call(given, state, x, training=training, return_losses=True)
         outputs, after, penalties = results
-        return logits(tf.cast(outputs, tf.float32)), after, [p for p in penalties if p is not None]
+        answers = logits(tf.cast(only(outputs), tf.float32))
+        return answers, after, [p for p in penalties if p is not None]
 
     def trained(variables: Sequence[Any], x: Any, *noise: Any) -> tuple[Any, Sequence[Any]]:
         outputs, _, penalties = call(variables, x, noise[0] if noise else None, True)

@@ -34,6 +34,9 @@ _NORMALIZATION = "use GroupNormalization or LayerNormalization"
 _RANDOM = ("Random", "Multinomial", "TruncatedNormal", "ParameterizedTruncated", "Stateful")
 """Beginnings of the types of operations that draw from a state outside of the graph."""
 
+_PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+"""Types of operations that call a Python function, found by its number in the same process."""
+
 
 @dataclass(frozen=True)
 class KerasParts:
@@ -73,6 +76,7 @@ def parts_of(model: Any) -> KerasParts:
     """Return the parts of the Keras `model`. Raises UntrainableError if it cannot be trained."""
     if not model.trainable_variables:
         raise UntrainableError("the model has no layer with parameters that are trained")
+    _check_constraints(model)
     constants = tuple(np.asarray(variable) for variable in model.non_trainable_variables)
     names = [variable.path.rpartition("/")[2] for variable in model.non_trainable_variables]
     generators = tuple(place for place, name in enumerate(names) if name == _STATE)
@@ -123,6 +127,16 @@ class _Trace:
         return any(self.after[place] is not self.before[place] for place in places)
 
 
+def _check_constraints(model: Any) -> None:
+    """Raise UntrainableError for a constraint, which no update by gradients keeps."""
+    for variable in model.trainable_variables:
+        if getattr(variable, "constraint", None) is not None:
+            raise UntrainableError(
+                f"layer {_owner(model, variable).name!r} constrains {variable.name!r}, and no "
+                "optimizer here keeps constraints: leave it out, or use a regularizer"
+            )
+
+
 def _check_state(model: Any, traced: _Trace, generators: Sequence[int]) -> None:
     """Raise UntrainableError if the pass changes a state other than those of generators."""
     for place, variable in enumerate(model.non_trainable_variables):
@@ -134,7 +148,13 @@ def _check_state(model: Any, traced: _Trace, generators: Sequence[int]) -> None:
                 f"layer {layer.name!r} ({kind}) changes {variable.name!r} in the forward pass, and "
                 f"devices send nothing but gradients{hint}"
             )
-    drawn = [op.type for op in traced.graph.get_operations() if op.type.startswith(_RANDOM)]
+    types = [operation.type for operation in traced.graph.get_operations()]
+    if any(name in _PYTHON for name in types):
+        raise UntrainableError(
+            "the model calls a Python function (numpy_function, py_function), which no device has: "
+            "use keras.ops"
+        )
+    drawn = [name for name in types if name.startswith(_RANDOM)]
     if drawn:
         raise UntrainableError(
             f"the model draws random numbers by {drawn[0]}, which no seed decides: use Dropout, or "
@@ -172,7 +192,7 @@ def _owner(model: Any, variable: Any) -> Any:
         for layer in model._flatten_layers(include_self=True, recursive=True)
         if any(own is variable for own in layer.variables)
     ]
-    return min(held, key=lambda layer: len(layer.variables))
+    return min(reversed(held), key=lambda layer: len(layer.variables))  # the innermost comes last
 
 
 def _order(model: Any, owners: Sequence[Any], traced: _Trace) -> list[int]:

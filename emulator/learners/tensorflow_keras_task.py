@@ -42,6 +42,12 @@ def task_of(model: Any, regression: bool) -> Task:
     return Task(inputs, shape, classes=outputs[0], vocabulary=vocabulary)
 
 
+def only(outputs: Any) -> Any:
+    """Return the only tensor of what a model returns, also out of a list or a mapping."""
+    (tensor,) = tf.nest.flatten(outputs)
+    return tensor
+
+
 def _only(tensors: Any, kind: str) -> Any:
     """Return the only one of `tensors`. Raises UntrainableError for none or several."""
     if not tensors:

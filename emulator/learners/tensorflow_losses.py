@@ -13,6 +13,7 @@ from .. import chance
 from ..models.task import Task
 from ..plugins.python_file import Reference
 from .keras_request import UntrainableError
+from .tensorflow_keras_task import only
 from .tensorflow_network import Losses, cross_entropies, squared_errors
 
 
@@ -67,7 +68,7 @@ def _probabilities(model: Any, task: Task) -> bool:
     shape = (2, *model.inputs[0].shape[1:])
     tokens = task.inputs in ("texts", "tokens")
     x = rng.integers(0, ids, shape) if tokens else rng.random(shape, np.float32)
-    outputs = np.asarray(model(tf.cast(x, model.inputs[0].dtype), training=False), np.float32)
+    outputs = np.asarray(only(model(tf.cast(x, model.inputs[0].dtype), training=False)), np.float32)
     rounding = 1e-2 if model.outputs[0].dtype in ("float16", "bfloat16") else 1e-4
     return bool((outputs >= 0).all() and np.allclose(outputs.sum(-1), 1, rtol=0, atol=rounding))
 

@@ -3,11 +3,17 @@
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from emulator.codecs import Dense
+from emulator.models import OwnModel
+from emulator.models.own_model import MeasuredMemory
 from emulator.scenario import Demand, HostCapacity, demand, load, overview, shortfalls
-from emulator.scenario.demand import SERVER_LEARNER, SHARED
+from emulator.scenario.demand import SERVER_LEARNER, SHARED, small_devices
 from emulator.scenario.timeline import outages
 from emulator.units import Fraction, Rate, Seconds
 from emulator.world.link import Side
@@ -51,6 +57,21 @@ def test_server_and_evaluator_have_limits_that_follow_the_model_and_the_devices(
     assert same == evaluator
     larger = limits("training.model=mnist-mlp")
     assert larger[0] > server and larger[1] > evaluator
+
+
+def test_devices_below_the_measured_memory_of_an_own_model_are_told(tmp_path: Path) -> None:
+    base = small().training.network
+    model = OwnModel(base.name, base.task, base.layout, base.draw, base.logits, folder=tmp_path)
+    nodes = [SimpleNamespace(name=f"d-{mib}", memory=mib << 20) for mib in (80, 90, 91, 512)]
+    training = SimpleNamespace(model="./m.py:f", network=model, batch_size=10)
+    training.codec, training.error_feedback = Dense(), False
+    played: Any = SimpleNamespace(training=training, nodes=nodes)
+    assert small_devices(played) == []  # not measured yet
+    model.keep_memory(MeasuredMemory(71 << 20, example=2 << 20, batch_size=10, codec=0, feedback=0))
+    killed, told = small_devices(played)  # 91 MiB are enough
+    assert (killed.severity, told.severity) == ("error", "warning")
+    assert "d-80 has a limit of" in killed.text
+    assert "d-90 has a limit of" in told.text and "batches of 10" in told.text
 
 
 ROOMY = HostCapacity(cores=64, memory=64 << 30)

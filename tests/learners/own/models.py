@@ -1,6 +1,7 @@
 """Keras models of a user, and functions that return none."""
 
 import keras
+import tensorflow as tf
 from keras import layers
 
 
@@ -83,6 +84,26 @@ def batch_normalized():
     return keras.Sequential(
         [keras.Input((8, 8)), layers.Flatten(), layers.BatchNormalization(), layers.Dense(10)]
     )
+
+
+def constrained():
+    return keras.Sequential(
+        [keras.Input((4,)), layers.Dense(2, kernel_constraint="non_neg", name="narrow")]
+    )
+
+
+def mapped():
+    x = keras.Input((8, 8))
+    return keras.Model(x, {"answer": layers.Dense(10)(layers.Flatten()(x))})
+
+
+def pythonic():
+    x = keras.Input((4,))
+    half = layers.Lambda(
+        lambda y: tf.ensure_shape(tf.numpy_function(lambda a: a / 2, [y], tf.float32), (None, 4)),
+        output_shape=(4,),
+    )
+    return keras.Model(x, layers.Dense(2)(half(x)))
 
 
 def raising():

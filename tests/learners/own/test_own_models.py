@@ -124,6 +124,8 @@ def test_a_layer_that_cannot_be_cut_behind_names_the_layers_in_the_way() -> None
     [
         ("two_inputs", "def two_inputs", "the model has 2 inputs"),
         ("batch_normalized", "def batch_normalized", "GroupNormalization or LayerNormalization"),
+        ("constrained", "def constrained", "layer 'narrow' constrains 'kernel'"),
+        ("pythonic", "def pythonic", "calls a Python function"),
         ("raising", "1 // 0", "raises ZeroDivisionError"),
         ("nothing", "def nothing", "returns None, not a tf.keras.Model"),
         ("unsaid", "def unsaid", "does not say its input"),
@@ -179,6 +181,12 @@ def test_noise_is_seeded_by_device_and_step() -> None:
     assert evaluate(theta, x, y) == evaluate(theta, x, y)  # without noise
     with pytest.raises(ValueError, match="as Dropout does"):
         model.crossing(1)
+
+
+def test_an_output_in_a_mapping_is_the_answer() -> None:
+    model = exported("mapped")
+    gradient, _ = GraphLearner(model.folder).gradient(model.initial(0), *batch(model.task))
+    assert gradient.any()
 
 
 def test_another_seed_draws_other_weights_beside_the_same_graphs() -> None:
