@@ -58,8 +58,8 @@ def test_they_play_and_the_report_names_them(
     text = text.replace("dataset: digits", "dataset: ./made_up.py:images")
     figures = "report: {figures: [./figures.py:LossByDevice]}\n"
     (tmp_path / "lab.yaml").write_text(text.replace("«model»", "./models.py:cnn") + figures)
-    described = json.loads(emulate("model", "./models.py:cnn", "--json").stdout)
-    memory = described["memory"]
+    asked = ("model", "./models.py:cnn", "--batch-size", "32", "--json")
+    memory = json.loads(emulate(*asked).stdout)["memory"]
     with MemoryWatch(client, tmp_path / "runs" / "tiny", ["left", "right"]) as watch:
         said = emulate("run", "lab.yaml").stdout
     assert "2.0x less than dense" in said
