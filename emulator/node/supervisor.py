@@ -32,6 +32,10 @@ from .supervisor_reports import GONE, InterfaceGoneError, interface_bytes, pass_
 SAMPLING = 1.0
 """Seconds between samples of the interface's counters."""
 
+LOOK, LONGEST_LOOK = 0.2, 1.0
+"""Longest time between two looks whether the part has ended, which no event tells: emulated
+seconds, as each look takes some of the device's CPU quota, and at most so many real ones."""
+
 
 def main() -> None:
     """Run the supervisor of this container; exit with 1, and the reason, if the network fails."""
@@ -53,6 +57,7 @@ class Supervisor:
     def __init__(self, node: NodeConfig) -> None:
         self.node, self.powers = node, PartPowers(node)
         self.part, self.clock = self.powers.part, node.clock
+        self._look = min(LONGEST_LOOK, self.clock.real(LOOK))
         self.battery: BatteryFeed | None = None
         """Battery of a device that has one."""
         self.later: list[tuple[float, dict[str, Any]]] = []
@@ -153,7 +158,7 @@ class Supervisor:
         dated = [self.powers.schedule.due, *(at for at, _ in self.later)]
         due = min([sample, *parting, *battery, *meter, *dated])
         wait = self.clock.real(max(0.0, due - self.clock.now()))
-        return min(0.2, wait)  # no event tells of the child's end
+        return min(LOOK if self.powers.closing else self._look, wait)
 
     def _finished(self) -> bool:
         """Return whether the supervisor's work is over; report a part that ended unasked.

@@ -1,8 +1,13 @@
-"""The time dilation with which a host has enough cores for the containers of a scenario."""
+"""The time dilation with which a host has enough cores for the containers of a scenario.
+
+Beside devices and server, the packets want cores: the kernel carries them from process to process,
+and where netem is missing the packet box holds them. A rate hands packets out a few frames at a
+time, and each wakes the box and the receiver.
+"""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..calibration import known
 from ..core.prior_costs import LinkEstimate, through
@@ -12,12 +17,19 @@ from ..scenario.devices import Group
 from ..scenario.time_section import AUTO, MOST, TimeSection
 from ..schedules import Sequential
 from ..synchronization import Asynchronous
+from ..world.link import SEGMENT, Side
 from .expected_costs import update_sizes
 from .step_calibration import known_time
 
 ROOM = 0.8
 """Share of the host's cores that devices and server may want together. The rest is for the engine,
 the kernel's network and the conductor, and for moments at which many devices compute at once."""
+
+RATED, DELAYED = 60e-6, 17e-6
+"""Seconds of a core for each frame of a message on a path with a rate, and on one with a delay
+alone: of the box, the kernel's interrupts and ZeroMQ's threads at both ends. Measured with the
+box, from the processor time that `python -m tests.benchmarks.dilation` prints. On a path without a
+shape the calibrated times of steps include the packets."""
 
 QUOTAS, STEPS = "quotas", "steps"
 
@@ -33,15 +45,23 @@ class CoreDemand:
     """Cores of the server."""
     source: str
     """`steps`: from the times of steps and links; `quotas`: all devices compute all the time."""
+    packets: float = 0.0
+    """Cores for the packets on shaped paths; 0 if `source` is `quotas`."""
+
+    @property
+    def cores(self) -> float:
+        """The sum."""
+        return self.devices + self.server + self.packets
+
+    @property
+    def who(self) -> str:
+        """What wants the cores, in words."""
+        return "devices, server and packets" if self.packets else "devices and server"
 
     def needed(self, cores: float) -> float:
         """Return the smallest dilation, in tenths, with which `cores` cores suffice; 1 or more."""
-        wanted = (self.devices + self.server) / (ROOM * cores)
+        wanted = self.cores / (ROOM * cores)
         return min(MOST, max(1.0, math.ceil(round(10 * wanted, 6)) / 10))
-
-    def plain(self) -> dict[str, Any]:
-        """Return the fields as JSON types."""
-        return {"devices": self.devices, "server": self.server, "source": self.source}
 
 
 def core_demand(scenario: Scenario) -> CoreDemand:
@@ -63,7 +83,7 @@ def core_demand(scenario: Scenario) -> CoreDemand:
         return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
     push = sum(update_sizes(training.codec, training.layout))
     pull = float(floats.width(training.pull.values)) * training.layout.size
-    devices = rate = 0.0
+    devices = rate = packets = 0.0
     for group, share, count in zip(groups, shares, counts, strict=True):
         # a device that has rested does a short step at full speed, within its quota's budget
         bursts = step + serve + _carried(scenario, group, pull, push)
@@ -72,8 +92,9 @@ def core_demand(scenario: Scenario) -> CoreDemand:
             return CoreDemand(round(quotas, 6), 1.0, QUOTAS)
         devices += count * min(share, step / iteration)
         rate += count / iteration
+        packets += count / iteration * _packets(scenario, group, pull, push)
     server = min(1.0, rate * serve)
-    return CoreDemand(round(devices, 6), round(server, 6), STEPS)
+    return CoreDemand(round(devices, 6), round(server, 6), STEPS, round(packets, 6))
 
 
 def _serve(scenario: Scenario) -> float:
@@ -100,6 +121,20 @@ def _carried(scenario: Scenario, group: Group, pull: float, push: float) -> floa
     return _time(up, 0.0) + _time(down, pull) + _time(up, push)
 
 
+def _packets(scenario: Scenario, group: Group, pull: float, push: float) -> float:
+    """Return the seconds of a core for the packets of an iteration on a device of `group`."""
+    server = scenario.server.link
+    ways = [((server.up, group.link.down), pull), ((group.link.up, server.down), push)]
+    return sum(_each(sides) * size / SEGMENT for sides, size in ways)
+
+
+def _each(sides: Sequence[Side]) -> float:
+    """Return the seconds of a core for each frame on a path through `sides`."""
+    if any(side.rate is not None for side in sides):
+        return RATED
+    return DELAYED if any(side.shaped for side in sides) else 0.0
+
+
 def _time(path: LinkEstimate, size: float) -> float:
     return path.setup + path.pace * size + path.delay
 
@@ -115,7 +150,7 @@ def with_dilation(scenario: Scenario, cores: float) -> Scenario:
 def _short(wanted: CoreDemand, cores: float) -> bool:
     """Return whether `cores` cores are certainly too few."""
     # the sum of all quotas is an upper bound already
-    least = wanted.devices + (wanted.server if wanted.source == STEPS else 0.0)
+    least = wanted.cores if wanted.source == STEPS else wanted.devices
     return least > cores
 
 
@@ -129,14 +164,14 @@ def tight(scenario: Scenario, cores: float) -> list[str]:
     needed = wanted.needed(cores)
     if needed <= dilation or not any(quotas) or _short(wanted, dilation * cores):
         return []
-    both, here = f"{wanted.devices + wanted.server:.3g} cores", f"{cores:g} cores of this host"
+    whole, here = f"{wanted.cores:.3g} cores", f"{cores:g} cores of this host"
     slowed = f", at a dilation of {dilation:g}" if dilation > 1 else ""
     if wanted.source == STEPS:
-        known = f"devices and server want about {both} of the {here}{slowed}, as their steps tell"
+        known = f"{wanted.who} want about {whole} of the {here}{slowed}, as their steps tell"
         better = ""
     else:
         known = (
-            f"devices and server want {both} of the {here}{slowed} if all devices compute all the "
+            f"devices and server want {whole} of the {here}{slowed} if all devices compute all the "
             "time, and less as far as they wait for their links"
         )
         better = "; `emulate calibrate FILE` measures steps, and this estimate becomes closer"
@@ -159,8 +194,8 @@ def too_fast(scenario: Scenario, cores: float) -> list[Shortfall]:
     return [
         Shortfall(
             "warning",
-            f"time: devices and server want {wanted.devices + wanted.server:.3g} cores, as far as "
-            f"their {wanted.source} tell, so this host needs a dilation of {needed:g} to keep up: "
+            f"time: {wanted.who} want {wanted.cores:.3g} cores, as far as their "
+            f"{wanted.source} tell, so this host needs a dilation of {needed:g} to keep up: "
             f"write `time: {{dilation: {needed:g}}}`, or `auto`, and the run takes as much longer",
         )
     ]

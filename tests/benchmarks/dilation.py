@@ -1,55 +1,99 @@
-"""Forty devices that want four times the cores of this host: in real time, dilated, and virtual.
+"""Forty devices that want five times the cores of this host: in real time, dilated, and virtual.
 
     python -m tests.benchmarks.dilation
 
-Plays six emulated seconds at a dilation of 1 and at the one that `emulate check` names, and prints
-the updates in an emulated second beside those of virtual time. Takes about two minutes on a host
-that does nothing else; needs the engine, the image and the data.
+Plays nine emulated seconds in real time, then with the dilation that `emulate check` names beside
+virtual time, as `emulate compare --runtimes` does, and prints the updates in an emulated second.
+They are counted from each device's first update on that comes after `WARM` seconds: the first step
+of a device reads TensorFlow's libraries, which virtual time leaves out. Of each run it prints the
+processor time for an update, from which the cost of a packet in `runs/host_dilation.py` comes.
+Takes five minutes on a host that does nothing else; needs the engine, the image and the data.
 """
 
 import json
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from tests.benchmarks.container_costs import ContainerCosts
+
 SCENARIO = """
 name: forty
-training: {dataset: mnist, model: mnist-lenet, algorithm: adacomp, batch_size: 64}
+training: {dataset: mnist, model: mnist-cnn, algorithm: adacomp, batch_size: 256}
 evaluate: {every: 10000}
-stop: {time: 6s}
-virtual: {tcp: false}
+stop: {time: 9s}
 devices:
-  - {name: home, count: 40, profile: {cpu: 20%}, link: {up: {delay: 20ms}, down: {delay: 20ms}}}
+  - name: home
+    count: 40
+    profile: {cpu: 20%}
+    link: {up: {rate: 5mbit, delay: 20ms}, down: {rate: 50mbit, delay: 20ms}}
 """
+WARM = 2.5
+"""Emulated seconds that do not count."""
 EMULATE = Path(sys.executable).with_name("emulate")
 
 
-def play(folder: Path, *options: str) -> dict[str, Any]:
-    """Return the summary of a run of the scenario with `options` of `emulate run`."""
-    file = folder / "forty.yaml"
-    file.write_text(SCENARIO)
-    words = [EMULATE, "run", file, "--json", "--no-report", *options]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
-    summary: dict[str, Any] = json.loads(done.stdout)
-    return summary
+def emulate(folder: Path, *words: str) -> Any:
+    """Return what a command prints as JSON."""
+    command = [EMULATE, *words, "--json"]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def records(run: Path) -> list[dict[str, Any]]:
+    """Return the log of the run in the folder `run`."""
+    return [json.loads(line) for line in (run / "run.jsonl").read_text().splitlines()]
+
+
+def rate(run: Path) -> float:
+    """Return the sum of the devices' updates in an emulated second, each over whole iterations."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for record in records(run):
+        if record["what"] == "update" and record["at"] >= WARM:
+            times[record["node"]].append(record["at"])
+    known = [each for each in times.values() if len(each) > 1]
+    return sum((len(each) - 1) / (each[-1] - each[0]) for each in known)
+
+
+def show(name: str, run: Path, costs: ContainerCosts | None = None) -> None:
+    """Print a line for the run in the folder `run`, and one for its processor time."""
+    fidelity = json.loads((run / "summary.json").read_text())["fidelity"]
+    dilation, kept = fidelity.get("dilation", 1.0), fidelity["kept_up"]
+    words = "kept up" if kept else f"marked: {'; '.join(fidelity['reasons'])}"
+    print(f"{name:<13} dilation {dilation:<5} {rate(run):6.1f} updates/s  {words}", flush=True)
+    if costs is None:
+        return
+    log = records(run)
+    zero = next(each["zero"] for each in log if each["what"] == "start")
+    end = log[-1]["at"]
+    used = costs.between(dilation * (zero + WARM), dilation * (zero + end))
+    each = {role: 1e3 * dilation * cores / rate(run) for role, cores in used.items()}
+    spent = ", ".join(f"{role} {value:.1f}" for role, value in sorted(each.items()))
+    print(f"              ms of a core for each update: {spent}", flush=True)
 
 
 def main() -> None:
-    """Print a line for each of the three runs."""
-    runs = {
-        "real time": ["--set", "time.dilation=1"],
-        "dilated": ["--set", "time.dilation=auto"],
-        "virtual time": ["--on", "virtual", "--set", "virtual.learner=none"],
-    }
-    with tempfile.TemporaryDirectory() as folder:
-        for name, options in runs.items():
-            summary = play(Path(folder), *options)
-            rate, fidelity = summary["updates"] / summary["duration_s"], summary["fidelity"]
-            kept = "kept up" if fidelity["kept_up"] else f"marked: {fidelity['reasons']}"
-            dilation = fidelity.get("dilation", "-")
-            print(f"{name:<14} dilation {dilation:<5} {rate:7.1f} updates/s  {kept}", flush=True)
+    """Print the lines of the three runs."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "forty.yaml").write_text(SCENARIO)
+        costs = ContainerCosts()
+        costs.start()
+        real = emulate(folder, "run", "forty.yaml", "--no-report", "--set", "time.dilation=1")
+        show("real time", folder / real["run"], costs)
+        dilated = "--set", "time.dilation=auto"
+        both = emulate(folder, "compare", "--runtimes", "forty.yaml", *dilated)
+        costs.end()
+        show("dilated", folder / both["docker"], costs)
+        show("virtual time", folder / both["virtual"])
+        print(
+            "a step took {step_before_s} s of a core, {step_meanwhile_s} s in between".format(
+                **both
+            )
+        )
 
 
 if __name__ == "__main__":

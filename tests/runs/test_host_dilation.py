@@ -55,6 +55,25 @@ def test_known_steps_leave_the_waits_for_the_network_out() -> None:
     assert core_demand(fleet(link, STEP)).devices == pytest.approx(40 * 0.040 / 0.8)
 
 
+@pytest.mark.parametrize(
+    "link, each",
+    [
+        ("{up: {delay: 20ms}}", 0.0),
+        ("{down: {delay: 20ms}}", 17e-6),
+        ("{down: {rate: 1gbit}}", 60e-6),
+    ],
+)
+def test_packets_on_a_shaped_path_want_cores(link: str, each: float) -> None:
+    """A model of 421,642 parameters takes 1,165 frames; the push is dense."""
+    result = core_demand(fleet(f"devices: [{{name: far, link: {link}}}]", STEP))
+    assert result.cores == result.devices + result.server + result.packets
+    frames = 4 * 421_642 / 1448
+    rate = result.devices / 0.040
+    up = 17e-6 * frames if "up" in link else 0.0
+    assert result.packets == pytest.approx(rate * (frames * each + up), rel=1e-3)
+    assert result.who == f"devices{', server and packets' if result.packets else ' and server'}"
+
+
 def test_devices_that_wait_for_each_other_compute_at_one_time() -> None:
     scenario = fleet(FORTY, STEP, synchronization="barrier")
     assert core_demand(scenario) == CoreDemand(8.0, 1.0, "quotas")
