@@ -17,7 +17,7 @@ from .options import OUT_OPTION, RUN, RUNS_OPTION
 from .pages import ended, runs_readable, short
 
 
-@click.command(short_help="Write a run as CSV, Parquet, TensorBoard's events, or Keras' weights.")
+@click.command(short_help="Write a run's tables, TensorBoard's events, or Keras' weights.")
 @RUN
 @click.option(
     "--format",
