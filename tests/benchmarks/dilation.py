@@ -64,7 +64,7 @@ def show(name: str, run: Path, costs: ContainerCosts | None = None) -> None:
     dilation, kept = fidelity.get("dilation", 1.0), fidelity["kept_up"]
     words = "kept up" if kept else f"marked: {'; '.join(fidelity['reasons'])}"
     print(f"{name:<13} dilation {dilation:<5} {rate(run):6.1f} updates/s  {words}", flush=True)
-    if costs is None:
+    if costs is None or not rate(run):
         return
     log = records(run)
     zero = next(each["zero"] for each in log if each["what"] == "start")
