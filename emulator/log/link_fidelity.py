@@ -131,8 +131,9 @@ class DirectionSums:
             return _unmeasured(self.held, HELD)
         if not self.asked_delay and not self.requested_delay:
             return None
-        if self.echoes < FEWEST and self.echoes + self.late >= FEWEST:
-            # nearly all came late: the path is longer than requested, or the host is saturated
+        timely = _timely(self.echoes, self.late)
+        if self.echoes < FEWEST and not timely and self.echoes + self.late >= FEWEST:
+            # many came late: the path is longer than requested, or the host is saturated
             facts = {"requested": round(self.asked_delay, 6), "achieved": None}
             return {**facts, "echoes": self.echoes, "late": self.late, "verdict": MISSED}
         if self.echoes < FEWEST:
@@ -141,7 +142,6 @@ class DirectionSums:
         # by the requested jitter: what the host adds to it is no excuse
         chance = DEVIATIONS * math.sqrt(self.requested_squares) / self.echoes
         close = abs(achieved - requested) <= _tolerance("delay", requested) + chance
-        timely = _timely(self.echoes, self.late)
         facts = {"requested": round(requested, 6), "achieved": round(achieved, 6)}
         facts |= {"echoes": self.echoes, "late": self.late}
         return {**facts, "verdict": _word(close and timely)}

@@ -102,6 +102,20 @@ def test_a_delay_of_which_every_echo_came_late_is_missed() -> None:
     assert _row({"requested_delay": 0.05, "late": 9})["reason"] == f"delay not judged: {UNHEARD}"
 
 
+@pytest.mark.parametrize("late", range(13))
+@pytest.mark.parametrize("echoes", range(13))
+def test_few_echoes_are_judged_only_by_those_that_came_too_late(echoes: int, late: int) -> None:
+    row = _row({**_late(0.05, echoes), "late": late} if echoes else _silent(late))
+    enough, single = echoes + late >= 10, late <= 1
+    word = "not judged" if not enough or (single and echoes < 10) else "missed"
+    assert row["delay"]["verdict"] == ("kept" if single and echoes >= 10 else word)
+    assert bool(missed([row])) is (row["delay"]["verdict"] == "missed")
+
+
+def _silent(late: int) -> dict[str, Any]:
+    return {"requested_delay": 0.05, "late": late}
+
+
 @pytest.mark.parametrize(("jitter", "verdict"), [(0.00135, "kept"), (0.0016, "missed")])
 def test_a_short_jitter_bears_the_waits_of_a_host(jitter: float, verdict: str) -> None:
     row = _row(_late(0.05, 5000, jitter, requested_jitter=0.001))

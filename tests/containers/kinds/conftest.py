@@ -16,6 +16,8 @@ from tests.containers.kinds.observer import LinkSample, Observer, Sample
 from tests.fakes.virtual_world import played
 
 TRIES = 2
+CLOCKS = 0.02
+"""Seconds by which the observer's clock and that of the run may differ."""
 LINKED = {"degraded": False, "rated": False, "lossy": True, "preset": False}
 """Devices with links that are watched, and whether nft's rules are."""
 
@@ -31,7 +33,7 @@ class Change(NamedTuple):
 
     def within(self, planned: float, late: float = LATE) -> bool:
         """Return whether the change can have happened from `planned` to `late` seconds later."""
-        return self.before <= planned + late and self.at >= planned
+        return self.before <= planned + late and self.at >= planned - CLOCKS
 
 
 class WatchedRun(Outcome):

@@ -70,8 +70,8 @@ faults:
     nodes: [flapping]
     at: 5600ms
     lasts: 12s
-    outage: 2s
-    uptime: 3s
+    outage: 1s
+    uptime: 4s
   - {{kind: pause, nodes: [frozen], at: 10400ms, lasts: 5s}}
   - {{kind: partition, nodes: [frozen], at: 11600ms, lasts: 1s}}
   - {{kind: pause, nodes: [forgotten], at: 3400ms, lasts: 13s}}

@@ -41,7 +41,7 @@ def test_a_partition_silences_and_the_process_lives_on(fleet):
 
 
 def test_a_flap_cuts_again_and_again(fleet):
-    outages = [(5.6, 7.6), (10.6, 12.6), (15.6, 17.6)]
+    outages = [(5.6, 6.6), (10.6, 11.6), (15.6, 16.6)]
     planned = [
         (what, at) for cut in outages for what, at in zip(("sever", "mend"), cut, strict=False)
     ]
@@ -50,8 +50,8 @@ def test_a_flap_cuts_again_and_again(fleet):
     for begin, end in outages:
         assert fleet.sent("flapping", begin + 0.3, end - 0.05) == 0
         assert not fleet.updates("flapping", begin + 0.3, end)
-    # TCP waits up to 1.7 s more until it sends again
-    for begin, end in ((7.6, 10.6), (12.6, 15.6), (17.6, 24.0)):
+    # TCP waits about as long as the outage once more until it sends again
+    for begin, end in ((6.6, 10.6), (11.6, 15.6), (16.6, 24.0)):
         assert fleet.updates("flapping", begin, end)
     assert fleet.incarnations("flapping") == [0]
 
