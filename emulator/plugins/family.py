@@ -50,7 +50,9 @@ class Family:
         With `anew` a file is read again. Raises PythonFileError if the class cannot be loaded, or
         lacks a method of the protocol.
         """
-        from . import own_class  # only here: every device loads this module
+        # only here: every device loads this module
+        from . import own_class
+        from .error_text import error_text
 
         if ".py:" in kind:
             return own_class.from_file(kind, self.protocol, anew=anew)
@@ -60,8 +62,8 @@ class Family:
             cls = point.load()
         except (Exception, SystemExit) as error:
             *_, last = traceback.extract_tb(error.__traceback__)
-            said = f"{type(error).__name__}: {error}"
-            raise PythonFileError(last.filename, last.lineno, f"{place} raises {said}") from error
+            said = f"{place} raises {error_text(error)}"
+            raise PythonFileError(last.filename, last.lineno, said) from error
         if reason := own_class.refusal(cls, self.protocol):
             raise PythonFileError(None, None, f"{place} {reason}")
         return own_class.named(cls, kind, kind, self.group)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..errors import PythonFileError
+from .error_text import error_text
 from .python_file import Reference
 
 _KINDS: dict[tuple[type, str], type] = {}
@@ -94,7 +95,7 @@ def blamed(plugin: Any) -> Iterator[None]:
         package = str(top.__file__).removesuffix("__init__.py")
         lines = traceback.extract_tb(error.__traceback__)
         place = next((line for line in reversed(lines) if line.filename.startswith(package)), None)
-        said = f"raises {type(error).__name__}: {error}".removesuffix(": ")
+        said = f"raises {error_text(error)}"
         file, line = (place.filename, place.lineno) if place else (package, None)
         raise PythonFileError(file, line, said) from error
 

@@ -20,6 +20,8 @@ from types import ModuleType
 from typing import Any
 
 from ..errors import PythonFileError, shortened, suggestion
+from .error_text import error_text
+from .own_process import is_own
 
 PATTERN = r"^.+\.py:[A-Za-z_][A-Za-z0-9_]*$"
 """Regular expression of a reference: the path of a Python file, a colon, a name in the file."""
@@ -98,12 +100,22 @@ class Reference:
             yield
         except PythonFileError:
             raise
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if not isinstance(error, (Exception, SystemExit)) and not is_own():
+                raise  # an interrupt by the person at the terminal, for example
             place, line = self.line_of(error)
-            said = f": {error}" if str(error) else ""
-            if isinstance(error, SyntaxError):
-                said = f": {error.msg}"
-            raise PythonFileError(place, line, f"raises {type(error).__name__}{said}") from error
+            raise PythonFileError(place, line, f"raises {error_text(error)}") from error
+
+    def begin(self) -> int | None:
+        """Return the line at which the object is defined as a function or class; None without."""
+        try:
+            tree = ast.parse(self.file.read_bytes())
+        except (OSError, SyntaxError, ValueError):
+            return None
+        kinds = ast.FunctionDef | ast.ClassDef
+        defined = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+        lines = [node.lineno for node in defined if node.name == self.name]
+        return lines[-1] if lines else None
 
     def line_of(self, error: BaseException) -> tuple[Path, int | None]:
         """Return file and line of the innermost place of `error` in the file or beside it.

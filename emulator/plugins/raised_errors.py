@@ -7,6 +7,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from ..errors import PythonFileError
+from .error_text import error_text
 from .python_file import Reference
 
 
@@ -18,8 +19,7 @@ def raised_by(error: BaseException, cls: type) -> PythonFileError | None:
     place = _place(error, cls)
     if place is None:
         return None
-    said = f": {error}" if str(error) else ""
-    return PythonFileError(*place, f"raises {type(error).__name__}{said}")
+    return PythonFileError(*place, f"raises {error_text(error)}")
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def calling(cls: type) -> Iterator[None]:
     except (Exception, SystemExit) as error:
         if (raised := raised_by(error, cls)) is not None:
             raise raised from error
-        said = f"makes the emulator raise {type(error).__name__}: {error}"
+        said = f"makes the emulator raise {error_text(error)}"
         raise PythonFileError(getattr(cls, "kind", cls.__name__), None, said) from error
 
 

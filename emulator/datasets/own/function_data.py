@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from ...plugins.own_process import ending
 from ...plugins.python_file import Reference
 from .data_mistakes import DataMistake, DataMistakes, Place
 from .npz_file import named_parts, read_arrays
@@ -37,7 +38,8 @@ def read_function(own: OwnDataset) -> ReadData:
     The process runs in the folder of the file, and writes to standard error what the function
     prints. Its memory is freed before a run begins.
     """
-    file = str(Reference.read(own.file, ".").file)
+    reference = Reference.read(own.file, ".")
+    file = str(reference.file)
     with tempfile.TemporaryDirectory(prefix="emulate-") as folder:
         process = subprocess.run(
             [sys.executable, "-m", "emulator.datasets.own.call_function", own.file, folder],
@@ -47,10 +49,9 @@ def read_function(own: OwnDataset) -> ReadData:
         )
         mistakes = DataMistakes()
         mistakes.extend(python_mistake(own, each) for each in _mistakes(Path(folder, MISTAKES)))
-        if process.returncode and not mistakes:
-            mistakes.add(Place(file), f"its process ended with exit status {process.returncode}")
         if not mistakes and not Path(folder, ARRAYS).exists():
-            mistakes.add(Place(file), "ended its process before the function returned")
+            end = f"the process of {reference.name}() {ending(process.returncode)}"
+            mistakes.add(Place(file, reference.begin()), f"{end} before the function returned")
         mistakes.require_none()
         return named_parts(own, read_arrays(Path(folder, ARRAYS), own.file), own.file)
 
@@ -61,8 +62,11 @@ def _path() -> str:
 
 
 def python_mistake(own: OwnDataset, mistake: Mapping[str, Any]) -> DataMistake:
-    """Return an entry of `PythonFileError.mistakes` as a mistake in data."""
-    return DataMistake(Place(mistake["file"] or own.file, mistake["line"]), mistake["message"])
+    """Return an entry of `PythonFileError.mistakes`, or of the file of mistakes, as a mistake in
+    data."""
+    address = tuple(mistake.get("address", ()))
+    place = Place(mistake["file"] or own.file, mistake["line"], address)
+    return DataMistake(place, mistake["message"])
 
 
 def _mistakes(path: Path) -> list[dict[str, Any]]:

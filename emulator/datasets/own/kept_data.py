@@ -33,7 +33,7 @@ from .own_dataset import OwnDataset
 from .read_data import ReadData
 from .table_file import read_tables
 
-_FORMAT = 2
+_FORMAT = 3
 """Number of the way in which sources are read and arrays are kept; a change makes all anew."""
 _ABOUT = "about.json"
 

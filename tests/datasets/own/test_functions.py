@@ -7,7 +7,8 @@ import pytest
 
 from emulator import datasets
 from emulator.datasets.own import OwnDataset, kept_data
-from emulator.datasets.own.call_function import named
+from emulator.datasets.own.data_mistakes import DataMistakes
+from emulator.datasets.own.returned_arrays import as_array, named
 from emulator.models.task import Task
 
 from .given import mistakes, scenario
@@ -69,6 +70,39 @@ def test_names_of_arrays_follow_from_their_order() -> None:
     assert {name: len(array) for name, array in named((x, y))} == {"x_train": 1, "y_train": 2}
 
 
+def test_lists_of_two_examples_are_no_pairs_of_arrays() -> None:
+    inputs, labels = [[1, 2], [3, 4]], [0, 1]
+    assert dict(named((inputs, labels))) == {"x_train": inputs, "y_train": labels}
+
+
+@pytest.mark.parametrize(
+    ("value", "address", "message"),
+    [
+        (np.ma.masked_greater([[1.0, 2], [9, 9]], 5), (1, 0), "is masked (one of 2 masked values)"),
+        (np.ma.array([0, 1, 2], mask=[0, 0, 1]), (2,), "is masked: fill masked values, or leave"),
+        ([np.ma.array([1, 2]), np.ma.array([1, 2], mask=[0, 1])], (1, 1), "is masked: fill"),
+        ([[1], [2], [1, 2]], (2,), "has shape [2], and x[0] has [1]: all examples have one shape"),
+        ([[1, 2], [[1], [1, 2]]], (1,), "holds lists of different lengths"),
+        (np.array([[1], [2, 3]], dtype=object), (1,), "has shape [2], and x[0] has [1]"),
+        ([["a", "b"], ["c", None]], (1, 1), "is None: numbers or text were expected"),
+        ([1 << 70, 2], (), "mixes numbers and text, or has numbers beyond 64 bits"),
+    ],
+)
+def test_values_that_are_no_numbers_are_named_by_their_place(
+    value: object, address: tuple[int, ...], message: str
+) -> None:
+    mistakes = DataMistakes()
+    assert as_array("x", value, "data.py:load", mistakes) is None
+    (mistake,) = mistakes
+    assert mistake.place == ("data.py:load", None, ("x", *address))
+    assert mistake.message.startswith(message)
+
+
+def test_an_array_that_masks_nothing_is_its_values() -> None:
+    array = as_array("x", np.ma.array([1, 2]), "data.py:load", DataMistakes())
+    assert type(array) is np.ndarray and array.tolist() == [1, 2]
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [
@@ -79,13 +113,20 @@ def test_names_of_arrays_follow_from_their_order() -> None:
         ("load = 5", "data.py: 'load' is int, and no function"),
         ("def load(): return 1, 2, 3", "data.py: load returns 3 values: x_train, y_train, x_test"),
         ("def load(): return None", "data.py: load returns NoneType: x_train, y_train, x_test"),
-        ("def load(): return [{}], [1]", "data.py: load returns x_train as objects: numbers or"),
-        ("def load(): return [[1], [1, 2]], [1]", "data.py: load returns x_train, which is no ar"),
-        ("import os\ndef load(): os._exit(9)", "data.py: its process ended with exit status 9"),
-        ("import os\ndef load(): os._exit(0)", "data.py: ended its process before the function"),
+        ("def load(): return [{}], [1]", "data.py:load: x_train[0]: is of type dict: numbers or"),
+        (
+            "import os\ndef load(): os._exit(9)",
+            "data.py:2: the process of load() ended with exit s",
+        ),
+        (
+            "import os\ndef load(): os.abort()",
+            "data.py:2: the process of load() was ended by SIGAB",
+        ),
         ("def load(): return {'file': [1]}", "data.py: load returns an array named 'file'"),
         ("def load(): return {1: [1]}", "data.py: load returns an array named 1: a mapping's keys"),
         ("def load(): raise SystemExit(3)", "data.py:1: raises SystemExit: 3"),
+        ("def load(): raise KeyboardInterrupt", "data.py:1: raises KeyboardInterrupt (named by"),
+        ("class E(BaseException): pass\nraise E('x' * 9999)", "data.py:2: raises E: xxxxxxxxxxxxx"),
     ],
 )
 def test_a_function_that_fails_is_named_with_its_line(
@@ -94,6 +135,7 @@ def test_a_function_that_fails_is_named_with_its_line(
     (tmp_path / "data.py").write_text(code)
     (found,) = mistakes(tmp_path, "./data.py:load")
     assert found.startswith(expected), found
+    assert len(found) < 600
 
 
 def test_a_missing_file_suggests_another(file: Path) -> None:
