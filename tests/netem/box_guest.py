@@ -35,7 +35,6 @@ ECHO = Side(delay=Seconds(0.02))
 TRANSFERS = {
     "100 kB": (Side(Rate(8e6), Seconds(0.04)), 100_000),
     "1 MB": (Side(Rate(8e6), Seconds(0.04)), 1_000_000),
-    "10 MB": (Side(Rate(8e6), Seconds(0.04)), 10_000_000),
 }
 
 
