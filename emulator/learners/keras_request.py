@@ -5,9 +5,6 @@ from dataclasses import dataclass
 from ..errors import PythonFileError
 from ..models.own_model import ModelSource
 
-ANSWER = "emulate's answer: "
-"""Begin of the line with the process's answer: the user's file may print others after it."""
-
 
 @dataclass(frozen=True)
 class KerasRequest:

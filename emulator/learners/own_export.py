@@ -21,7 +21,7 @@ from ..models import Model, OwnModel, saved_model
 from ..models.own_model import ModelSource
 from ..plugins.python_file import Reference, is_reference
 from .export import exported, graphs_folder, kept
-from .keras_request import ANSWER, KerasRequest
+from .keras_request import KerasRequest
 
 
 def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
@@ -93,13 +93,13 @@ def _run(request: KerasRequest) -> None:
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"},
     )
-    answers = [line for line in process.stdout.splitlines() if line.startswith(ANSWER)]
-    if not answers and process.returncode == 0:
+    answer = process.stdout
+    if not answer and process.returncode == 0:
         file, _, _ = request.origin.reference.rpartition(":")
         raise PythonFileError(file, None, "ended its process before the model was exported")
-    if not answers:
+    if not answer:
         said = process.stderr[-2000:].strip()
         raise HostError(f"TensorFlow could not export {request.origin.reference}:\n{said}")
-    refusal: Mapping[str, Any] | None = json.loads(answers[-1].removeprefix(ANSWER))
+    refusal: Mapping[str, Any] | None = json.loads(answer)
     if refusal is not None:
         raise PythonFileError(refusal["file"], refusal["line"], refusal["message"])

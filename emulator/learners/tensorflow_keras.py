@@ -8,7 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +27,9 @@ from ..models.own_model import (
     drawn_by_keras,
 )
 from ..models.task import Task
+from ..plugins import own_process
 from ..plugins.python_file import Reference
-from .keras_request import ANSWER, KerasRequest, UntrainableError
+from .keras_request import KerasRequest, UntrainableError
 from .tensorflow import export
 from .tensorflow_keras_layers import KerasParts, parts_of
 from .tensorflow_keras_task import only, task_of
@@ -204,15 +205,15 @@ def _request(plain: dict[str, Any]) -> KerasRequest:
 
 def main() -> None:
     request = _request(json.load(sys.stdin))
+    answers = own_process.begin()  # the user's file may print
     reference, refusal = Reference.read(request.origin.reference, "/"), None
-    with redirect_stdout(sys.stderr):  # what the user's file prints
-        try:
-            (save_weights if request.trained else export_own)(request, reference)
-        except UntrainableError as error:
-            refusal = _refusal(reference, f"{reference.name}(): {error}").mistakes[0]
-        except PythonFileError as error:
-            refusal = error.mistakes[0]
-    print(f"\n{ANSWER}{json.dumps(refusal)}", flush=True)
+    try:
+        (save_weights if request.trained else export_own)(request, reference)
+    except UntrainableError as error:
+        refusal = _refusal(reference, f"{reference.name}(): {error}").mistakes[0]
+    except PythonFileError as error:
+        refusal = error.mistakes[0]
+    print(json.dumps(refusal), file=answers, flush=True)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ layers that it depends on.
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +30,9 @@ _CONVOLUTIONS = tuple(
         *("Conv1DTranspose", "Conv2DTranspose", "Conv3DTranspose"),
     )
 )
+_NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*", re.ASCII)
+"""Names of layers that TensorFlow accepts as scopes of a graph."""
+
 _NORMALIZATION = "use GroupNormalization or LayerNormalization"
 
 _RANDOM = ("Random", "Multinomial", "TruncatedNormal", "ParameterizedTruncated", "Stateful")
@@ -76,6 +80,8 @@ def parts_of(model: Any) -> KerasParts:
     """Return the parts of the Keras `model`. Raises UntrainableError if it cannot be trained."""
     if not model.trainable_variables:
         raise UntrainableError("the model has no layer with parameters that are trained")
+    _check_names(model)
+    _check_values(model)
     _check_constraints(model)
     constants = tuple(np.asarray(variable) for variable in model.non_trainable_variables)
     names = [variable.path.rpartition("/")[2] for variable in model.non_trainable_variables]
@@ -127,6 +133,27 @@ class _Trace:
         return any(self.after[place] is not self.before[place] for place in places)
 
 
+def _check_names(model: Any) -> None:
+    """Raise UntrainableError for a layer with a name that no part of a graph can have."""
+    for layer in model._flatten_layers(include_self=False, recursive=True):
+        if not _NAME.fullmatch(layer.name):
+            raise UntrainableError(
+                f"layer {layer.name!r} has a name that TensorFlow's graphs refuse: begin it with a "
+                "letter or digit, and use letters without accents, digits, '_', '.' and '-'"
+            )
+
+
+def _check_values(model: Any) -> None:
+    """Raise UntrainableError for an initial value that is not a finite number."""
+    for variable in model.variables:
+        values = np.asarray(variable)
+        if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
+            raise UntrainableError(
+                f"layer {_owner(model, variable).name!r} begins with a {variable.name!r} that is "
+                "not finite: use another initializer"
+            )
+
+
 def _check_constraints(model: Any) -> None:
     """Raise UntrainableError for a constraint, which no update by gradients keeps."""
     for variable in model.trainable_variables:
@@ -160,6 +187,12 @@ def _check_state(model: Any, traced: _Trace, generators: Sequence[int]) -> None:
             f"the model draws random numbers by {drawn[0]}, which no seed decides: use Dropout, or "
             "keras.random with a keras.random.SeedGenerator that the layer holds"
         )
+    for layer in _leaves(model):
+        if getattr(layer, "stateful", False):
+            raise UntrainableError(
+                f"layer {layer.name!r} keeps a state between mini-batches, which devices do not "
+                "send: leave stateful=True out"
+            )
     if any(tensor.dtype == tf.resource for tensor, _ in traced.graph.captures):
         raise UntrainableError(
             "the model reads a variable that no layer holds: make it with layer.add_weight, and "

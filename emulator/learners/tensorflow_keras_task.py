@@ -19,6 +19,11 @@ def task_of(model: Any, regression: bool) -> Task:
         raise UntrainableError(
             f"its input has the shape {_written(shape)}: write each length, as keras.Input((32,))"
         )
+    if given.dtype == "string":
+        raise UntrainableError(
+            "its input is text, and examples are numbers: begin the model with token ids, as "
+            "keras.Input((32,), dtype='int32'), and give these in the data"
+        )
     vocabulary, tokens = _vocabulary(model, given)
     texts = tokens and len(outputs) == 2 and outputs[0] == shape[0]
     inputs = _inputs(shape, tokens, texts)

@@ -40,7 +40,7 @@ def played(emulate, tmp_path):
 
 def test_sixteen_devices_update_as_often(played):
     """The kernel of the host, its engine and its load are the same; the run takes longer."""
-    rates = []
+    rates, reasons = [], []
     for dilation in (1, 4):
         summary, manifest = played(dilation)
         fidelity = summary["fidelity"]
@@ -48,6 +48,7 @@ def test_sixteen_devices_update_as_often(played):
         assert 5.0 <= summary["duration_s"] < 5.1
         assert summary["faults_realised"] == 1 and fidelity["latest_fault_s"] < 0.5
         rates.append(summary["updates"] / summary["duration_s"])
-        if not fidelity["kept_up"]:
-            pytest.skip(f"needs a host with cores to spare: {fidelity['reasons']}")
+        reasons += fidelity.get("reasons", [])
+    if reasons and rates[1] != pytest.approx(rates[0], rel=AGREE):
+        pytest.skip(f"needs a host with cores to spare: {reasons}")
     assert rates[1] == pytest.approx(rates[0], rel=AGREE)

@@ -55,7 +55,7 @@ def test_members_share_the_whole_rate_of_the_bottleneck(way: Way, rate: Rate, co
     assert sum(found) == pytest.approx(rate, rel=0.06 if control == "cubic" else 0.12)
     assert found[0] == pytest.approx(found[1], rel=0.05)
     assert found[:2] == pytest.approx(shares[:2], rel=0.15)
-    assert found[2] == pytest.approx(shares[2], rel=0.2)
+    assert found[2] == pytest.approx(shares[2], rel=0.3)  # it sends a third of the messages
 
 
 def _passed(here: Street) -> dict[Way, float]:

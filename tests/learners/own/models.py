@@ -92,6 +92,39 @@ def constrained():
     )
 
 
+def accented():
+    return keras.Sequential([keras.Input((4,)), layers.Dense(2, name="größte Schicht")])
+
+
+def infinite():
+    far = keras.initializers.Constant(float("inf"))
+    return keras.Sequential(
+        [keras.Input((4,)), layers.Dense(2, bias_initializer=far, name="narrow")]
+    )
+
+
+def remembering():
+    return keras.Sequential(
+        [keras.Input((5, 4), 1), layers.SimpleRNN(3, stateful=True), layers.Dense(2)]
+    )
+
+
+def reading():
+    return keras.Sequential(
+        [
+            keras.Input((1,), dtype="string"),
+            layers.TextVectorization(100, output_sequence_length=5),
+            layers.Embedding(100, 8),
+            layers.Flatten(),
+            layers.Dense(3),
+        ]
+    )
+
+
+def interrupting():
+    raise KeyboardInterrupt
+
+
 def mapped():
     x = keras.Input((8, 8))
     return keras.Model(x, {"answer": layers.Dense(10)(layers.Flatten()(x))})
