@@ -115,6 +115,7 @@ def test_runtimes_are_compared_by_them(run: Run) -> None:
     assert shown.loc["activations"].to_list() == ["502 kB", "502 kB", "none"]
 
 
+@pytest.mark.slow
 def test_the_report_shows_them(run: Run) -> None:
     page = report(run.folder).read_text(encoding="utf-8")
     assert "Activations at the cut of the model" in page

@@ -67,6 +67,7 @@ def test_many_members_are_one_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert row == ("cabinet", "2 more", "3.8", "100 %", "0", "–", "3")
 
 
+@pytest.mark.slow
 def test_the_page_names_the_bottlenecks(tmp_path: Path) -> None:
     page = report(made(tmp_path / "one").folder).read_text()
     assert "cabinet: home-0, home-1 share 10 Mbit/s up." in page

@@ -35,6 +35,7 @@ def assert_clear(told: Said, place: str) -> None:
         assert place in line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("file", FILES)
 def test_a_damaged_file_is_one_clear_error(

@@ -108,7 +108,7 @@ def churn(devices: int) -> list[tuple[str, str, float, float | None]]:
         pytest.param("forty", marks=pytest.mark.slow),
         pytest.param("compared", marks=pytest.mark.slow),  # a comparison draws such runs
         "measured once",
-        "points",
+        pytest.param("points", marks=pytest.mark.slow),
     ],
 )
 def test_figures_draw_whatever_there_is(
@@ -164,6 +164,7 @@ def test_accuracy_over_time_has_the_faults_as_bands(run: Run) -> None:
     assert len(several.patches) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("figure", "label"),
     [

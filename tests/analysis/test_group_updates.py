@@ -61,6 +61,7 @@ def test_groups_that_update_in_bursts_are_counted_over_whole_cycles(
     assert measured(run) == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 def test_predictions_stand_beside_the_measurement(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", 2)
     assert [row[1:] for row in group_updates(run)] == [

@@ -136,6 +136,7 @@ def test_the_devices_of_a_large_group_share_a_row(
     assert deviation == f"{(2 / plans[0]['t_iteration'] - 1) * 100:.1f} %"
 
 
+@pytest.mark.slow
 def test_the_report_has_a_section_only_for_a_run_with_plans(tmp_path: Path) -> None:
     heading = "Schedule of transfers"
     run = run_of(tmp_path, planned("a", 0.1, 1), realised("a", 9.0, 10, DICE))

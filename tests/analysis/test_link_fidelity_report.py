@@ -50,6 +50,7 @@ def made(folder: Path, *, virtual: bool = False) -> Run:
     return written(folder, records, summary={**summary, "fidelity": fidelity})
 
 
+@pytest.mark.slow
 def test_the_table_has_a_row_for_each_direction(tmp_path: Path) -> None:
     run = made(tmp_path)
     assert link_fidelity.link_verdicts(run) == [

@@ -40,6 +40,7 @@ def regression(folder: Path) -> Run:
     return written(folder, [*lines, stop], summary=summary)
 
 
+@pytest.mark.slow
 def test_the_report_shows_the_error_and_no_accuracy(run: Run) -> None:
     html = report(run.folder).read_text()
     assert ">mean absolute error<" in re.sub(r"\s*\n\s*", "", html)
@@ -51,6 +52,7 @@ def test_the_report_shows_the_error_and_no_accuracy(run: Run) -> None:
     assert not any("accuracy" in name for name in drawn)
 
 
+@pytest.mark.slow
 def test_figures_have_the_errors_of_regressions_only(run: Run, tmp_path: Path) -> None:
     accuracy = {"what": "evaluation", "accuracy": 0.5, "loss": 1.0, "version": 9, "updates": 9}
     other = written(tmp_path / "other", [{"at": 1.0, "push_bytes": 9, **accuracy}])

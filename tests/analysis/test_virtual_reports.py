@@ -35,6 +35,7 @@ def test_bytes_that_do_not_add_up_are_a_doubt(tmp_path: Path) -> None:
     assert "13.8 % of the bytes that the application counted" in warning
 
 
+@pytest.mark.slow
 def test_the_words_by_which_devices_ask_again_explain_bytes(tmp_path: Path) -> None:
     refused = {"at": 1.5, "what": "refused", "node": "home-0", "reason": "flipped", "count": 1000}
     flips = act(1.2, "garble", "home-0", "corrupt", 1.2)

@@ -81,6 +81,7 @@ def test_the_files_of_steps_are_others() -> None:
     assert stored() == []
 
 
+@pytest.mark.slow
 def test_a_process_that_fails_is_reported_with_its_words(tmp_path: Path) -> None:
     with pytest.raises(HostError, match=r"(?s)layers of digits-mlp:.*No such file"):
         layer_bench.layer_times(find("digits-mlp"), 10, tmp_path)

@@ -37,6 +37,7 @@ def test_the_law_is_that_of_the_middle_half() -> None:
     assert step_meter.law([0.004] * 9) == LogNormal((Seconds(0.004), 1e-3))
 
 
+@pytest.mark.slow
 def test_a_processs_cpu_time_is_its_own() -> None:
     assert cpu_clock.cpu_time(os.getpid()) == pytest.approx(time.process_time(), abs=0.05)
     with child("sum(range(10**7)); os.write(channel, b'.')") as busy:
@@ -146,6 +147,7 @@ def test_a_worker_is_measured(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_numpy")
 def test_a_worker_is_measured_while_other_things_happen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -161,6 +163,7 @@ def test_a_worker_is_measured_while_other_things_happen(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("by_numpy")
 def test_other_things_may_be_too_short_to_measure_by() -> None:
     with measuring.alongside("digits-mlp", 32, CODEC) as meter:
@@ -168,6 +171,7 @@ def test_other_things_may_be_too_short_to_measure_by() -> None:
     assert meter.refined(FOUND) == FOUND
 
 
+@pytest.mark.slow
 def test_other_things_are_not_kept_from_failing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

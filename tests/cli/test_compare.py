@@ -23,6 +23,7 @@ def few_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page, "FIGURES", (accuracy_updates,))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_figures")
 def test_a_report_and_a_comparison(emulate: Emulate, runs: Path) -> None:
     result = emulate("report", "abc121")

@@ -65,6 +65,7 @@ def test_targets_are_shown_by_range(emulate: Emulate, tmp_path: Path) -> None:
     assert emulate("data", "prices.npz", "--split", "shards").code == 2
 
 
+@pytest.mark.slow
 def test_a_device_without_an_example_is_named(emulate: Emulate, file: Path) -> None:
     said = emulate("data", "own.npz", "--split", "{kind: dirichlet, alpha: 0.01}", "--devices", 30)
     assert said.code == 2
@@ -95,6 +96,7 @@ def test_a_wrong_command_is_refused(
     assert not list(file.parent.glob("*.png"))
 
 
+@pytest.mark.slow
 def test_data_are_read_again_on_request(emulate: Emulate, tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.arange(40.0).reshape(20, 2))
     (tmp_path / "data.py").write_text(

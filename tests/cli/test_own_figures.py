@@ -73,6 +73,7 @@ def run(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_report_has_the_figures_that_can_be_drawn_and_tells_of_the_others(
     emulate: Emulate, run: Path
 ) -> None:
@@ -100,6 +101,7 @@ def test_a_report_has_the_figures_that_can_be_drawn_and_tells_of_the_others(
         assert reason.replace("&#39;", "'") in line
 
 
+@pytest.mark.slow
 def test_a_command_replaces_a_figure_or_adds_one(
     emulate: Emulate, run: Path, tmp_path: Path
 ) -> None:

@@ -191,6 +191,7 @@ def test_a_stranger_is_not_stopped(emulate: Emulate, runs: Path) -> None:
     assert "is not running (`emulate clean`" in result.err
 
 
+@pytest.mark.slow
 def test_a_run_is_followed_to_its_end(emulate: Emulate, runs: Path) -> None:
     """Also over the moment at which the server's log becomes part of the whole one."""
     folder = (runs / "synthetic" / "latest").resolve()

@@ -223,6 +223,7 @@ def test_options_that_do_not_fit_are_refused(
     assert message in result.err
 
 
+@pytest.mark.slow
 def test_a_gantt_chart_is_drawn(emulate: Emulate, file: Path, tmp_path: Path) -> None:
     result = emulate("schedule", file, "--figure", tmp_path / "plans" / "plan.png")
     assert result.code == 0

@@ -28,6 +28,7 @@ def test_one_kind_is_listed_for_scripts(emulate: Emulate) -> None:
     assert "flaky-home" not in emulate("profiles", "devices").out
 
 
+@pytest.mark.slow
 def test_a_failure_profile_is_shown_with_a_sample(emulate: Emulate, tmp_path: Path) -> None:
     result = emulate("profiles", "flaky-home", "--until", "20min")
     assert (result.code, result.err) == (0, "")

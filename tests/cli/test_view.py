@@ -79,6 +79,7 @@ def test_it_knows_how_much_is_done(
     assert item.share == share
 
 
+@pytest.mark.slow
 def test_what_it_keeps_does_not_grow() -> None:
     item = progress()
     for number in range(10_000):

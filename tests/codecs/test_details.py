@@ -107,6 +107,7 @@ def test_randomk_needs_no_indices() -> None:
     assert as_is.decode(frames, THOUSAND).values.tolist() == [1] * 10
 
 
+@pytest.mark.slow
 def test_randomk_draws_every_entry_as_often() -> None:
     codec, shape = RandomK(Fraction(0.25), unbiased=False), layout(("dense", (8,)), ("bias", (4,)))
     held = codec.start(place(shape))

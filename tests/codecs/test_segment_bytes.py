@@ -136,6 +136,7 @@ def test_so_do_larger_ones(codec: Any) -> None:
     check(codec, BLOCKS, 1, cut(BLOCKS, [1, 2]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coding", INDICES)
 @tried(quick=30, slow=200, data=st.data())
 def test_nor_do_indices_that_crowd_in_one_layer_cost_more(coding: Any, data: st.DataObject) -> None:

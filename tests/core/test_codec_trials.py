@@ -23,6 +23,7 @@ def _shipped() -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", _shipped())
 def test_shipped_codecs_keep_all_laws(codec: Codec) -> None:
     assert [verdict for verdict in examine(codec) if verdict.problem] == []

@@ -146,6 +146,7 @@ def test_unequal_batches_weigh_by_their_examples() -> None:
 FAULTS = ("kill", "boot", "reconnect", "lose_answers", "hello", "again", "wait")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize("labels", ["sent", "local"])
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 150), marks=pytest.mark.slow)])

@@ -250,6 +250,7 @@ CUTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS)
 @pytest.mark.parametrize("messages", [5_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_exactly_what_may_be_taken_is_taken(cut: Cut, messages: int) -> None:

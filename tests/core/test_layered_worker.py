@@ -173,6 +173,7 @@ def test_bye_ends_the_worker_between_pieces(pieces):
         result.send(Bye())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("messages", [10_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_mutated_pieces_mix_no_model(messages):
     """Whatever a server says, a gradient is computed on one version and on all layers in order."""

@@ -56,6 +56,7 @@ def seeds(quick: int, all_of_them: int) -> list[Any]:
 # -- everyone --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @BY_TABLE
 @pytest.mark.parametrize("seed", seeds(1, 3))
 def test_it_learns_in_any_order(policy: AnySynchronization, seed: int) -> None:

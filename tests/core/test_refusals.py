@@ -32,6 +32,7 @@ def of(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [record for record in records if record["what"] == "refused"]
 
 
+@pytest.mark.slow
 def test_a_flood_of_refusals_takes_some_lines_of_log() -> None:
     world = flooded()
     assert len(world.sink.getvalue()) < 10_000
@@ -45,6 +46,7 @@ def test_a_flood_of_refusals_takes_some_lines_of_log() -> None:
     assert world.records[-1]["what"] == "stop"
 
 
+@pytest.mark.slow
 def test_whoever_reads_the_log_counts_all_of_them(tmp_path: Path) -> None:
     records = flooded().records
     summary = summarise(

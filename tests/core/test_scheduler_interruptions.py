@@ -130,6 +130,7 @@ def test_pieces_that_come_twice_count_once(event: str) -> None:
     assert again.reports.iterations == played.reports.iterations
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 2, 3]))
 def test_no_order_of_events_stops_a_device(rng: Random, replan: int) -> None:

@@ -168,6 +168,7 @@ class Liar:
         return replace(message, **other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", [Dense(), TopK(keep=Fraction(0.2))], ids=["dense", "topk"])
 @pytest.mark.parametrize("messages", [4_000, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_exactly_what_may_be_taken_is_taken(codec, messages):

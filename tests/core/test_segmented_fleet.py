@@ -108,6 +108,7 @@ class Watched:
         raise AssertionError("the run does not end")
 
 
+@pytest.mark.slow
 @BY_TABLE
 @pytest.mark.parametrize(
     ("seed", "updates"),

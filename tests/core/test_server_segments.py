@@ -75,6 +75,7 @@ def push(world, node, version, segments, gradient=GRADIENT, now=110.0):
 # -- laws ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", CODECS.values(), ids=CODECS)
 @settings(max_examples=60, deadline=None)
 @given(

@@ -217,6 +217,7 @@ def test_random_bytes_do_no_harm(frames):
         wire.unpack(frames)
 
 
+@pytest.mark.slow
 def test_mutations_do_no_harm_and_what_is_taken_is_what_is_sent():
     """Whatever mutated bytes are taken, taking and sending them again changes nothing."""
     dice = random.Random(5)

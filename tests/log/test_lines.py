@@ -75,6 +75,7 @@ def test_records_are_read_as_they_were_written(log: list[records.Record], path: 
     assert [json.loads(text) for text in path.read_bytes().splitlines()] == list(map(as_json, log))
 
 
+@pytest.mark.slow
 @given(record=drawn_record())
 def test_a_line_has_its_time_and_kind_first_and_then_the_fields_in_order(
     record: records.Record,

@@ -118,6 +118,7 @@ def test_a_slow_link_that_becomes_faster_has_to_be_woken() -> None:
     assert risen == [False, True]
 
 
+@pytest.mark.slow
 def test_a_supervisor_changes_its_link_by_its_own_clock(make: Make) -> None:
     """Golden commands, in force within 100 ms of their time."""
     container = make(part=BORN, role=WORKER, network=network(STEPPED, NFTABLES))

@@ -106,6 +106,7 @@ def test_a_paused_device_stands_still_until_it_is_resumed(make: Make, verb: str)
     await_stopped(pid, False)
 
 
+@pytest.mark.slow
 def test_a_device_that_boots_while_it_is_paused_is_still_paused(make: Make) -> None:
     container = make(part=BORN)
     container.hear("ready")
@@ -142,6 +143,7 @@ def test_an_order_may_come_in_pieces(make: Make, cut: int) -> None:
     container.hear("mend")
 
 
+@pytest.mark.slow
 def test_a_device_may_draw_its_own_faults(make: Make) -> None:
     draws = f"""
 import json, os, signal, sys
@@ -160,6 +162,7 @@ if sys.argv[1] == "0":
     born(container, 1)
 
 
+@pytest.mark.slow
 def test_so_may_it_draw_a_pause_and_goes_on_by_itself(make: Make) -> None:
     draws = f"""
 import json, os
@@ -232,6 +235,7 @@ def test_an_end_that_is_not_due_stays_planned(monkeypatch: pytest.MonkeyPatch) -
     assert (obeyed, supervisor.later) == ([{"verb": "resume"}], [(3.0, {"verb": "mend"})])
 
 
+@pytest.mark.slow
 def test_records_of_a_part_are_passed_on_and_nothing_else(make: Make) -> None:
     """Long ones too, and the last ones before the part ends; a part cannot speak as supervisor."""
     writes = """
@@ -265,6 +269,7 @@ signal.signal(signal.SIGUSR2, part)
 """
 
 
+@pytest.mark.slow
 def test_a_device_leaves_in_order_and_comes_back_as_another(make: Make) -> None:
     container = make(part=PARTS + BORN)
     container.hear("ready")
@@ -312,6 +317,7 @@ def test_a_device_that_is_paused_says_no_goodbye(make: Make) -> None:
     assert not alive(pid) and not (container.folder / "said").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("verbs", "heard"),
     [
@@ -335,6 +341,7 @@ def test_a_device_that_is_killed_and_has_left_boots_when_both_are_over(
     born(container, 1)
 
 
+@pytest.mark.slow
 def test_a_device_that_was_halted_goes_on_from_its_state_and_a_killed_one_does_not(
     make: Make,
 ) -> None:

@@ -51,6 +51,7 @@ def test_it_goes_when_nobody_conducts_it_any_more(make: Make) -> None:
     assert not alive(pid)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, heard_as", [("order", "SIGTERM"), ("signal", "SIGTERM"), ("stopped", "SIGUSR1")]
 )
@@ -103,6 +104,7 @@ def test_a_paused_part_is_told_to_end_as_any_other(
     assert (code, "exit" in whats(heard), alive(pid)) == (0, False, False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("earlier", [(), ("pause",)])
 def test_a_part_that_boots_as_the_container_is_told_to_end_ends(
     make: Make, earlier: tuple[str, ...]
@@ -145,12 +147,14 @@ def test_a_device_whose_part_dies_stays_for_the_rest_of_the_run(make: Make) -> N
     assert container.end()[0] == 0
 
 
+@pytest.mark.slow
 def test_a_server_whose_part_dies_does_not(make: Make) -> None:
     container = make(part="import os; os.kill(os.getpid(), 9)", role=SERVER)
     assert container.hear("exit")["code"] == -9
     container.end()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [None, "sever"])
 def test_a_node_whose_interface_is_taken_away_says_so_and_ends(
     make: Make, tmp_path: Path, verb: str | None

@@ -52,6 +52,7 @@ def faults(folder: Path) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_run_is_replayed_with_its_drawn_faults(tmp_path: Path) -> None:
     first, _ = play(drawn(), tmp_path, Onlooker())
     kinds = {record["fault"] for record in faults(first)}

@@ -165,6 +165,7 @@ def test_a_merge_sorts_by_time_and_ties_keep_their_order(logs: list[list[float]]
     assert merged == sorted((one for log in records for one in log), key=lambda one: one["at"])
 
 
+@pytest.mark.slow
 def test_a_merge_keeps_times_and_places_only(folder: RunFolder) -> None:
     """Records weigh some 1.1 KB each in memory; a run of an hour has hundreds of thousands."""
     count = 20_000

@@ -95,6 +95,7 @@ def train(algorithm: Algorithm, schedule: list[int], seed: int, *, zeros: bool) 
 SCHEDULES = st.lists(st.integers(0, WORKERS - 1), max_size=40)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "one, other, workers, zeros",
     [

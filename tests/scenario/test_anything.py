@@ -16,6 +16,7 @@ from emulator.scenario import load, loads
 from tests.fakes.small_scenario import SCENARIOS, WRITTEN, addresses
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -46,6 +47,7 @@ ANYTHING = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(at=st.sampled_from(list(addresses(WRITTEN))[1:]), value=ANYTHING)
 def test_whatever_stands_in_a_file_it_is_a_scenario_or_a_scenario_error(
@@ -95,6 +97,7 @@ def test_aliases_that_multiply_are_refused_at_once(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_aliases_that_multiply_in_a_profile_or_an_override_are_refused(tmp_path: Path) -> None:
     (tmp_path / "own.yaml").write_text(bomb(9))
     with pytest.raises(ScenarioError, match=r"own.yaml:6: a5: aliases repeat"):

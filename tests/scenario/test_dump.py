@@ -43,6 +43,7 @@ def test_a_dump_spells_out_names_and_units() -> None:
     assert written["faults"][0]["nodes"] == ["adsl-0", "adsl-1"]
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(written=scenarios())
 def test_a_dumped_scenario_is_the_same_scenario(written: dict[str, Any]) -> None:

@@ -303,6 +303,7 @@ def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> Non
         load(file)
 
 
+@pytest.mark.slow
 @patch.dict("sys.modules")  # the entry point leaves `own` and `helper` there
 def test_the_schema_takes_files_and_has_the_fields_of_installed_plugins(
     lab: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,6 +37,7 @@ def test_its_world_can_be_told(file: Path) -> None:
     assert len(overview(scenario).devices) == len(scenario.nodes) == demand(scenario).ports - others
 
 
+@pytest.mark.slow
 @BY_FILE
 def test_what_a_run_keeps_of_it_plays_the_same(file: Path, tmp_path: Path) -> None:
     """The kept scenario is played from another folder, so a path to a file beside the scenario

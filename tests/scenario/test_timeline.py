@@ -163,6 +163,7 @@ def test_a_flap_beyond_all_measure_is_refused(lasts: str, laws: tuple[str, str])
         timeline(small(("stop:", f"faults: [{flap}]\nstop:")))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(written=scenarios())
 def test_on_every_node_a_kinds_verbs_alternate_and_times_ascend(written: dict[str, Any]) -> None:

@@ -151,6 +151,7 @@ def test_a_mistake_beside_a_trace_is_named_too(tmp_path: Path, fault: str, messa
     assert len(str(error.value).splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_day_of_a_thousand_devices_takes_seconds(tmp_path: Path) -> None:
     """A trace of their own for each, with a transition every half an hour."""
     traces = {

@@ -57,6 +57,7 @@ def seconds(parts: list[int]) -> list[Fraction]:
     return [Fraction(part, PARTS) for part in parts]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("instances", [200, pytest.param(1200, marks=pytest.mark.slow)])
 def test_every_plan_equals_brute_force(instances: int) -> None:
     rng = random.Random("tests/schedules")

@@ -70,6 +70,7 @@ def test_losses_that_differ_are_told(study: Study, tmp_path: Path) -> None:
     assert "| ibatch | 4 | 0.75 | 3 s |" in made
 
 
+@pytest.mark.slow
 def test_the_study_is_published_as_a_page_and_its_figures(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_verdicts_and_tables_come_from_the_runs(study: Study) -> None:
     assert "| exponential steps | 2 | 0.500 |" in made
 
 
+@pytest.mark.slow
 def test_the_study_is_published_with_its_figures(
     study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,6 +99,7 @@ class _Here:
     map = staticmethod(map)
 
 
+@pytest.mark.slow
 def test_short_runs_are_played_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_runs, "ProcessPoolExecutor", _Here)
     study = STUDIES["omnivore"]

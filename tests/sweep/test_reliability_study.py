@@ -105,6 +105,7 @@ def cells(text: str, begin: str) -> Sequence[str]:
     return line.strip("| ").split(" | ")
 
 
+@pytest.mark.slow
 def test_verdicts_come_from_the_runs(study: Study) -> None:
     made = reliability.tables(study)
     # AdaComp loses 0.5, 3 and 0 points; ASGD 2, 0.5 and 0
@@ -125,12 +126,14 @@ def test_verdicts_come_from_the_runs(study: Study) -> None:
     assert cells(made, "AdaComp pushes")[1:] == ["does not hold", "83.3 to 167 times fewer"]
 
 
+@pytest.mark.slow
 def test_two_orders_of_magnitude_hold_if_they_hold_in_every_world(study: Study) -> None:
     better = [r for r in study.rows if not r.world.startswith("MTBF 12.5")]
     made = reliability.tables(Study("reliability", tuple(better), study.tried, study.folder))
     assert cells(made, "AdaComp pushes")[1:] == ["holds", "167 to 167 times fewer"]
 
 
+@pytest.mark.slow
 def test_the_tables_give_accuracies_at_the_end_and_after_the_span(study: Study) -> None:
     made = reliability.tables(study)
     # the last evaluations within 100 s are 80 and 90 %; 20 updates of 24 bytes to 90 %
@@ -170,6 +173,7 @@ def test_a_target_that_was_never_reached_is_never(lost: Study) -> None:
     assert line[-2:] == ["never (never – never)", "never"]
 
 
+@pytest.mark.slow
 def test_the_study_is_published_with_its_figure(
     lost: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,6 +27,7 @@ NAMES = sorted(STUDIES)
 # -- what is studied -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_entry_of_a_study_can_be_played(name: str) -> None:
     points = [point for _, _, point in STUDIES[name].search()]

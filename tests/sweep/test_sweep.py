@@ -82,6 +82,7 @@ def test_points_come_from_anywhere(
         made_up([points[1], points[1]], tmp_path / "out")
 
 
+@pytest.mark.slow
 def test_what_another_scenario_gave_is_neither_taken_nor_removed(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:
@@ -92,6 +93,7 @@ def test_what_another_scenario_gave_is_neither_taken_nor_removed(
     assert (item.folder / "run.jsonl").is_file()
 
 
+@pytest.mark.slow
 def test_two_sweeps_do_not_share_a_folder(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:

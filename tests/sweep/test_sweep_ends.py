@@ -89,6 +89,7 @@ def test_a_damaged_point_is_played_again_with_a_word(
     assert line.endswith(f"): it is made again, and its old files are in {aside}")
 
 
+@pytest.mark.slow
 def test_points_of_earlier_versions_have_no_digests(
     sweep_file: Path, tmp_path: Path, played: Callable[[], list[str]]
 ) -> None:

@@ -83,6 +83,7 @@ def records_of(cut: Cut) -> list[dict[str, Any]]:
     return [json.loads(line) for line in sink.getvalue().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [Cut(1), Cut(2, labels="local", values="f16")])
 def test_a_whole_run(cut: Cut) -> None:
     """Heartbeats outlive a pass that holds the server up: no device says hello again."""

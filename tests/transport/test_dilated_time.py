@@ -95,6 +95,7 @@ def test_the_log_of_a_dilated_run_is_in_emulated_seconds() -> None:
         assert COMPUTE <= record["compute"] < COMPUTE + LATE
 
 
+@pytest.mark.slow
 def test_time_outs_of_sockets_are_emulated() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with (

@@ -118,6 +118,7 @@ def heard(router: Router, seconds: float = 5.0) -> Any:
     return None
 
 
+@pytest.mark.slow
 def test_a_lost_answer_is_given_up_with_its_connection() -> None:
     guests, secrets = issue(["a"], encrypt=False)
     with wired(guests) as (router, wire), Peer(wire.address, secrets["a"], BEAT) as peer:
@@ -231,6 +232,7 @@ faults:
 )
 
 
+@pytest.mark.slow
 def test_in_virtual_time_too(tmp_path: Path) -> None:
     _, _, view = played(tmp_path, text=CUTS)
     assert sum(record["what"] == "mend" for record in view.records) == 6

@@ -84,6 +84,7 @@ def test_a_device_under_the_name_of_another_takes_nothing_from_it(encrypt: bool)
     assert robbed > 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypt", [False, True], ids=["plain", "curve"])
 def test_a_name_that_is_taken_shuts_nobody_out(encrypt: bool) -> None:
     guests, secrets = issue(NAMES, encrypt=encrypt)

@@ -148,6 +148,7 @@ def play(pull, schedule=None, setup: float = 0.0) -> tuple[ParameterServer, list
     return played, [json.loads(raw) for raw in sink.getvalue().splitlines()], records
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", [LayerByLayer(), DynaComm(replan=10)])
 @pytest.mark.parametrize("pull", [WholeModel(), WholeModel("f16"), Delta()])
 def test_a_run_in_segments_trains_the_same_model(pull, schedule) -> None:

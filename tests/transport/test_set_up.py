@@ -112,6 +112,7 @@ def test_pieces_that_come_while_a_node_computes_are_set_up_meanwhile(secret_and_
     assert all(0 <= at - due < LATE for at, due in zip(times, expected, strict=True)), times
 
 
+@pytest.mark.slow
 def test_a_device_cannot_fill_the_server_with_messages_that_wait(secret_and_router) -> None:
     """Messages are large, and the link would carry a single message in a second."""
     secret, router = secret_and_router
@@ -125,6 +126,7 @@ def test_a_device_cannot_fill_the_server_with_messages_that_wait(secret_and_rout
     assert "more messages than its link carries" in server.refused[0]
 
 
+@pytest.mark.slow
 def test_nor_with_small_ones(monkeypatch: pytest.MonkeyPatch, secret_and_router) -> None:
     monkeypatch.setattr(server_driver, "MOST_HELD", 10)
     secret, router = secret_and_router

@@ -117,6 +117,7 @@ def test_what_connections_have_left_counts_until_it_is_read() -> None:
             assert ("good-0", "") in heard
 
 
+@pytest.mark.slow
 def test_pings_behind_a_long_queue_on_a_broken_connection_harm_nobody() -> None:
     """libzmq aborts where it stops reading, the connection breaks, and then it finds a ping."""
     guests, secrets = issue(["evil-0"], encrypt=False)
@@ -198,6 +199,7 @@ def test_who_sends_thousands_of_frames_comes_in_no_more(encrypt: bool) -> None:
         assert heard(router).node == "good-0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encrypt", [False, True], ids=["plain", "curve"])
 def test_honest_bytes_are_counted_to_the_last(encrypt: bool) -> None:
     """A byte miscounted in each message would add up to more than the bound, and be refused."""

@@ -236,6 +236,7 @@ def test_garbage_is_refused_quickly(tmp_path: Path) -> None:
     assert time.process_time() - began < 5  # it takes 2.5 s
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("header", "row", "line"),
     [

@@ -39,6 +39,7 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "data.py"
 
 
+@pytest.mark.slow
 def test_a_function_is_called_once_for_each_content(file: Path) -> None:
     first = scenario(file.parent, "./data.py:load").training
     again = scenario(file.parent, "./data.py:load").training
@@ -55,6 +56,7 @@ def test_a_function_is_called_once_for_each_content(file: Path) -> None:
     assert len(calls.read_text().split()) == 2
 
 
+@pytest.mark.slow
 def test_what_a_function_returns_is_checked_as_arrays_are(file: Path) -> None:
     found = mistakes(file.parent, "{file: './data.py:nan', owners: writer}")
     assert found[0].startswith("data.py:nan: x_train[0][0]: is nan: a finite number was expected")
@@ -103,6 +105,7 @@ def test_an_array_that_masks_nothing_is_its_values() -> None:
     assert type(array) is np.ndarray and array.tolist() == [1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("code", "expected"),
     [

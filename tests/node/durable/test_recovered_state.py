@@ -49,6 +49,7 @@ def same(one, other) -> bool:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("saves", [False, True], ids=["inputs", "states"])
 @pytest.mark.parametrize("name", PLANS)
 def test_a_killed_server_comes_back_the_same(name, saves, tmp_path, monkeypatch):

@@ -201,6 +201,7 @@ def test_containers_start_in_waves(tmp_path: Path, secrets: None) -> None:
     assert made.wires.heard == {"server", *made.greeted}
 
 
+@pytest.mark.slow
 def test_the_timeline_waits_for_hellos_and_for_no_answer_of_the_engine(
     tmp_path: Path, secrets: None
 ) -> None:

@@ -75,6 +75,7 @@ def test_a_device_that_boots_goes_on_lying(tmp_path: Path) -> None:
     np.testing.assert_allclose(last - first, -0.1 * 4, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_trimmed_mean_withstands_a_liar_that_turns_the_mean(tmp_path: Path) -> None:
     overrides = (
         *("devices[0].count=7", "stop.updates=350", "training.synchronization=barrier"),

@@ -347,6 +347,7 @@ def _delays(course: Iterator[Stretch], at: Exact, late: Exact) -> set[Exact]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["steps", *FILES])
 @settings(
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]

@@ -58,6 +58,7 @@ def test_segments_change_no_bit_of_what_is_learnt(codec: str, tmp_path: Path) ->
     assert_the_same_is_learnt(tmp_path, f"training.codec={codec}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", ["{kind: topk, keep: 5%}", "terngrad"])
 def test_nor_do_they_with_error_feedback(codec: str, tmp_path: Path) -> None:
     assert_the_same_is_learnt(tmp_path, f"training.codec={codec}", "training.error_feedback=true")

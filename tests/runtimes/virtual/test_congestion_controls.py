@@ -117,6 +117,7 @@ def test_bbr_opens_to_its_former_width_after_a_time_out() -> None:
     assert isinstance(made, Bbr) and isinstance(on("reno", 1e6, 0.1), Reno)
 
 
+@pytest.mark.slow
 def test_a_run_plays_the_control_that_its_scenario_chooses(tmp_path: Path) -> None:
     """CUBIC is the control without the key."""
     logs, long = {}, "devices[1].link={up: {rate: 50mbit, delay: 150ms, loss: 0.01%}}"

@@ -69,6 +69,7 @@ def test_flipped_bits_are_refused_and_the_run_goes_on(tmp_path: Path, part: str)
     assert [record["at"] for record in heard if record["what"] == "stop"] == [60]
 
 
+@pytest.mark.slow
 def test_the_log_has_the_fault_and_the_same_seed_the_same_bytes(tmp_path: Path) -> None:
     first, again = (records(tmp_path / name, CORRUPT) for name in "ab")
     assert first == again
@@ -88,6 +89,7 @@ def test_messages_carry_checksums_from_the_start_and_only_with_the_fault(tmp_pat
     assert min(checked) == min(plain) + 6 and max(checked) == max(plain) + 6
 
 
+@pytest.mark.slow
 def test_on_a_link_without_a_delay_the_time_goes_on(tmp_path: Path) -> None:
     folder, summary, _ = played(tmp_path, ALL, "stop.time=5s", text=WORLD)
     assert 3000 < summary["refused"] < 4010

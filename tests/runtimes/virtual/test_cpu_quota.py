@@ -36,6 +36,7 @@ def ticked(share: float, works: list[tuple[int, int]]) -> list[int]:
     return done
 
 
+@pytest.mark.slow
 @settings(max_examples=300)
 @given(
     st.sampled_from([0.04, 0.1, 0.25, 0.5, 0.999]),

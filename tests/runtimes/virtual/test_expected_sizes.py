@@ -19,6 +19,7 @@ def size(frames: Frames) -> int:
     return sum(map(len, frames))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("codec", every(), ids=lambda codec: codec.kind)
 def test_pieces_have_the_sizes_of_a_workers(codec: Any) -> None:
     """Within a tenth or 30 entries, where their number is random; together those of one message."""

@@ -76,6 +76,7 @@ def test_segments_end_a_run_earlier(tmp_path: Path) -> None:
     assert spent["dynacomm"] <= min(spent.values()) * (1 + 1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", ["numpy", "none"])
 def test_a_layered_run_repeats_with_any_number_of_threads(tmp_path: Path, learner: str) -> None:
     text = LAYERED.replace("tcp: false", "tcp: true").replace(
@@ -153,6 +154,7 @@ def struck(kind: str, lasts: str, devices: int) -> str:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [60, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     ("kind", "lasts"),
@@ -204,6 +206,7 @@ def test_no_half_update_is_applied_wherever_a_fault_strikes(
     assert all(last[node] > ends[node] for node in ends)
 
 
+@pytest.mark.slow
 def test_a_run_without_shares_takes_those_of_the_calibration_and_keeps_them(tmp_path: Path) -> None:
     seconds = LayerSeconds(
         "host", "processor", "digits-mlp", 8, (2e-3, 1e-3, 5e-4), (4e-3, 1e-3, 0.0)

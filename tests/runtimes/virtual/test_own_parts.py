@@ -82,6 +82,7 @@ def test_equal_rules_give_equal_runs(tmp_path: Path) -> None:
     assert logs[1] == logs[0]
 
 
+@pytest.mark.slow
 def test_a_dead_run_goes_on_with_its_own_sources_or_not_at_all(tmp_path: Path) -> None:
     lab = tmp_path / "lab"
     folder = run(load(written(lab, own=True)), on="virtual", runs=tmp_path / "runs").folder

@@ -78,6 +78,7 @@ def test_wherever_a_pause_meets_a_device_it_goes_on(tmp_path: Path, at: float) -
     assert paces[0] == pytest.approx(paces[1], abs=2)
 
 
+@pytest.mark.slow
 def test_a_device_that_was_paused_for_long_asks_anew(tmp_path: Path) -> None:
     """The server has given its connection up by then, as that of a device that is cut off."""
     records = world(
@@ -155,6 +156,7 @@ faults:
 """
 
 
+@pytest.mark.slow
 def test_pauses_in_a_profile_are_drawn_and_repeat_to_the_byte(tmp_path: Path) -> None:
     (tmp_path / "drowsy.yaml").write_text(DRAWN)
     text = CALM.replace("link: fios}", f"link: fios, failures: [{tmp_path / 'drowsy.yaml'}]}}")

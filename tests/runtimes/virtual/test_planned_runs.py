@@ -71,6 +71,7 @@ SLOW = [pytest.param(number, marks=pytest.mark.slow) for number in range(2, 25)]
 """With the quick ones 25 nets on 8 links each."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, *SLOW])
 def test_iterations_take_as_long_as_planned(tmp_path: Path, number: int) -> None:
     schedule = "ibatch" if number % 5 == 1 else "dynacomm"

@@ -11,6 +11,7 @@ from tests.fakes.virtual_world import played
 QUICK, ALL = (*range(12), 72), range(12, 300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", QUICK)
 def test_a_fleet_under_faults_keeps_the_laws(seed: int, tmp_path: Path) -> None:
     plays_twice(seed, tmp_path)

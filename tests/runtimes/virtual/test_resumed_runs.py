@@ -27,6 +27,7 @@ def killed(folder: Path, log: bytes) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_ends_as_if_it_had_not_been(whole) -> None:
     folder, summary, log = whole
     dice = Random(1)
@@ -39,6 +40,7 @@ def test_killed_at_random_moments_it_ends_as_if_it_had_not_been(whole) -> None:
         assert (folder / "model.npz").is_file()
 
 
+@pytest.mark.slow
 def test_a_log_with_other_bytes_is_told_of_and_left_alone(whole) -> None:
     folder, _, log = whole
     changed = bytearray(log[:3000])

@@ -163,6 +163,7 @@ def test_a_fleet_of_thousands_is_played(tmp_path: Path) -> None:
     assert sum(record["what"] == "update" for record in read(folder / "run.jsonl")) == 20_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("devices", [50, 200])
 def test_a_step_of_lockstep_asks_each_device_a_few_times(tmp_path: Path, devices: int) -> None:
     """However many there are: asking everybody about everybody would be quadratic."""

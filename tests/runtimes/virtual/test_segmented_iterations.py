@@ -56,6 +56,7 @@ def _transfers(layout: Layout, rate: float) -> tuple[float, ...]:
     return tuple(4 * (place.stop - place.start) * BITS / rate for place in layout.layers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schedule", STRATEGIES, ids=lambda schedule: schedule.kind)
 def test_an_iteration_takes_exactly_the_times_of_its_plan(schedule: Schedule) -> None:
     for number in range(200):

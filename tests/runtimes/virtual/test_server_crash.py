@@ -18,6 +18,7 @@ def split(records, what):
     return [record for record in records if record["what"] == what]
 
 
+@pytest.mark.slow
 def test_with_update_nothing_is_lost(tmp_path: Path) -> None:
     _, summary, onlooker = played(tmp_path, *SMALL, "server.durability=update", text=CRASHING)
     records = onlooker.records
@@ -37,6 +38,7 @@ def test_with_update_nothing_is_lost(tmp_path: Path) -> None:
     assert "lost_updates" not in summary and summary["outcome"] == "success"
 
 
+@pytest.mark.slow
 def test_with_states_it_falls_back_and_says_so(tmp_path: Path) -> None:
     _, summary, onlooker = played(tmp_path, *SMALL, "server.durability={every: 1s}", text=CRASHING)
     updates, (recovered,) = split(onlooker.records, "update"), split(onlooker.records, "recovered")
@@ -49,6 +51,7 @@ def test_with_states_it_falls_back_and_says_so(tmp_path: Path) -> None:
     assert summary["lost_updates"] == seen - kept
 
 
+@pytest.mark.slow
 def test_versions_made_anew_are_measured_when_they_are_due(tmp_path: Path) -> None:
     parts = (*SMALL[:1], "evaluate.every=1", "server.durability={every: 2s}")
     _, summary, onlooker = played(tmp_path, *parts, text=CRASHING)
@@ -58,6 +61,7 @@ def test_versions_made_anew_are_measured_when_they_are_due(tmp_path: Path) -> No
     assert not [r for r in again if r.get("scored", r["at"]) > r["at"] + 0.5]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts",
     [

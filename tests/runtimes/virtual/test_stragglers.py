@@ -72,6 +72,7 @@ def test_one_with_another_delay_takes_over_at_the_end_of_the_first(tmp_path: Pat
     assert struck == [("lag", 2.05), ("catch_up", 4.05), ("lag", 4.05), ("catch_up", 5.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "training",
     [

@@ -100,6 +100,7 @@ def test_a_window_that_never_opened_stays() -> None:
     assert made.window(RESTART, 10) == RESTART
 
 
+@pytest.mark.slow
 @given(RATES, TRIPS, WINDOWS, st.floats(0, 1e6), st.floats(0, 1e6))
 def test_a_longer_pause_never_leaves_more(
     rate: float, rtt: float, window: float, idle: float, longer: float

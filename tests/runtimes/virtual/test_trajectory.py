@@ -55,6 +55,7 @@ def test_a_sketch_is_linear_and_the_same_for_every_run() -> None:
     assert np.linalg.norm(first(a)) == pytest.approx(np.linalg.norm(a), rel=0.6)
 
 
+@pytest.mark.slow
 def test_a_measured_run_has_the_same_records(tmp_path: Path) -> None:
     plain, *_ = played(tmp_path, "stop.updates=80")
     measured, *_ = played(tmp_path, "stop.updates=80", KEPT)
@@ -108,6 +109,7 @@ devices: [{name: peer, count: 8}]
 """
 
 
+@pytest.mark.slow
 def test_report_and_comparison_set_momentum_beside_theory(tmp_path: Path) -> None:
     runs = []
     for seed in (1, 2):

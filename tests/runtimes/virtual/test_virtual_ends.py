@@ -125,6 +125,7 @@ def test_a_device_that_may_come_back_keeps_the_run_alive(tmp_path: Path) -> None
     assert late == {"fiber-1"}
 
 
+@pytest.mark.slow
 def test_checkpoints_are_written_in_their_time(tmp_path: Path) -> None:
     folder, _, _ = played(tmp_path, "server.checkpoint={every: 1s}")
     times = [record["at"] for record in happened(folder, "checkpoint")]

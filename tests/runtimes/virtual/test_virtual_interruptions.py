@@ -51,11 +51,13 @@ class Remover(Onlooker):
         shutil.rmtree(self.runs, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_removed_in_the_middle(tmp_path: Path) -> None:
     with digits(), pytest.raises(HostError, match="was moved or removed while the run went on"):
         play(loads(SCENARIO), tmp_path / "runs", Remover(tmp_path / "runs"), cores=1)
 
 
+@pytest.mark.slow
 def test_a_disk_that_takes_no_more(tmp_path: Path) -> None:
     """Files may not grow beyond 40 kB here, which the system says in the words of a full disk."""
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -25,6 +25,7 @@ def flaky(tmp_path: Path) -> str:
     return text.replace("link: fios}", f"link: fios, failures: [{tmp_path / 'home.yaml'}]}}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -84,6 +85,7 @@ def test_every_way_to_train_learns_and_repeats(tmp_path: Path, overrides: list[s
     assert len(logs) == 1
 
 
+@pytest.mark.slow
 def test_local_training_takes_its_time_and_fewer_bytes(tmp_path: Path) -> None:
     """Also in a run without training, in which all devices count as having equal data."""
     world = ("faults=[]", "stop={updates: 50}", "virtual.step=20ms", "training.algorithm=")
@@ -118,6 +120,7 @@ def test_an_epoch_longer_than_patience_teaches_all_the_same(tmp_path: Path) -> N
     assert late <= {"adsl-0", "adsl-1", "adsl-2"}  # the slower ones: fiber has made steps meanwhile
 
 
+@pytest.mark.slow
 def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
     first, _, _ = played(tmp_path, text=flaky)
     again, _, _ = played(tmp_path, text=flaky, cores=2)
@@ -125,12 +128,14 @@ def test_drawn_faults_repeat_too(tmp_path: Path, flaky: str) -> None:
     assert {r["node"] for r in happened(first, "kill")} >= {"adsl-0", "fiber-0", "fiber-1"}
 
 
+@pytest.mark.slow
 def test_another_seed_is_another_run(tmp_path: Path, plain: Played) -> None:
     one, _, _ = plain
     other, _, _ = played(tmp_path, "seed=4")
     assert (one / "run.jsonl").read_bytes() != (other / "run.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_what_a_run_keeps_of_its_scenario_repeats_it(tmp_path: Path, plain: Played) -> None:
     folder, _, _ = plain
     with digits():

@@ -17,6 +17,7 @@ from tests.fakes.virtual_world import played
 # -- what is told ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_learns_and_its_folder_is_complete(plain: Played) -> None:
     folder, summary, view = plain
     assert {path.name for path in folder.iterdir()} >= {
@@ -32,6 +33,7 @@ def test_a_run_learns_and_its_folder_is_complete(plain: Played) -> None:
     assert list(read(folder / "run.jsonl")) == json.loads(json.dumps(view.records))
 
 
+@pytest.mark.slow
 def test_the_log_is_in_order_and_every_record_known(overlapping: Played) -> None:
     folder, summary, _ = overlapping
     records = list(read(folder / "run.jsonl"))
@@ -44,6 +46,7 @@ def test_the_log_is_in_order_and_every_record_known(overlapping: Played) -> None
     assert summary["faults_realised"] == counts["kill"] + counts["sever"]
 
 
+@pytest.mark.slow
 def test_bytes_are_those_of_the_wire(tmp_path: Path) -> None:
     """And the interface's count is theirs as frames, but for what comes back of each."""
     folder, summary, _ = played(tmp_path, "virtual.tcp=false", "faults=[]")
@@ -53,6 +56,7 @@ def test_bytes_are_those_of_the_wire(tmp_path: Path) -> None:
     assert summary["server_rx_bytes"] > summary["push_bytes"]["total"] * 1514 / 1448
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tcp", ["true", "false"])
 def test_the_evaluators_traffic_is_counted_at_both_ends(tmp_path: Path, tcp: str) -> None:
     folder, summary, _ = played(tmp_path, f"virtual.tcp={tcp}", "faults=[]")
@@ -91,6 +95,7 @@ def test_what_the_server_cannot_send_is_no_refusal(tmp_path: Path) -> None:
 SPARSE = "training={dataset: digits, model: digits-mlp, codec: {kind: topk, keep: 0.1%}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "overrides",
     [
@@ -108,6 +113,7 @@ def test_a_run_that_is_fine_gives_no_reason_for_doubt(tmp_path: Path, overrides:
     assert warnings(read_run(folder)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("algorithm", ["adacomp", "asgd"])
 def test_links_that_keep_to_their_rate_are_not_blamed(tmp_path: Path, algorithm: str) -> None:
     """A slow uplink: one frame is a peak, and the acknowledgements of a fast downlink a flood."""
@@ -163,6 +169,7 @@ def test_a_severed_device_goes_on_where_it_was(tmp_path: Path) -> None:
     assert [at for at in times if 2.5 < at < 2.7]
 
 
+@pytest.mark.slow
 def test_a_cpu_quota_slows_what_computes_all_the_time(tmp_path: Path) -> None:
     unshaped = ["devices[0].link={}", "devices[1].link={}", "faults=[]", "virtual.step=20ms"]
     folder, _, _ = played(tmp_path, *unshaped, "stop={time: 20s}", "evaluate.every=100000")
@@ -187,6 +194,7 @@ def test_work_that_a_crash_ends_is_not_owed_after_it(tmp_path: Path) -> None:
 # -- traffic only ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_traffic_alone_has_the_bytes_of_the_real_thing(tmp_path: Path) -> None:
     real, learnt, _ = played(tmp_path, "training.algorithm=asgd")
     traffic, counted, _ = played(tmp_path, "training.algorithm=asgd", "virtual.learner=none")
@@ -224,6 +232,7 @@ def test_a_smaller_pull_is_charged_as_such(tmp_path: Path, pull: str, least: flo
     assert (folder / "run.jsonl").read_bytes() == (again / "run.jsonl").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_delta_changes_nothing_but_the_bytes(tmp_path: Path) -> None:
     """Where no link makes a smaller message quicker."""
     unshaped = ["devices[0].link={}", "devices[1].link={}", "faults=[]"]

@@ -130,6 +130,7 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(up=JSON, name=JSON, do=st.sampled_from(["attach", "change", "report"]) | JSON)
 def test_nothing_else_is_raised(up: object, name: object, do: object) -> None:
