@@ -59,7 +59,7 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     from ..runs.preflight import preflight
     from ..scenario import demand, load, overview, shortfalls
     from ..scenario.aggregation_quarantine import unguarded_quarantine
-    from ..scenario.deadlines import late_groups
+    from ..scenario.deadlines import late_groups, too_short
     from ..scenario.demand import HostCapacity as Capacity
     from ..scenario.demand import small_devices
     from ..scenario.faults_in_vain import faults_in_vain
@@ -75,9 +75,11 @@ def _check(file: Path, overrides: tuple[str, ...], on: str, *, as_json: bool) ->
     played = with_dilation(scenario, host.cores)
     capacity = Capacity(host.cores, host.available, played.dilation)
     short = {"docker": shortfalls(wanted, capacity), "virtual": []}
+    step = _step(scenario)
     short["docker"] += too_fast(played, host.cores) + small_devices(scenario)
     for warnings in short.values():
-        warnings += late_groups(scenario, _step(scenario)) + unfit_optimizer(scenario)
+        warnings += late_groups(scenario, step) + too_short(scenario, step)
+        warnings += unfit_optimizer(scenario)
         warnings += unguarded_quarantine(scenario) + faults_in_vain(scenario)
     short["docker"] += slow_starts(scenario, GATHERING) + short_limits(scenario)
     least = startup_time(played, host.cores)

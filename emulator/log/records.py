@@ -260,7 +260,7 @@ class ExitRecord(LogRecord, tag="exit"):
 
 
 class StopRecord(LogRecord, tag="stop"):
-    """The end of the run, and its last line.
+    """The end of the run. In virtual time other records of that moment may follow.
 
     For `accuracy`, `at` is when the score came in: the model had that accuracy at the `at` of its
     `evaluation`.

@@ -1,5 +1,6 @@
 """The writer of a run's log: a line of JSON for each record."""
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -24,10 +25,17 @@ class RunLog:
 
     def __init__(self, sink: Sink, listener: Callable[[Record], None] | None = None) -> None:
         self._sink, self._listener = sink, listener
+        self._latest = -math.inf
+        self.late = False
+        """Whether a record stands behind one of a later time, as a score that came in late."""
 
     def write(self, record: Record) -> None:
         """Round `record.at` to the microsecond, in place, and write the record."""
         record.at = microseconds(record.at)
+        if record.at < self._latest:
+            self.late = True
+        else:
+            self._latest = record.at
         self._sink.write(line(record))
         if self._listener is not None:
             self._listener(record)

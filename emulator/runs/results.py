@@ -121,6 +121,12 @@ def _merge(folder: RunFolder, last: Mapping[str, Any] | None = None, *rest: Path
         merge([folder.server / "run.jsonl", *rest, folder.reports], sink, last)
 
 
+def put_in_order(records: Path) -> None:
+    """Sort the log `records` by time, as `gather` does with the logs of containers."""
+    with replacing(records) as sink:
+        merge([records], sink)
+
+
 def _model(folder: RunFolder) -> Path | None:
     """Return the file with the server's model, or else its last checkpoint, or else None."""
     models = (folder.server / name for name in (_MODEL, "checkpoint.npz"))

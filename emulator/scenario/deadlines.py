@@ -1,15 +1,17 @@
-"""Warnings for devices that cannot finish a round of local training before the round ends.
+"""Warnings for devices that cannot finish an update before the run, or its round, ends.
 
 A round (`fedavg`, `local-sgd`) ends after its `patience`. The server refuses the update of a device
-that needs longer, unless no other device sent an update either.
+that needs longer, unless no other device sent an update either. A run without any update fails.
 """
 
 from dataclasses import dataclass
 
 from ..codecs import Dense
 from ..pulls import WholeModel as Whole
-from ..synchronization import FedAvg, LocalSGD
+from ..schedules import Sequential
+from ..synchronization import ComputeGroups, FedAvg, LocalSGD
 from ..units import Seconds
+from ..world.link import Side
 from .demand import Shortfall
 from .devices import Group
 from .model import Scenario
@@ -42,9 +44,35 @@ def late_groups(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
     return [Shortfall("warning", text) for text in texts if text]
 
 
+def too_short(scenario: Scenario, step: StepTime | None) -> list[Shortfall]:
+    """Return a warning if no device of `scenario` can make an update before `stop.time`.
+
+    `step` None counts as no time, and so does a transfer over a link that changes by itself.
+    """
+    if scenario.stop.time is None:
+        return []
+    training = scenario.training
+    # layers are computed while others travel, and a group deals its mini-batch over its devices
+    apart = training.cutting == Sequential() and not isinstance(
+        training.synchronization, ComputeGroups
+    )
+    batch = step.seconds * _batches(scenario) if step and apart else 0.0
+    times = {
+        group.name: batch / _core(group) + _first(scenario, group) for group in scenario.devices
+    }
+    fastest = min(times, key=times.__getitem__)
+    if times[fastest] <= scenario.stop.time:
+        return []
+    text = (
+        f"stop.time {scenario.stop.time} is too short for any update, so the run will fail: the "
+        f"first update of {fastest} takes about {_about(times[fastest])} with the model that it is "
+        "computed on: make stop.time longer, or links faster"
+    )
+    return [Shortfall("warning", text)]
+
+
 def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds) -> str:
-    share = 1.0 if group.profile is None or group.profile.cpu is None else group.profile.cpu
-    compute = _batches(scenario) * step.seconds / min(1.0, share)
+    compute = _batches(scenario) * step.seconds / _core(group)
     carried = _carried(scenario, group)
     if compute + carried <= patience:
         return ""
@@ -54,6 +82,12 @@ def _warning(scenario: Scenario, group: Group, step: StepTime, patience: Seconds
         "and are refused, except in rounds in which no device is in time: make patience longer, or "
         "let a device do less between two rounds"
     )
+
+
+def _core(group: Group) -> float:
+    """Return the share of a core that a worker of `group` can use."""
+    cpu = None if group.profile is None else group.profile.cpu
+    return 1.0 if cpu is None else min(1.0, cpu)
 
 
 def _carried(scenario: Scenario, group: Group) -> float:
@@ -66,6 +100,23 @@ def _carried(scenario: Scenario, group: Group) -> float:
     training, model = scenario.training, 4 * scenario.training.layout.size
     pull = group.link.down.transfer(model if training.pull == Whole() else 0)
     return pull + group.link.up.transfer(model if training.codec == Dense() else 0)
+
+
+def _first(scenario: Scenario, group: Group) -> float:
+    """Return a lower bound, in seconds, on the transfers of the first model and the first update.
+
+    The first model is whole in every coding of pulls.
+    """
+    training, server = scenario.training, scenario.server.link
+    entries = training.device_layout.size
+    pull = entries * (2 if training.pull.values == "f16" else 4)
+    push = entries * 4 if training.codec == Dense() else 0
+    ways = (group.link.down, server.up, pull), (group.link.up, server.down, push)
+    return sum(max(_least(own, size), _least(far, size)) for own, far, size in ways)
+
+
+def _least(side: Side, size: int) -> float:
+    return 0.0 if side.changes else side.transfer(size)
 
 
 def _batches(scenario: Scenario) -> int:

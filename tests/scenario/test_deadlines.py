@@ -9,7 +9,7 @@ from emulator import calibration
 from emulator.calibration import store
 from emulator.codecs import Dense
 from emulator.scenario import loads
-from emulator.scenario.deadlines import StepTime, late_groups
+from emulator.scenario.deadlines import StepTime, late_groups, too_short
 from emulator.units import Seconds
 from emulator.world.laws import LogNormal
 from tests.fakes.made_up_calibration import FOUND
@@ -85,3 +85,42 @@ def test_check_takes_the_step_from_the_scenario_or_the_calibration(
     step = LogNormal((Seconds(0.03), 0.1))
     store(replace(FOUND, model="mnist-cnn", codec=calibration.described(Dense()), step=step))
     assert "(as calibrated on this host)" in told(*unknown)
+
+
+LORA = """
+name: lora
+training: {dataset: digits, model: digits-mlp, algorithm: asgd}
+stop: {time: 1min}
+devices:
+  - {name: far, count: 5, link: lora}
+"""
+
+
+@pytest.mark.parametrize(
+    "overrides, takes",
+    [
+        ((), "about 3.5min"),  # 68,904 bytes each way at 5.47 kbit/s, and 1.05 s of round trip
+        (("training.pull={kind: delta, values: f16}",), "about 160s"),
+        (("training.algorithm=adacomp",), "about 110s"),
+        (("devices[0].link=fios", "server.link.up.rate=5kbit"), "about 2min"),
+        (("devices[0].link=fios", "devices[0].profile={cpu: 1%}", "stop.time=2s"), "about 3.1s"),
+    ],
+)
+def test_a_run_that_no_update_can_reach_is_told(overrides: tuple[str, ...], takes: str) -> None:
+    (warning,) = too_short(loads(LORA, overrides), StepTime(0.03, "virtual.step"))
+    assert not warning.fatal
+    assert f"the first update of far takes {takes}" in warning.text
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        ("stop.time=4min",),
+        ("stop={updates: 10}",),
+        ("devices=[{name: far, link: lora}, {name: near}]",),
+        ("devices[0].link.up.steps=[{at: 1s, rate: 1mbit}]", "stop.time=2min"),
+        ("devices[0].link=fios", "devices[0].profile={cpu: 1%}", "training.schedule=dynacomm"),
+    ],
+)
+def test_a_run_with_an_update_in_time_is_not(overrides: tuple[str, ...]) -> None:
+    assert too_short(loads(LORA, overrides), StepTime(0.03, "virtual.step")) == []

@@ -25,6 +25,7 @@ from ...runs.layer_calibration import needs_layers, with_layers
 from ...runs.planning import plan
 from ...runs.preflight import preflight
 from ...runs.replay import Replay
+from ...runs.results import put_in_order
 from ...runs.session import Session
 from ...runs.step_calibration import with_times
 from ...scenario import Scenario, Timed, timeline
@@ -226,6 +227,8 @@ class _VirtualRun:
             now = self._runtime.now if self._runtime else 0.0
             self._log.write(StopRecord(now, **ending.facts()))
         self._log.flush()
+        if self._log.late:
+            put_in_order(self._folder.records)
         parts, folder = self._parts, self._folder.path
         if parts.learning.scores:
             save(folder / "model.npz", parts.model, self._layout)

@@ -76,6 +76,7 @@ class VirtualRuntime:
         self.fleet = Fleet(scenario, learning, size, boot, layered, cut)
         self._server, self._learning = server, learning
         self._log, self._view, self._chores = log, view, chores
+        self._late_chores: list[Chore] = []  # chores that were due while the server was down
         timeout = Heartbeat.fit(slowest_exchange(scenario, 4 * size)).timeout
         patches = isinstance(scenario.training.pull, Delta)
         durability = planned_durability(scenario.server.durability)
@@ -105,7 +106,6 @@ class VirtualRuntime:
         if durability is not None:
             parts = server, self._endpoint, channel, clock, log
             self._crashes = VirtualCrashes(durability, *parts)
-            self._chores = [*chores, self._crashes]
 
         memory = DeviceMemory(scenario, log, lambda: self.now)
 
@@ -142,7 +142,7 @@ class VirtualRuntime:
         behind = {name: each.name for name, each in scenario.bottleneck_of.items()}
         self._meter = TrafficMeter(self.fleet.nodes.values(), self._log, self._zero, behind)
         self._do(self._meter)
-        for chore in self._chores:
+        for chore in (*self._chores, *([self._crashes] if self._crashes else ())):
             self._plan(chore)
 
     def wait(self, until: float) -> bool:
@@ -158,6 +158,10 @@ class VirtualRuntime:
     def perform(self, action: Action, planned: float) -> None:
         if action.node == SERVER and self._crashes:
             self._crashes.perform(action, planned, self.fleet.nodes.values())
+            if not self._endpoint.down:
+                late, self._late_chores = self._late_chores, []
+                for chore in late:
+                    self._do(chore)
         else:
             self._faults.perform(action, self.fleet.nodes[action.node], planned)
             if verbs.row(action.verb).revives and self._faults.starved(action.node):
@@ -189,6 +193,9 @@ class VirtualRuntime:
             self.clock.at(due, self._do, chore)
 
     def _do(self, chore: Chore) -> None:
+        if self._endpoint.down and chore in self._chores:
+            self._late_chores.append(chore)
+            return
         chore.tick(self.clock.now)
         self._plan(chore)
 

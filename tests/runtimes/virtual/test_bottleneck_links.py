@@ -16,12 +16,14 @@ from emulator.runtimes.virtual.links.bottleneck_link import BottleneckLink, Serv
 from emulator.runtimes.virtual.links.network import build_links
 from emulator.runtimes.virtual.links.server_link import ServerLink
 from emulator.runtimes.virtual.links.shared_rates import MemberLinks
+from emulator.shaping.tc import burst
 from emulator.units import Rate, Seconds
 from emulator.world.bottleneck import SharedLink, SharedSide
 from emulator.world.link import FRAME, Link, Side
 from tests.fakes.small_scenario import small
 from tests.fakes.virtual_world import SCENARIO, played
 
+SERVER = "server: {link: {down: {rate: 1mbit}}}"
 EXACT = 1e-9
 CLOSE = 1e-6
 """Relative error of a rate that is measured as a difference of bits left."""
@@ -245,6 +247,60 @@ def test_a_fault_changes_the_link_before_the_bottleneck() -> None:
         heap.run(math.inf, 1000)
     bits = 8 * size * FRAME
     assert arrived == pytest.approx([bits / 1e6 + 1.015, bits / 2e6 + 0.015])
+
+
+BURST = 8 * burst(Rate(1e8))
+"""Bits that an idle link of 100 mbit lets through at once."""
+
+
+@pytest.mark.parametrize(
+    "narrow", ["bottlenecks: [{name: street, up: {rate: 1mbit}, members: [home]}]", SERVER]
+)
+@pytest.mark.parametrize("size", [10_000, 60_000], ids=["within", "beyond"])
+def test_what_an_idle_link_saves_up_passes_no_other_link_for_free(narrow: str, size: int) -> None:
+    fast = ("{name: pair, count: 2}", "{name: home, link: {up: {rate: 100mbit}}}")
+    scenario = small(fast, ("name: small", f"name: small\n{narrow}"))
+    heap, arrived = Heap(), list[float]()
+    (_, homes) = build_links(heap, scenario)
+    homes.up.send(0, size, lambda: arrived.append(heap.now))
+    heap.run(math.inf, 1000)
+    assert arrived == pytest.approx([8 * size * FRAME / 1e6])
+
+
+def test_what_an_idle_link_saves_up_waits_for_no_rate_of_its_own() -> None:
+    wide = "server: {link: {down: {rate: 1gbit}}}"
+    fast = ("{name: pair, count: 2}", "{name: home, link: {up: {rate: 100mbit}}}")
+    heap, arrived = Heap(), list[float]()
+    (_, homes) = build_links(heap, small(fast, ("name: small", f"name: small\n{wide}")))
+    homes.up.send(0, 60_000, lambda: arrived.append(heap.now))
+    heap.run(8 * 10_000 / 1e9, 1000)
+    assert homes.up.carried(0) == pytest.approx(10_000 / FRAME, abs=1)  # of the burst, so far
+    heap.run(math.inf, 1000)
+    assert homes.up.carried(0) == 60_000
+    rest = 8 * 60_000 * FRAME - BURST
+    assert arrived == pytest.approx([BURST / 1e9 + rest / 1e8])
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_change_amid_a_burst_loses_no_bits(cut: bool) -> None:
+    """After 10 ms at 1 mbit, in the burst, the device is cut off, or has another link of 2 mbit."""
+    narrow = "server: {link: {down: {rate: 1mbit}}}\nvirtual: {tcp: true}"
+    fault = "faults: [{kind: degrade, nodes: [home], at: 1s, link: {up: {rate: 2mbit}}}]"
+    fast = ("{name: pair, count: 2}", "{name: home, link: {up: {rate: 100mbit}}}")
+    scenario = small(fast, ("name: small", f"name: small\n{narrow}\n{fault}"))
+    heap, arrived = Heap(), list[float]()
+    (_, homes) = build_links(heap, scenario)
+    homes.up.send(0, 60_000, lambda: arrived.append(heap.now))
+    heap.run(0.01, 1000)
+    if cut:
+        homes.cut(0)
+        homes.drop(0)
+        assert homes.up.carried(0) == pytest.approx(1e4 / 8 / FRAME, abs=1)
+        homes.up.send(0, 60_000, lambda: arrived.append(heap.now))
+    else:
+        homes.reshape(0, {"link": {"up": {"rate": 2e6}, "down": {}}})
+    heap.run(math.inf, 1000)
+    assert arrived == pytest.approx([8 * 60_000 * FRAME / 1e6 + 0.01 * cut])
 
 
 def test_without_bottlenecks_the_links_are_as_before() -> None:

@@ -8,6 +8,7 @@ import analysis
 from analysis import run_warnings
 from emulator.errors import ScenarioError
 from emulator.scenario import loads
+from tests.fakes.plain_records import read
 from tests.fakes.virtual_world import SCENARIO, played
 
 CRASHING = SCENARIO.replace("faults:", "faults:\n  - {kind: server-crash, at: 2.5s, lasts: 1500ms}")
@@ -123,3 +124,20 @@ def test_a_crash_beyond_the_end_of_the_run_ends_with_the_run(tmp_path: Path) -> 
     _, summary, onlooker = played(tmp_path, *SMALL, "server.durability=update", text=longer)
     assert (summary["stop"], summary["duration_s"]) == ("time", 6.0)
     assert [r["at"] for r in split(onlooker.records, "recovered")] == [6.0]
+
+
+def test_a_score_that_came_late_stands_at_its_time(tmp_path: Path) -> None:
+    early = SCENARIO.replace("faults:", "faults:\n  - {kind: server-crash, at: 1ms, lasts: 500ms}")
+    folder, _, _ = played(tmp_path, *SMALL, "server.durability={every: 3s}", text=early)
+    records = list(read(folder / "run.jsonl"))
+    late = [record for record in records if "scored" in record]
+    assert [(record["at"], record["scored"]) for record in late] == [(0.0, 0.501)]
+    times = [record["at"] for record in records]
+    assert times == sorted(times)
+
+
+def test_a_dead_server_saves_no_checkpoint(tmp_path: Path) -> None:
+    parts = (*SMALL, "server.durability=update", "server.checkpoint.every=500ms")
+    _, _, onlooker = played(tmp_path, *parts, text=CRASHING)  # down from 2.5 s to 4 s
+    saved = [record["at"] for record in split(onlooker.records, "checkpoint")]
+    assert saved == [0.5, 1.0, 1.5, 2.0, 2.5, 4.0, 4.5, 5.0, 5.5, 6.0]

@@ -144,7 +144,7 @@ class LinkGroup:
             return
         while (busy := self._busy[number]) and self._moves(busy) and self._leaving(busy):
             if busy.shared and self._server_link:
-                self._server_link.leave(busy, old.rate)
+                self._server_link.leave(busy, self._own_rate(busy))
             self.sent(busy)  # its event is due at this very moment
         moving = busy is not None and self._moves(busy)
         if busy is not None:
@@ -177,7 +177,7 @@ class LinkGroup:
         number, size, now = busy.number, busy.message.size, self._clock.now
         setup, connections = self._of(number).setup, self._connections
         busy.stalled, busy.since = None, now
-        busy.gap, busy.bits = setup, size * BITS
+        busy.gap, busy.bits, busy.burst = setup, size * BITS, 0.0
         busy.setup, busy.crossed = setup, 0
         if number in self._cut:
             if connections is not None:
@@ -185,10 +185,13 @@ class LinkGroup:
             return
         if connections is not None:
             # the link idles while TCP's window opens; bits that an idle shaper has saved up for a
-            # burst take no time
+            # burst take no time on it
             idle, credit, busy.start = connections.open(number, size, now)
             busy.gap += idle
-            busy.bits = max(0.0, busy.bits - credit)
+            if self._server_link is None:
+                busy.bits = max(0.0, busy.bits - credit)
+            else:
+                busy.burst = min(busy.bits, credit)
         self._resume(busy)
 
     def _resume(self, busy: Transmission) -> None:
@@ -220,7 +223,16 @@ class LinkGroup:
             self.sent(busy)
         else:
             busy.shared = True
-            self._server_link.join(busy, busy.bits, self._of(busy.number).rate)
+            self._server_link.join(busy, busy.burst or busy.bits, self._own_rate(busy))
+
+    def passed(self, busy: Transmission) -> None:
+        """Send the bits behind the burst that has passed the server's link, if there are any."""
+        behind = busy.bits - busy.burst
+        if self._server_link is None or not busy.burst or not behind:
+            self.sent(busy)
+            return
+        busy.bits, busy.burst = behind, 0.0
+        self._server_link.join(busy, behind, self._own_rate(busy))
 
     def sent(self, busy: Transmission) -> None:
         """Plan the arrival of a message, as the last bit has left, and begin the next message."""
@@ -265,6 +277,10 @@ class LinkGroup:
         """Return the constants of the device's link."""
         return self._own.get(number, self._constants) if self._own else self._constants
 
+    def _own_rate(self, busy: Transmission) -> float:
+        """Return the rate that the device's own link leaves to the bits on the server's link."""
+        return math.inf if busy.burst else self._of(busy.number).rate
+
     def _moves(self, busy: Transmission) -> bool:
         """Return whether the message goes on, unless TCP lets the link idle."""
         return busy.stalled is None and busy.number not in self._cut
@@ -289,7 +305,8 @@ class LinkGroup:
         self._progress(busy)  # `crossed` stays at this count while the link stands still
         elapsed = self._clock.now - busy.since
         if busy.shared and self._server_link:
-            busy.bits = self._server_link.leave(busy, self._of(busy.number).rate)
+            behind = busy.bits - busy.burst if busy.burst else 0.0
+            busy.bits = self._server_link.leave(busy, self._own_rate(busy)) + behind
             busy.shared = False
         else:
             busy.gap = max(0.0, busy.gap - elapsed)
@@ -300,12 +317,12 @@ class LinkGroup:
                 # as it makes a new gap
                 busy.bits = min(busy.message.size * BITS, busy.gap * self._of(busy.number).rate)
         busy.setup = max(0.0, busy.setup - elapsed)
-        busy.since = self._clock.now
+        busy.since, busy.burst = self._clock.now, 0.0
 
     def _leaving(self, busy: Transmission) -> bool:
         """Return whether the last bit leaves at this very moment, its event being yet to run."""
         if busy.shared and self._server_link:
-            return self._server_link.left(busy, self._of(busy.number).rate) <= 0
+            return self._left(busy) <= 0
         # in the words of `_left`: as a sum, times could round to the other side of the moment
         over = busy.gap - (self._clock.now - busy.since) <= 0
         return not busy.bits and busy.stalled is None and over
@@ -321,7 +338,8 @@ class LinkGroup:
         """Return the bits of the message that have not left, while the link is not cut."""
         rate = self._of(busy.number).rate
         if busy.shared and self._server_link:
-            return self._server_link.left(busy, rate)
+            behind = busy.bits - busy.burst if busy.burst else 0.0
+            return self._server_link.left(busy, self._own_rate(busy)) + behind
         if busy.bits or rate == math.inf:  # still in the gap, or in no time at all
             return busy.bits
         # The bits are the last part of the gap. During an earlier part this exceeds the message,

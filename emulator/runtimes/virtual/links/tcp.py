@@ -16,6 +16,7 @@ Not modelled:
 
 * connecting; the shares of two connections on one link;
 * the queue at a bottleneck, and losses when it overflows;
+* the buckets of the server's link and of bottlenecks, 2 ms of their rates;
 * single losses: only their mean cost is, so a short message never has the luck or the misfortune of
   a real one, and the first megabyte of a real connection, which no loss has slowed yet, is faster;
 * the loss of packets under way when a cut begins, which TCP sends again; the answer to the first

@@ -42,8 +42,8 @@ class QueuedMessage(NamedTuple):
 class Sender(Protocol):
     """The link group of a transmission."""
 
-    def sent(self, transmission: "Transmission", /) -> None:
-        """Go on after the last bit has left."""
+    def passed(self, transmission: "Transmission", /) -> None:
+        """Go on after the end of the flow on the server's link."""
 
 
 class Transmission:
@@ -51,12 +51,13 @@ class Transmission:
 
     A message passes two phases. First it spends `gap` seconds alone: the link's setup, and the time
     for which TCP leaves the link idle. Then `bits` cross the link. If the server's link is rated,
-    they cross it as a flow among others; if not, they only add their time to `gap`.
+    they cross it as a flow among others; if not, they only add their time to `gap`. The bits of a
+    `burst` wait for the server's link, and not for their own.
     """
 
     __slots__ = (
-        *("bits", "crossed", "epoch", "gap", "group", "message", "number", "queue", "setup"),
-        *("shared", "since", "stalled", "start"),
+        *("bits", "burst", "crossed", "epoch", "gap", "group", "message", "number", "queue"),
+        *("setup", "shared", "since", "stalled", "start"),
     )
 
     def __init__(self, group: Sender, number: int, message: QueuedMessage) -> None:
@@ -67,6 +68,7 @@ class Transmission:
         self.epoch = 0  # events planned in an earlier epoch are void
         self.gap = 0.0  # seconds left to spend alone, as of `since`
         self.bits = 0.0  # bits left for the second phase
+        self.burst = 0.0  # of these, the first, which an idle shaper of the device lets through
         self.since = 0.0  # time at which `gap` and `setup` were right
         self.shared = False  # whether the message is a flow on the server's link now
         self.stalled: float | None = None  # time since which TCP tries in vain; None: it does not
@@ -76,4 +78,4 @@ class Transmission:
 
     def through(self) -> None:
         """Go on after the end of the flow on the server's link."""
-        self.group.sent(self)
+        self.group.passed(self)
