@@ -15,6 +15,7 @@ from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import kept_scenario, plugin_sources
 from emulator.runs.tried_plugins import blamed, unfit_plugins
 from emulator.scenario import load
+from emulator.scenario.aggregation_quarantine import unguarded_quarantine
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process
@@ -301,6 +302,31 @@ def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> Non
     (lab / "profiles" / "bad.yaml").write_text(f"faults: [{fault.replace('Outage', 'Outag')}]\n")
     with pytest.raises(ScenarioError, match=r"bad\.yaml:1: .*own\.py: has no 'Outag'"):
         load(file)
+
+
+WAITING = """
+from dataclasses import dataclass
+from emulator.synchronization.softsync import Softsync
+@dataclass(frozen=True)
+class Waiting:
+    splits: int = 1
+    def start(self, members, seed=0, examples=None):
+        return Softsync(1).start(members)
+"""
+
+
+@pytest.mark.parametrize(
+    "aggregation", ["median", "{kind: krum, liars: 3}", "{kind: trimmed-mean, trim: 30%}"]
+)
+def test_a_synchronization_of_a_user_goes_with_any_aggregation(lab: Path, aggregation: str) -> None:
+    """Nobody else knows the gradients of its steps, nor what its keys mean."""
+    (lab / "sync.py").write_text(WAITING)
+    own = "{kind: ./sync.py:Waiting, splits: 50}"
+    file = written(lab, f"dense\n  synchronization: {own}\n  aggregation: {aggregation}")
+    text = file.read_text() + "server: {quarantine: {refusals: 3, within: 1min, lasts: 1min}}\n"
+    file.write_text(text)
+    assert unguarded_quarantine(scenario := load(file)) == []
+    assert not list(unfit_plugins(scenario))
 
 
 @patch.dict("sys.modules")  # the entry point leaves `own` and `helper` there
