@@ -113,6 +113,8 @@ def test_files_of_the_same_name_do_not_mix(lab: Path) -> None:
         ("{kind: ./own.py:Odd, keep: 5%}", "codec: Odd has a field that no file can hold: "),
         ("./helper.py:WORD", "codec: {lab}/helper.py:1: 'WORD' is no class: a codec is a class"),
         ("./broken.py:Mine", "codec: {lab}/broken.py:2: raises NameError: name 'y' is not defined"),
+        ("./own.py", "codec: './own.py' names nothing in a file: write path, colon and name, ./f"),
+        ("./own:Mine", "codec: './own:Mine' names nothing in a file: write path, colon and name"),
         ("{kind: topkk}", "codec.kind: 'topkk' is not dense or topk"),
     ],
 )
@@ -229,6 +231,13 @@ def test_a_link_to_the_latest_run_may_move_meanwhile(lab: Path, tmp_path: Path) 
     scenario = load(tmp_path / "latest" / file.name)
     (tmp_path / "latest").unlink()
     assert plugins.plain(scenario.training.codec)["kind"] == f"{lab.resolve()}/own.py:Mine"
+
+
+@pytest.mark.parametrize("key", ["model", "loss", "schedule", "optimizer"])
+def test_a_file_without_a_name_in_it_is_told_how_to_name_one(lab: Path, key: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(written(lab, "dense"), [f"training.{key}=./own.py"])
+    assert "'./own.py' names nothing in a file: write path, colon and name" in str(caught.value)
 
 
 def test_an_override_counts_from_the_scenarios_folder(lab: Path) -> None:
