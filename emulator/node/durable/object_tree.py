@@ -212,13 +212,12 @@ class _Thawing:
             return made
         if _name(cls) != name:
             raise ValueError(f"a {cls.__name__} stands where the state has a {name}")
-        if _is_frozen(cls):
-            fresh = None  # it may be a constant that others hold
-        target = object.__new__(cls) if fresh is None else fresh
-        self._known[number] = target
         own = {} if fresh is None else dict(_fields(fresh))
+        # a frozen object may be a constant that others hold: it is made anew
+        target = object.__new__(cls) if fresh is None or _is_frozen(cls) else fresh
+        self._known[number] = target
         for field, part in fields:
-            if part != _KEEP:
+            if part != _KEEP or field in own:
                 # also into a frozen dataclass
                 object.__setattr__(target, field, self.value(part, own.get(field)))
         return target

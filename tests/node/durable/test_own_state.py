@@ -46,17 +46,22 @@ class Fixed:
 
 NOTHING = Fixed(None)
 
+@dataclass(frozen=True)
+class Rule:
+    choose: Any
+
 class State(Collecting):
     def __init__(self, members, seed):
         super().__init__(len(members), 2)
         self.phase, self.waiting, self.notes, self.last = Phase.COLD, [], {}, NOTHING
+        self.rule = Rule(max)
         self.dice = [np.random.default_rng(seed), random.Random(seed)]
 
     def arrive(self, node, arrival, now):
         assert NOTHING.pair is None
         self.phase = Phase.WARM if self.phase is Phase.COLD else Phase.COLD
         self.last = Fixed(Pair(node, None))
-        self.notes[node] = Note(node)
+        self.notes[node] = Note(self.rule.choose([node]))
         self.waiting.append(Fixed(Pair(node, arrival)))
         if self.dice[0].random() + self.dice[1].random() < 1 or self.phase is Phase.WARM:
             return None
