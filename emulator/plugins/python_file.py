@@ -269,8 +269,8 @@ def _importable(names: frozenset[str], folder: Path) -> Iterator[None]:
         sys.modules.update(others)
 
 
-def loaded_modules(name: str) -> list[ModuleType]:
-    """Return the modules of files, and of those beside them, whose name is `name`."""
-    if name.startswith(MODULES):
-        return [sys.modules[name]] if name in sys.modules else []
-    return _BESIDE.get(name, [])
+def loaded_modules() -> list[ModuleType]:
+    """Return the modules of all files that were loaded, and of those beside them."""
+    found = [module for name, module in sys.modules.items() if name.startswith(MODULES)]
+    found += [module for modules in _BESIDE.values() for module in modules]
+    return [module for module in found if getattr(module, "__file__", None)]

@@ -1,14 +1,16 @@
 """Classes of users' plugins in the state of a server.
 
-A state names a class by its module and its name there. Only modules count that the plugins of the
-plan have loaded, so a state can name no other class, and loads nothing.
+A state names a class by its module's name and contents, wherever the file lies, and by its name
+there. Only modules count that the plugins of the plan have loaded, so a state can name no other
+class, and loads nothing.
 """
 
 import sys
-from collections.abc import Iterator
 from enum import Enum
 from functools import cache
+from hashlib import sha256
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -28,30 +30,42 @@ def is_own(value: Any) -> bool:
 def class_name(cls: type[Any]) -> str:
     """Return the name of `cls`, from which `class_named` returns it; empty if it does not."""
     if cls not in _NAMES:
-        name = f"{cls.__module__}:{cls.__qualname__}"
-        _NAMES[cls] = name if cls in _classes(name) else ""
+        held = (module for module in _modules(cls.__module__) if _part(module, cls) is cls)
+        _NAMES[cls] = next((f"{_label(module)}:{cls.__qualname__}" for module in held), "")
     return _NAMES[cls]
 
 
-def class_named(name: str) -> type | None:
+def class_named(name: str) -> type[Any] | None:
     """Return the class of a user that `name` names; None without one."""
-    return next(_classes(name), None)
+    label, _, path = name.partition(":")
+    for module in _modules(label):
+        if _label(module) == label and isinstance(found := _at(module, path), type):
+            return found
+    return None
 
 
-def _classes(name: str) -> Iterator[type]:
-    module, _, path = name.partition(":")
-    for place in _modules(module):
-        found: Any = place
-        for part in path.split("."):
-            found = getattr(found, part, None)
-        if isinstance(found, type) and found.__module__ == module:
-            yield found
+def _part(module: ModuleType, cls: type[Any]) -> Any:
+    """Return what stands in `module` where `cls` was defined."""
+    return _at(module, cls.__qualname__) if module.__name__ == cls.__module__ else None
+
+
+def _at(found: Any, path: str) -> Any:
+    for part in path.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _label(module: ModuleType) -> str:
+    if _installed(module.__name__):
+        return module.__name__
+    contents = Path(str(module.__file__)).read_bytes()
+    return f"{module.__name__.rpartition('.')[2]}-{sha256(contents).hexdigest()[:12]}"
 
 
 def _modules(name: str) -> list[ModuleType]:
     if _installed(name):
         return [sys.modules[name]] if name in sys.modules else []
-    return loaded_modules(name)
+    return loaded_modules()
 
 
 def _installed(module: str) -> bool:

@@ -1,6 +1,7 @@
 """The state of a user's plugin comes back with the server: objects of its classes, and its dice."""
 
 import random
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,10 @@ class Mine:
 
 @pytest.fixture
 def mine(tmp_path: Path) -> str:
-    (tmp_path / "own.py").write_text(SOURCE)
-    (tmp_path / "beside.py").write_text(BESIDE)
-    return f"{tmp_path}/own.py:Mine"
+    (folder := tmp_path / "plugins").mkdir()
+    (folder / "own.py").write_text(SOURCE)
+    (folder / "beside.py").write_text(BESIDE)
+    return f"{folder}/own.py:Mine"
 
 
 @pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
@@ -104,6 +106,23 @@ def test_a_killed_server_has_the_objects_of_a_plugin_again(
         assert same(freeze(fleet.server.server), before)
         assert fleet.server.version == version
     assert fleet.server.version > 20
+
+
+def test_a_state_fits_a_server_whose_plugin_lies_elsewhere(mine: str, tmp_path: Path) -> None:
+    """The state of a container is read on the host, where the run's folder has the sources."""
+    frozen, states = None, []
+    for folder in ("container", "host"):
+        shutil.copytree(Path(mine).parent, tmp_path / "copies" / folder)
+        own = synchronization.make({"kind": f"{tmp_path}/copies/{folder}/own.py:Mine"})
+        states.append(state := own.start(frozenset("ab"), 3))
+        if frozen is None:
+            state.arrive("a", 1, 0.0)
+            frozen = freeze(state)
+        else:
+            thaw(state, frozen)
+    assert same(freeze(states[1]), freeze(states[0]))
+    assert [type(state.notes["a"]).__module__ for state in states] == ["beside", "beside"]
+    assert states[1].waiting and repr(states[1].waiting) == repr(states[0].waiting)
 
 
 @pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox])
