@@ -7,10 +7,14 @@ given. This module holds the name of every stream. A name is the seed of a `nump
 """
 
 import hashlib
-from typing import TYPE_CHECKING
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import numpy as np
+
+_BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
+"""NumPy's generators of random bits, by their classes."""
 
 
 def stream(name: str) -> "np.random.Generator":
@@ -18,6 +22,35 @@ def stream(name: str) -> "np.random.Generator":
     import numpy as np  # absent where packets are delayed, and a third of that process's memory
 
     return np.random.default_rng(int.from_bytes(hashlib.sha256(name.encode()).digest()))
+
+
+def drawn_so_far(value: Any) -> tuple[str, Any] | None:
+    """Return kind and state of a random generator, as plain data; None for another value."""
+    if type(value) is Random:
+        return "Random", value.getstate()
+    kind = type(getattr(value, "bit_generator", None)).__name__
+    return (kind, value.bit_generator.state) if kind in _BIT_GENERATORS else None
+
+
+def continued(kind: str, state: Any, fresh: Any) -> Any:
+    """Return a random generator in the `state` that `drawn_so_far` returned beside `kind`.
+
+    The generator `fresh` is changed in place if it is of this `kind`. Raises KeyError for an
+    unknown `kind`.
+    """
+    known = drawn_so_far(fresh)
+    same = known is not None and known[0] == kind
+    if kind == "Random":
+        dice = fresh if same else Random()
+        dice.setstate(state)
+        return dice
+    if kind not in _BIT_GENERATORS:
+        raise KeyError(kind)
+    import numpy as np
+
+    made = fresh if same else np.random.Generator(getattr(np.random, kind)())
+    made.bit_generator.state = state
+    return made
 
 
 # -- the whole run ---------------------------------------------------------------------------------

@@ -86,6 +86,7 @@ ONLY_IN: dict[str, set[str]] = {  # module: parts, folders or files that may imp
     },
     "datetime": {"calibration", "cli/export_run.py", "runs"},
     "random": {
+        "chance.py",
         *{"faults", "world/delay_draws.py", "world/laws.py", "world/loss_models.py"},
         *{"runtimes/virtual", "scenario", "shaping", "transport"},
     },

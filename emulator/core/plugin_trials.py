@@ -34,7 +34,7 @@ def _codec(codec: Codec, layout: Layout, members: Sequence[str]) -> None:
     check_gradient(codec.decode(encoder.encode(case.gradients[0]), layout), layout)
 
 
-def _modulation(modulation: Modulation, layout: Layout, members: Sequence[str]) -> None:
+def _modulation(modulation: Modulation, layout: Layout, members: Sequence[str]) -> Modulator:
     size = modulation.memory(layout, len(members))
     if not isinstance(size, int | np.integer) or size < 0:
         raise BrokenLaw(f"memory returns {size!r}: a number of bytes was expected")
@@ -51,9 +51,10 @@ def _modulation(modulation: Modulation, layout: Layout, members: Sequence[str]) 
         raise BrokenLaw("divisor returns a number that is not 1 or more")
     state.applied([gradient])
     state.forget(1, ())
+    return state
 
 
-def _optimizer(optimizer: Optimizer, layout: Layout, members: Sequence[str]) -> None:
+def _optimizer(optimizer: Optimizer, layout: Layout, members: Sequence[str]) -> Descent:
     descent = optimizer.start(layout.size, 0.01)
     _has(descent, _methods(Descent), "start")
     theta = np.zeros(layout.size, np.float32)
@@ -67,6 +68,7 @@ def _optimizer(optimizer: Optimizer, layout: Layout, members: Sequence[str]) -> 
         if not isinstance(array, np.ndarray) or array.dtype not in (np.float32, np.int64):
             raise BrokenLaw(f"state has {name!r}, which is no array of float32 or int64")
     descent.restore({name: array.copy() for name, array in arrays.items()})
+    return descent
 
 
 def _aggregation(aggregation: Aggregation, layout: Layout, members: Sequence[str]) -> None:
@@ -102,7 +104,7 @@ def _schedule(schedule: Schedule, layout: Layout, members: Sequence[str]) -> Non
 
 def _synchronization(
     synchronization: Synchronization, layout: Layout, members: Sequence[str]
-) -> None:
+) -> Synchronizer[Any]:
     state = synchronization.start(frozenset(members), 0, dict.fromkeys(members, 10))
     _has(state, _methods(Synchronizer), "start")
     state.begin(0.0)
@@ -125,6 +127,7 @@ def _synchronization(
     if at is not None and not isinstance(at, int | float):
         raise BrokenLaw(f"deadline returns {kind_of(at)}: a time or None was expected")
     _step(state.tick(2.0))
+    return state
 
 
 def _step(step: Any) -> list[Any]:
@@ -150,7 +153,7 @@ def _has(made: object, names: Sequence[str], by: str) -> None:
         raise BrokenLaw(f"{by} returns {kind_of(made)}, which lacks {' and '.join(lacks)}")
 
 
-TRIALS: dict[str, Callable[[Any, Layout, Sequence[str]], None]] = {
+TRIALS: dict[str, Callable[[Any, Layout, Sequence[str]], Any]] = {
     "codec": _codec,
     "modulation": _modulation,
     "synchronization": _synchronization,
@@ -158,4 +161,7 @@ TRIALS: dict[str, Callable[[Any, Layout, Sequence[str]], None]] = {
     "aggregation": _aggregation,
     "schedule": _schedule,
 }
-"""A trial for each part of the training: of a plugin, with the model's layout and the devices."""
+"""A trial for each part of the training: of a plugin, with the model's layout and the devices.
+
+A trial returns the state that a server would hold of the plugin; None without a state.
+"""

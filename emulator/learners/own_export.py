@@ -30,7 +30,7 @@ def own_model(origin: ModelSource, seed: int = 0) -> OwnModel:
 
     Raises PythonFileError, with file and line, if the model cannot be trained.
     """
-    name = _name(origin)
+    name = model_name(origin)
     folder = graphs_folder(name)
     kept(folder, lambda made: _run(KerasRequest(origin, name, str(made), seed)))
     return models.register(folder, origin)
@@ -68,13 +68,15 @@ def write_keras_weights(model: OwnModel, trained: Path, out: Path) -> None:
         part.unlink(missing_ok=True)
 
 
-def _name(origin: ModelSource) -> str:
-    """Return the name of a model, with a digest of all that it is made of."""
+def model_name(origin: ModelSource) -> str:
+    """Return the name of a model, with a digest of all that it is made of, wherever files lie."""
     given = Reference.read(origin.reference, "/")
-    parts = [given.name, origin.loss, str(origin.regression), *_sources(given)]
+    loss = Reference.read(origin.loss, "/") if is_reference(origin.loss) else None
+    word = loss.name if loss else origin.loss
+    parts = [given.name, word, str(origin.regression), *_sources(given)]
     parts.append(str(versions(["keras"])))
-    if is_reference(origin.loss):
-        parts += _sources(Reference.read(origin.loss, "/"))
+    if loss:
+        parts += _sources(loss)
     digest = sha256("\0".join(parts).encode()).hexdigest()[:12]
     return f"{given.file.stem}-{given.name}-{digest}"
 

@@ -32,6 +32,9 @@ MODULES = "emulate_file_"
 _LOADED: dict[str, ModuleType] = {}
 """Modules by the digest of path and contents: equal files give one class, not two that differ."""
 
+_BESIDE: dict[str, list[ModuleType]] = {}
+"""Modules that files have imported from beside them, by name; `sys.modules` has them no more."""
+
 
 def is_reference(text: object) -> bool:
     """Return whether `text` names an object in a Python file, as `./models.py:build`."""
@@ -104,7 +107,8 @@ class Reference:
             if not isinstance(error, (Exception, SystemExit)) and not is_own():
                 raise  # an interrupt by the person at the terminal, for example
             place, line = self.line_of(error)
-            raise PythonFileError(place, line, f"raises {error_text(error)}") from error
+            said = f"raises {error_text(error)}{self._late_import(error)}"
+            raise PythonFileError(place, line, said) from error
 
     def begin(self) -> int | None:
         """Return the line at which the object is defined as a function or class; None without."""
@@ -130,6 +134,12 @@ class Reference:
         return next(
             ((own[at], line) for at, line in reversed(places) if at in own), (self.file, None)
         )
+
+    def _late_import(self, error: BaseException) -> str:
+        """Return the remedy if `error` is that of an import in a function, of a module beside."""
+        module = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+        beside = module and _files(module.partition(".")[0], self.file.resolve().parent)
+        return ": import what stands beside the file at its top level" if beside else ""
 
     def _lacks(self, module: ModuleType) -> PythonFileError:
         """Return the error for a `module` without the name."""
@@ -255,5 +265,12 @@ def _importable(names: frozenset[str], folder: Path) -> Iterator[None]:
         sys.meta_path.remove(finder)
         sys.dont_write_bytecode = writes
         for name in taken():
-            del sys.modules[name]
+            _BESIDE.setdefault(name, []).append(sys.modules.pop(name))
         sys.modules.update(others)
+
+
+def loaded_modules() -> list[ModuleType]:
+    """Return the modules of all files that were loaded, and of those beside them."""
+    found = [module for name, module in sys.modules.items() if name.startswith(MODULES)]
+    found += [module for modules in _BESIDE.values() for module in modules]
+    return [module for module in found if getattr(module, "__file__", None)]

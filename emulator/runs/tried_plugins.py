@@ -6,28 +6,47 @@ from typing import Any
 from ..core.codec_laws import BrokenLaw
 from ..core.plugin_trials import TRIALS
 from ..errors import PythonFileError, ScenarioError
+from ..node.durable.object_tree import freeze
 from ..plugins.raised_errors import calling, raised_by
 from ..scenario import Scenario
+from ..scenario.durability import NONE
 
 _MEMBERS = 100
 """Devices in the trial of a synchronization."""
 
 
 def unfit_plugins(scenario: Scenario) -> Iterator[ScenarioError]:
-    """Yield an error for each plugin of a user that raises one, or returns what no run can use."""
+    """Yield an error for each plugin of a user that raises one, or returns what no run can use.
+
+    Where the server's work outlives its process, a state that no file can hold is an error too.
+    """
     members = [node.name for node in scenario.nodes[:_MEMBERS]]
     for key, plugin in _own(scenario):
         problem = ""
         try:
             with calling(type(plugin)):
                 try:
-                    TRIALS[key](plugin, scenario.training.layout, members)
+                    state = TRIALS[key](plugin, scenario.training.layout, members)
+                    if state is not None and scenario.server.durability != NONE:
+                        problem = _unkept(plugin, state)
                 except BrokenLaw as broken:
                     problem = f"{plugin.kind}: {broken}"
         except PythonFileError as error:
             problem = str(error)
         if problem:
             yield ScenarioError(f"training.{key}: {problem}")
+
+
+def _unkept(plugin: Any, state: Any) -> str:
+    """Return why the `state` of `plugin` cannot be saved; empty if it can."""
+    try:
+        freeze(state)
+    except TypeError as error:
+        return (
+            f"{plugin.kind}: {error}: with server.durability a plugin keeps numbers, text, arrays, "
+            "containers, objects of its own classes, and random generators"
+        )
+    return ""
 
 
 def blamed(scenario: Scenario, error: Exception) -> Exception:

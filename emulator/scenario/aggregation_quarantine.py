@@ -21,6 +21,8 @@ def unguarded_quarantine(scenario: Scenario) -> list[Shortfall]:
     training, devices = scenario.training, len(scenario.nodes)
     all_heard = gradients_of_a_step(training.synchronization, devices)
     fewer = _with_one_fewer(training.synchronization, devices)
+    if all_heard is None or fewer is None:
+        return []
     match training.aggregation:
         case TrimmedMean(trim=trim):
             share = Decimal(repr(float(trim)))
@@ -46,9 +48,11 @@ def unguarded_quarantine(scenario: Scenario) -> list[Shortfall]:
     return [Shortfall("warning", f"{KEY}: {lost}{remedy}")]
 
 
-def _with_one_fewer(policy: AnySynchronization, devices: int) -> int:
-    """Return the gradients of a step of `devices` of which one is in quarantine."""
+def _with_one_fewer(policy: AnySynchronization, devices: int) -> int | None:
+    """Return the gradients of a step of `devices` of which one is in quarantine; None: unknown."""
     gradients = gradients_of_a_step(policy, devices)
+    if gradients is None:
+        return None
     match policy:
         case Barrier() | Softsync():
             return gradients_of_a_step(policy, devices - 1)

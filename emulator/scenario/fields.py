@@ -17,7 +17,7 @@ from ..units import Seconds
 from ..world.laws import LAWS, Fixed, Law
 from ..world.link import Link
 from .own_plugins import read_own, schemas_of_own
-from .reading.wording import not_among
+from .reading.wording import neither_name_nor_reference, not_among
 
 _OWN_MODEL = (
     "Function in a Python file: a path from the scenario's folder, a colon, the function's name."
@@ -104,7 +104,8 @@ class Kinds:
 def _named(word: str, classes: dict[str, Any], family: Family | None) -> Any:
     if word not in classes:
         known = [*classes, *(family.installed() if family else ())]
-        raise ValueError(not_among(word, known or [_OWN]))
+        wrong = neither_name_nor_reference if family else not_among
+        raise ValueError(wrong(word, known or [_OWN]))
     if needs := _needs(classes[word]):
         parts = ", ".join([f"kind: {word}", *(f"{name}: …" for name in needs)])
         raise ValueError(f"{word!r} needs more than its name: write {{{parts}}}")
@@ -159,6 +160,12 @@ class Name:
             raise ValueError(not_among(name, self._known))
         return name
 
+    def check_or_reference(self, name: str) -> str:
+        """Return `name`. Raises ValueError unless it is known, or a reference to a file."""
+        if name not in self._known and not is_reference(name):
+            raise ValueError(neither_name_nor_reference(name, self._known))
+        return name
+
 
 class NameOrReference:
     """Reads one of the names in `known`, or a reference as `./file.py:function`, which the reader
@@ -176,7 +183,7 @@ class NameOrReference:
         return {"anyOf": [names, own]}
 
     def _check(self, name: str) -> str:
-        return name if is_reference(name) else self._name.check(name)
+        return self._name.check_or_reference(name)
 
 
 class NamedOr:
@@ -211,7 +218,7 @@ class NamedOr:
         return {"anyOf": [names, own, filed, handler(schema["choices"][self._described])]}
 
     def _check(self, name: str) -> str:
-        return name if is_reference(name) else self._name.check(name)
+        return self._name.check_or_reference(name)
 
     def _tag(self, value: Any) -> str:
         # a value that is neither is told that it is not text

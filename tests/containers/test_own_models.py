@@ -1,10 +1,11 @@
-"""Containers that train Keras models of a user on data of a user: each learns above chance."""
+"""Containers that train Keras models of a user on data of a user, each with a split of its own:
+each learns above chance."""
 
-import csv
 import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -43,15 +44,14 @@ def huber(y_true, y_pred):
 
 
 def houses(folder: Path) -> Path:
-    """Write houses of five agents to a table; the test is a fifth of them."""
-    x, price, *_ = python_file.load(f"{OWN}/made_up.py:houses")()
-    with (folder / "houses.csv").open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow([*(f"x{column}" for column in range(x.shape[1])), "price", "agent"])
-        rows.writerows(
-            [*row, cost, f"agent-{n % 5}"]
-            for n, (row, cost) in enumerate(zip(x, price, strict=True))
-        )
+    """Write houses of five agents to a table in Parquet, and the test to a table in CSV."""
+    x, price, x_test, price_test = python_file.load(f"{OWN}/made_up.py:houses")()
+    for file, rows, costs in (("houses.parquet", x, price), ("test.csv", x_test, price_test)):
+        table = pd.DataFrame(rows, columns=[f"x{column}" for column in range(x.shape[1])])
+        table["price"] = costs
+        table["agent"] = [f"agent-{row % 5}" for row in range(len(table))]
+        write = table.to_parquet if file.endswith("parquet") else table.to_csv
+        write(folder / file, index=False)
     (folder / "prices.py").write_text(PRICES)
     return folder
 
@@ -85,14 +85,17 @@ def losses(run, device):
 
 def test_own_models_learn_own_data(play_together, emulate, tmp_path):
     priced = houses(tmp_path)
-    table = f"{{file: {priced}/houses.csv, label: price, owners: agent}}"
+    tables = f"file: {priced}/houses.parquet, test_file: {priced}/test.csv"
+    table = f"{{{tables}, label: price, owners: agent}}"
     loss = f"algorithm: asgd, split: owners, loss: {priced}/prices.py:huber"
     drawn = f"{OWN}/made_up.py:images"
-    layers = "algorithm: asgd, schedule: layer-by-layer"
-    noisy = scenario(drawn, f"{OWN}/models.py:cnn", 0.003, 600, "algorithm: bsp")
+    layers = "algorithm: asgd, schedule: layer-by-layer, split: {kind: quantity, alpha: 2}"
+    shards = "algorithm: bsp, split: {kind: shards, per_device: 8}"
+    mixed = "algorithm: asgd, split: {kind: dirichlet, alpha: 2}"
+    noisy = scenario(drawn, f"{OWN}/models.py:cnn", 0.003, 600, shards)
     runs = play_together(
         noisy,
-        scenario(images(tmp_path), f"{OWN}/models.py:mobile", 0.002, 400, "algorithm: asgd"),
+        scenario(images(tmp_path), f"{OWN}/models.py:mobile", 0.002, 400, mixed),
         scenario(texts(tmp_path), f"{OWN}/models.py:text", 0.01, 400, layers),
         scenario(table, f"{priced}/prices.py:network", 0.01, 400, loss),
     )

@@ -92,3 +92,12 @@ def test_an_error_of_a_later_call_has_its_line(tmp_path: Path) -> None:
     says = r"own\.py:2: raises KeyError: 'x'$"
     with pytest.raises(PythonFileError, match=says), reference.blamed():
         reference.load()()
+
+
+def test_an_import_in_a_function_of_what_stands_beside_has_a_remedy(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text("def build():\n    import helper\n    return helper\n")
+    (tmp_path / "helper.py").touch()
+    reference = Reference.read("./own.py:build", tmp_path)
+    says = r"own\.py:2: raises ModuleNotFoundError: .* 'helper': import what stands beside the file"
+    with pytest.raises(PythonFileError, match=says), reference.blamed():
+        reference.load()()

@@ -15,6 +15,7 @@ from emulator.runs.image_imports import missing_imports
 from emulator.runs.plugin_sources import kept_scenario, plugin_sources
 from emulator.runs.tried_plugins import blamed, unfit_plugins
 from emulator.scenario import load
+from emulator.scenario.aggregation_quarantine import unguarded_quarantine
 from emulator.scenario.reading import json_schema
 from emulator.sweeps.point import Point
 from emulator.sweeps.point_process import Process
@@ -112,6 +113,8 @@ def test_files_of_the_same_name_do_not_mix(lab: Path) -> None:
         ("{kind: ./own.py:Odd, keep: 5%}", "codec: Odd has a field that no file can hold: "),
         ("./helper.py:WORD", "codec: {lab}/helper.py:1: 'WORD' is no class: a codec is a class"),
         ("./broken.py:Mine", "codec: {lab}/broken.py:2: raises NameError: name 'y' is not defined"),
+        ("./own.py", "codec: './own.py' names nothing in a file: write path, colon and name, ./f"),
+        ("./own:Mine", "codec: './own:Mine' names nothing in a file: write path, colon and name"),
         ("{kind: topkk}", "codec.kind: 'topkk' is not dense or topk"),
     ],
 )
@@ -230,6 +233,13 @@ def test_a_link_to_the_latest_run_may_move_meanwhile(lab: Path, tmp_path: Path) 
     assert plugins.plain(scenario.training.codec)["kind"] == f"{lab.resolve()}/own.py:Mine"
 
 
+@pytest.mark.parametrize("key", ["model", "loss", "schedule", "optimizer"])
+def test_a_file_without_a_name_in_it_is_told_how_to_name_one(lab: Path, key: str) -> None:
+    with pytest.raises(ScenarioError) as caught:
+        load(written(lab, "dense"), [f"training.{key}=./own.py"])
+    assert "'./own.py' names nothing in a file: write path, colon and name" in str(caught.value)
+
+
 def test_an_override_counts_from_the_scenarios_folder(lab: Path) -> None:
     file = written(lab, "topk")
     overrides = ["training.codec={kind: ./own.py:Mine, keep: 1%}", "training.codec.keep=5%"]
@@ -301,6 +311,31 @@ def test_a_fault_of_a_profile_is_read_from_the_profiles_folder(lab: Path) -> Non
     (lab / "profiles" / "bad.yaml").write_text(f"faults: [{fault.replace('Outage', 'Outag')}]\n")
     with pytest.raises(ScenarioError, match=r"bad\.yaml:1: .*own\.py: has no 'Outag'"):
         load(file)
+
+
+WAITING = """
+from dataclasses import dataclass
+from emulator.synchronization.softsync import Softsync
+@dataclass(frozen=True)
+class Waiting:
+    splits: int = 1
+    def start(self, members, seed=0, examples=None):
+        return Softsync(1).start(members)
+"""
+
+
+@pytest.mark.parametrize(
+    "aggregation", ["median", "{kind: krum, liars: 3}", "{kind: trimmed-mean, trim: 30%}"]
+)
+def test_a_synchronization_of_a_user_goes_with_any_aggregation(lab: Path, aggregation: str) -> None:
+    """Nobody else knows the gradients of its steps, nor what its keys mean."""
+    (lab / "sync.py").write_text(WAITING)
+    own = "{kind: ./sync.py:Waiting, splits: 50}"
+    file = written(lab, f"dense\n  synchronization: {own}\n  aggregation: {aggregation}")
+    text = file.read_text() + "server: {quarantine: {refusals: 3, within: 1min, lasts: 1min}}\n"
+    file.write_text(text)
+    assert unguarded_quarantine(scenario := load(file)) == []
+    assert not list(unfit_plugins(scenario))
 
 
 @pytest.mark.slow

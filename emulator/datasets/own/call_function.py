@@ -29,12 +29,19 @@ def call(reference: Reference) -> dict[str, Array]:
     if not callable(function):
         message = f"{reference.name!r} is {type(function).__name__}, and no function"
         raise PythonFileError(reference.file, None, message)
-    with reference.blamed():
-        given = function()
+    try:
+        with reference.blamed():
+            given = function()
+    except PythonFileError as error:
+        if error.mistakes[0]["line"] is not None:
+            raise
+        message = error.mistakes[0]["message"]  # as of a call without its arguments
+        raise PythonFileError(reference.file, reference.begin(), message) from error
     try:
         values = dict(named(given))
     except ValueError as error:
-        raise PythonFileError(reference.file, None, f"{reference.name} returns {error}") from error
+        message = f"{reference.name} returns {error}"
+        raise PythonFileError(reference.file, reference.begin(), message) from error
     mistakes = DataMistakes()
     with reference.blamed():
         arrays = {

@@ -45,7 +45,7 @@ def read_function(own: OwnDataset) -> ReadData:
             [sys.executable, "-m", "emulator.datasets.own.call_function", own.file, folder],
             stdin=subprocess.DEVNULL,
             stdout=sys.__stderr__,
-            env={**os.environ, "PYTHONPATH": _path()},
+            env={"TF_CPP_MIN_LOG_LEVEL": "3", **os.environ, "PYTHONPATH": _path()},
         )
         mistakes = DataMistakes()
         mistakes.extend(python_mistake(own, each) for each in _mistakes(Path(folder, MISTAKES)))

@@ -2,24 +2,23 @@
 
 `freeze` walks the objects that hang on the server. `thaw` puts the state into a server that was
 made from the same plan: an object that the new server has at the same place is filled in place;
-values that come and go, such as a waiting push, are made anew from a fixed table of classes. No
-code of theirs runs, and a file can name no other class. Whatever a plan decides (layouts, codecs,
-functions, frozen configurations) is left as the new server has it.
+values that come and go, such as a waiting push, are made anew from a fixed table of classes, or
+from the classes of the plan's plugins. No code of theirs runs, and a file can name no other class.
+Whatever a plan decides (layouts, codecs, functions, frozen configurations) is left as the new
+server has it.
 """
 
-import dataclasses
 from array import array
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
-from importlib.metadata import entry_points
+from enum import Enum
 from itertools import count
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ... import vectors
+from ... import chance, vectors
 from ...core import (
     crossing_checks,
     cut_exchange,
@@ -34,9 +33,9 @@ from ...core import (
     staging,
 )
 from ...modulation import history
-from ...plugins.python_file import MODULES
 from ...pulls import base as pulls_base
 from ...pulls import delta
+from .own_state import class_name, class_named, is_own, member
 
 STATEFUL = ("core", "modulation", "optimizers", "pulls", "synchronization", "aggregation")
 """Parts of `emulator/` whose objects hold state of a server."""
@@ -99,6 +98,8 @@ class _Freezing:
         """Return the tree of `value`."""
         if value is None or type(value) in (bool, int, float, str):
             return value
+        if isinstance(value, Enum) and class_name(type(value)):
+            return ["member", class_name(type(value)), value.name]
         if isinstance(value, bool | int | float | str):
             return _plain(value)  # a quantity, or another subclass that counts as a number
         if self._opaque and _never_changes(value):
@@ -113,13 +114,18 @@ class _Freezing:
             return self._object(value)
         if self._opaque and isinstance(value, list) and _package(value):
             return ["opaque", self._leaf(value)]  # frames with their gradient
+        if isinstance(value, tuple) and hasattr(value, "_fields") and class_name(type(value)):
+            return self._object(value)
         if (tag := _tag(value)) is not None:
             return [tag, *self._items(value)]
+        if (drawing := chance.drawn_so_far(value)) is not None:
+            kind, state = drawing
+            return ["draws", kind, self.node(state)]
         if isinstance(value, self._also):
             return self._object(value)
         if isinstance(value, _FUNCTIONS) or _is_fixed(value):
             return _KEEP
-        if _package(value) in STATEFUL or _is_own(value):
+        if _package(value) in STATEFUL or is_own(value):
             return self._object(value)
         if self._opaque:
             return ["opaque", self._leaf(value)]
@@ -144,7 +150,7 @@ class _Freezing:
         number = self._known[id(value)] = len(self._held)
         self._held.append(value)
         fields = [[name, self.node(part)] for name, part in _fields(value)]
-        return ["object", number, type(value).__name__, fields]
+        return ["object", number, _name(type(value)), fields]
 
     def _array(self, value: Any) -> int:
         """Return the number of the leaf of `value`; a view of the same numbers is the same leaf."""
@@ -184,6 +190,10 @@ class _Thawing:
                 return self._leaves[number].tobytes()
             case ["opaque", number]:
                 return self._leaves[number]
+            case ["draws", kind, state]:
+                return chance.continued(kind, self.value(state, None), fresh)
+            case ["member", name, word]:
+                return member(name, word)
             case ["object", number, name, fields]:
                 return self._object(number, name, fields, fresh)
             case [str(tag), *items]:
@@ -194,17 +204,20 @@ class _Thawing:
         cls = type(fresh)
         if name in _MADE:
             cls, fresh = _MADE[name], None
-            if issubclass(cls, tuple):
-                made = tuple.__new__(cls, [self.value(part, None) for _, part in fields])
-                self._known[number] = made
-                return made
-        elif cls.__name__ != name:
+        elif _name(cls) != name and (users := class_named(name)) is not None:
+            cls, fresh = users, None
+        if issubclass(cls, tuple):
+            made = tuple.__new__(cls, [self.value(part, None) for _, part in fields])
+            self._known[number] = made
+            return made
+        if _name(cls) != name:
             raise ValueError(f"a {cls.__name__} stands where the state has a {name}")
-        target = object.__new__(cls) if fresh is None else fresh
-        self._known[number] = target
         own = {} if fresh is None else dict(_fields(fresh))
+        # a frozen object may be a constant that others hold: it is made anew
+        target = object.__new__(cls) if fresh is None or _is_frozen(cls) else fresh
+        self._known[number] = target
         for field, part in fields:
-            if part != _KEEP:
+            if part != _KEEP or field in own:
                 # also into a frozen dataclass
                 object.__setattr__(target, field, self.value(part, own.get(field)))
         return target
@@ -285,25 +298,21 @@ def _package(value: Any) -> str:
     return rest.partition(".")[0] if root == "emulator" else ""
 
 
-def _is_own(value: Any) -> bool:
-    """Return whether a user's plugin, in a file or an installed package, defines the class."""
-    module = type(value).__module__
-    return module.startswith(MODULES) or module.partition(".")[0] in _packages()
+def _name(cls: type) -> str:
+    """Return the name of `cls` in a state."""
+    return class_name(cls) or cls.__name__
 
 
-@cache
-def _packages() -> frozenset[str]:
-    """Return the names of the packages that offer plugins by entry points."""
-    points = entry_points()
-    groups = (group for group in points.groups if group.startswith("emulate."))
-    found = (point for group in groups for point in points.select(group=group))
-    return frozenset(point.module.partition(".")[0] for point in found)
+def _is_frozen(cls: type) -> bool:
+    params = getattr(cls, "__dataclass_params__", None)
+    return params is not None and bool(params.frozen)
 
 
 def _is_fixed(value: Any) -> bool:
     """Return whether the plan decides `value`: it is a configuration, or no part of the state."""
-    params = getattr(type(value), "__dataclass_params__", None)
-    if dataclasses.is_dataclass(value) and params is not None and params.frozen:
+    if class_name(type(value)):
+        return False  # a value of a user's plugin, also of a frozen class
+    if _is_frozen(type(value)):
         return True
     struct = getattr(type(value), "__struct_config__", None)
     if struct is not None and struct.frozen:

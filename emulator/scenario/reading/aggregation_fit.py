@@ -5,7 +5,14 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from ...aggregation import AnyAggregation, Krum, Mean, MultiKrum
-from ...synchronization import AnySynchronization, Asynchronous, Bounded, ComputeGroups
+from ...synchronization import (
+    AnySynchronization,
+    Asynchronous,
+    Bounded,
+    ComputeGroups,
+    FedAvg,
+    LocalSGD,
+)
 from ...synchronization.barrier import Barrier
 from ...synchronization.rounds import clients_per_round
 from ...synchronization.softsync import Softsync
@@ -41,6 +48,8 @@ def check_aggregation(document: Document, devices: int | None) -> None:
     if devices is None:
         return
     gradients = gradients_of_a_step(policy, devices)
+    if gradients is None:
+        return
     if gradients == 1 and not chosen.single:
         document.complain(
             KEY,
@@ -57,8 +66,11 @@ def check_aggregation(document: Document, devices: int | None) -> None:
         )
 
 
-def gradients_of_a_step(policy: AnySynchronization, devices: int) -> int:
-    """Return the number of gradients of a step with all of the `devices` present."""
+def gradients_of_a_step(policy: AnySynchronization, devices: int) -> int | None:
+    """Return the number of gradients of a step with all of the `devices` present.
+
+    None: only the synchronization of a user knows.
+    """
     match policy:
         case Asynchronous() | Bounded():
             return 1
@@ -68,7 +80,9 @@ def gradients_of_a_step(policy: AnySynchronization, devices: int) -> int:
             return max(1, devices // policy.groups)
         case Barrier():
             return policy.needed(devices)
-    return clients_per_round(policy.clients, devices)
+        case FedAvg() | LocalSGD():
+            return clients_per_round(policy.clients, devices)
+    return None
 
 
 def _readable(plugin: TypeAdapter[Any], value: Any) -> Any:

@@ -14,7 +14,7 @@ from ...datasets.split import BY_CLASS
 from ...models import MODELS
 from ...models.layer_table import NO_TIME, repeated_names
 from ...schedules import AnySchedule, Sequential
-from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD
+from ...synchronization import AnySynchronization, ComputeGroups, FedAvg, LocalSGD, Softsync
 from ..devices import MOST_DEVICES, device_names
 from ..plugin_fields import CodecField, ScheduleField, SynchronizationField
 from ..training_section import TrainingSection
@@ -208,14 +208,14 @@ def _steps_have_gradients(
     document: Document, groups: list[tuple[int, str, tuple[str, ...]]]
 ) -> None:
     """Check that softsync's `splits` (n in the paper) is at most the number of devices (λ)."""
-    splits = document.at(("training", "synchronization", "splits"))
+    policy = _readable(_SYNCHRONIZATION, document.at(("training", "synchronization")))
     devices = sum(len(devices) for _, _, devices in groups)
-    if _devices_unknown(document):
+    if not isinstance(policy, Softsync) or _devices_unknown(document):
         return
-    if isinstance(splits, int) and splits > devices:
+    if policy.splits > devices:
         document.complain(
             ("training", "synchronization", "splits"),
-            f"{splits} steps need a gradient each, and there are {devices} devices: "
+            f"{policy.splits} steps need a gradient each, and there are {devices} devices: "
             f"write {devices} or less",
         )
 

@@ -14,6 +14,13 @@ def not_among(word: object, known: Iterable[str]) -> str:
     return f"{quoted(word)} is not {' or '.join(names)}{suggestion(word, names)}"
 
 
+def neither_name_nor_reference(word: object, known: Iterable[str]) -> str:
+    """Return the message for a `word` that is no name in `known`, and no `./file.py:Name`."""
+    if isinstance(word, str) and ("/" in word or ".py" in word):
+        return f"{quoted(word)} names nothing in a file: write path, colon and name, ./file.py:Name"
+    return not_among(word, known)
+
+
 def quoted(value: object) -> str:
     """Return `value` for a message: as in the file, cut after 60 characters."""
     match value:

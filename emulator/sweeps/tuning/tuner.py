@@ -61,7 +61,7 @@ def tune(
     if state.setting is None:
         raise EmulatorError(
             "nothing was chosen: every probe of the first grid diverged or was too short to "
-            "display a loss, or the budget ended before the cold start: try smaller --rates, a "
+            "display a loss, or the budget ended before the cold start did: try smaller --rates, a "
             "longer --probe or a larger --budget"
         )
     comparison = compare(scenario, options, state, journal, ledger)

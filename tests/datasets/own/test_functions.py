@@ -114,8 +114,11 @@ def test_an_array_that_masks_nothing_is_its_values() -> None:
         ("import no_such_module", "data.py:1: raises ModuleNotFoundError: No module named"),
         ("def laod(): pass", "data.py: has no 'load' (did you mean 'laod'?)"),
         ("load = 5", "data.py: 'load' is int, and no function"),
-        ("def load(): return 1, 2, 3", "data.py: load returns 3 values: x_train, y_train, x_test"),
-        ("def load(): return None", "data.py: load returns NoneType: x_train, y_train, x_test"),
+        (
+            "def load(): return 1, 2, 3",
+            "data.py:1: load returns 3 values: x_train, y_train, x_test",
+        ),
+        ("def load(): return None", "data.py:1: load returns NoneType: x_train, y_train, x_test"),
         ("def load(): return [{}], [1]", "data.py:load: x_train[0]: is of type dict: numbers or"),
         (
             "import os\ndef load(): os._exit(9)",
@@ -125,8 +128,15 @@ def test_an_array_that_masks_nothing_is_its_values() -> None:
             "import os\ndef load(): os.abort()",
             "data.py:2: the process of load() was ended by SIGAB",
         ),
-        ("def load(): return {'file': [1]}", "data.py: load returns an array named 'file'"),
-        ("def load(): return {1: [1]}", "data.py: load returns an array named 1: a mapping's keys"),
+        ("def load(): return {'file': [1]}", "data.py:1: load returns an array named 'file'"),
+        (
+            "def load(): return {1: [1]}",
+            "data.py:1: load returns an array named 1: a mapping's keys",
+        ),
+        (
+            "\n\ndef load(path): pass",
+            "data.py:3: raises TypeError: load() missing 1 required posit",
+        ),
         ("def load(): raise SystemExit(3)", "data.py:1: raises SystemExit: 3"),
         ("def load(): raise KeyboardInterrupt", "data.py:1: raises KeyboardInterrupt (named by"),
         ("class E(BaseException): pass\nraise E('x' * 9999)", "data.py:2: raises E: xxxxxxxxxxxxx"),

@@ -1,0 +1,20 @@
+"""A Keras model with a layer of each kind of noise."""
+
+import keras
+from keras import layers
+
+
+def build():
+    return keras.Sequential(
+        [
+            keras.Input((8, 8)),
+            layers.SpatialDropout1D(0.25),
+            layers.Flatten(),
+            layers.Dense(16, activation="relu"),
+            layers.Dropout(0.4),
+            layers.Dense(12, activation="tanh"),
+            layers.GaussianNoise(0.1),
+            layers.GaussianDropout(0.2),
+            layers.Dense(10),
+        ]
+    )

@@ -1,0 +1,151 @@
+"""The state of a user's plugin comes back with the server: objects of its classes, and its dice."""
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from emulator import synchronization
+from emulator.node.durable import durable_server
+from emulator.node.durable.object_tree import freeze, thaw
+from emulator.runs.tried_plugins import unfit_plugins
+from emulator.scenario import load
+from tests.fakes.durable_fleet import DurableFleet, plan_of
+
+from .test_recovered_state import same
+
+BESIDE = """
+from dataclasses import dataclass
+
+@dataclass
+class Note:
+    node: str
+"""
+SOURCE = """
+import random, threading
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, NamedTuple
+import numpy as np
+from emulator.synchronization.softsync import Collecting
+from beside import Note
+
+class Phase(Enum):
+    COLD = 1
+    WARM = 2
+
+class Pair(NamedTuple):
+    node: str
+    arrival: Any
+
+@dataclass(frozen=True)
+class Fixed:
+    pair: Any
+
+NOTHING = Fixed(None)
+
+@dataclass(frozen=True)
+class Rule:
+    choose: Any
+
+class State(Collecting):
+    def __init__(self, members, seed):
+        super().__init__(len(members), 2)
+        self.phase, self.waiting, self.notes, self.last = Phase.COLD, [], {}, NOTHING
+        self.rule = Rule(max)
+        self.dice = [np.random.default_rng(seed), random.Random(seed)]
+
+    def arrive(self, node, arrival, now):
+        assert NOTHING.pair is None
+        self.phase = Phase.WARM if self.phase is Phase.COLD else Phase.COLD
+        self.last = Fixed(Pair(node, None))
+        self.notes[node] = Note(self.rule.choose([node]))
+        self.waiting.append(Fixed(Pair(node, arrival)))
+        if self.dice[0].random() + self.dice[1].random() < 1 or self.phase is Phase.WARM:
+            return None
+        step, self.waiting = [fixed.pair.arrival for fixed in self.waiting], []
+        return step
+
+@dataclass(frozen=True)
+class Mine:
+    lock: bool = False
+
+    def start(self, members, seed=0, examples=None):
+        state = State(members, seed)
+        if self.lock:
+            state.lock = threading.Lock()
+        return state
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> str:
+    (folder := tmp_path / "plugins").mkdir()
+    (folder / "own.py").write_text(SOURCE)
+    (folder / "beside.py").write_text(BESIDE)
+    return f"{folder}/own.py:Mine"
+
+
+@pytest.mark.parametrize("replay", [0.0, 1e9], ids=["states", "inputs"])
+def test_a_killed_server_has_the_objects_of_a_plugin_again(
+    mine: str, replay: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durable_server, "REPLAY", replay)
+    own = synchronization.make({"kind": mine})
+    fleet = DurableFleet(plan_of(synchronization=own), tmp_path, seed=2)
+    fleet.begin()
+    for _ in range(3):
+        fleet.play(40)
+        if fleet.server._saving:
+            fleet.server._saving.result()
+        before, version = freeze(fleet.server.server), fleet.server.version
+        fleet.boot()
+        assert same(freeze(fleet.server.server), before)
+        assert fleet.server.version == version
+    assert fleet.server.version > 20
+
+
+def test_a_state_fits_a_server_whose_plugin_lies_elsewhere(mine: str, tmp_path: Path) -> None:
+    """The state of a container is read on the host, where the run's folder has the sources."""
+    frozen, states = None, []
+    for folder in ("container", "host"):
+        shutil.copytree(Path(mine).parent, tmp_path / "copies" / folder)
+        own = synchronization.make({"kind": f"{tmp_path}/copies/{folder}/own.py:Mine"})
+        states.append(state := own.start(frozenset("ab"), 3))
+        if frozen is None:
+            state.arrive("a", 1, 0.0)
+            frozen = freeze(state)
+        else:
+            thaw(state, frozen)
+    assert same(freeze(states[1]), freeze(states[0]))
+    assert [type(state.notes["a"]).__module__ for state in states] == ["beside", "beside"]
+    assert states[1].waiting and repr(states[1].waiting) == repr(states[0].waiting)
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox])
+def test_random_generators_go_on_where_they_were(bits: Any) -> None:
+    dice = {"numpy": np.random.Generator(bits(1)), "python": random.Random(1)}
+    frozen = freeze(dice)
+    expected = [each.random() for each in dice.values()]
+    for fresh in ({}, {"numpy": np.random.default_rng(2), "python": random.Random(2)}):
+        thaw(fresh, frozen)
+        assert [each.random() for each in fresh.values()] == expected
+
+
+def test_a_state_that_no_file_can_hold_is_refused_before_a_run(mine: str, tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        "name: lab\n"
+        "training:\n"
+        "  {dataset: digits, model: digits-mlp, codec: dense,\n"
+        f"   synchronization: {{kind: '{mine}', lock: true}}}}\n"
+        "stop: {updates: 1}\n"
+        "devices: [{name: a, count: 2}]\n"
+    )
+    assert not list(unfit_plugins(load(tmp_path / "lab.yaml")))
+    (refused,) = unfit_plugins(load(tmp_path / "lab.yaml", ["server.durability=update"]))
+    assert str(refused).startswith(
+        "training.synchronization: own.py:Mine: a lock is no state of a server: with server.dur"
+    )
