@@ -10,7 +10,7 @@ import click
 from .analysis_package import analysis
 from .completed_words import paths
 from .options import JSON_OPTION
-from .pages import runs_readable
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from .device_shares import DeviceShares
@@ -182,15 +182,13 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
     if figure is None and not as_json:
         figure = Path(f"{Path(shares.description.name).stem}-split.png")
     if figure is not None:
-        with runs_readable():
-            picture = analysis("split_picture")
-        picture.png(
-            list(shares.parts),
-            shares.columns,
-            shares.counts,
-            [len(own) for own in shares.parts.values()],
-            figure,
-            title=f"{shares.description.name}, split {shares.split.kind}",
-            axis="target" if shares.description.task.regression else "class",
-        )
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            analysis("split_picture").png(
+                list(shares.parts),
+                shares.columns,
+                shares.counts,
+                [len(own) for own in shares.parts.values()],
+                figure,
+                title=f"{shares.description.name}, split {shares.split.kind}",
+                axis="target" if shares.description.task.regression else "class",
+            )

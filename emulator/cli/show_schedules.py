@@ -10,7 +10,7 @@ from ..errors import suggestion
 from .analysis_package import analysis
 from .completed_words import scenario_files
 from .options import JSON_OPTION, SET
-from .pages import runs_readable
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
@@ -106,8 +106,8 @@ def schedule(
             out.print(Text(plans.title, "bold"), soft_wrap=True)
             out.print(plans.shown(), "", sep="\n")
     if figure is not None:
-        _draw(planned, figure)
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            _draw(planned, figure)
 
 
 def _planned(
@@ -191,6 +191,5 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 
 
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
-    with runs_readable():
-        gantt = analysis("gantt")
+    gantt = analysis("gantt")
     gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)
