@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .analysis_package import analysis
-from .completed_words import paths
+from .completed_words import values_of
 from .options import JSON_OPTION
 from .pages import figure_drawn
 
@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Get the data sets that are missing here, or show a split of one.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=paths)
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME|FILE]...",
+    shell_complete=values_of("training.dataset", files=True),
+)
 @click.option(
     "--from",
     "folder",

@@ -8,7 +8,7 @@ import click
 
 from ..errors import suggestion
 from .analysis_package import analysis
-from .completed_words import scenario_files
+from .completed_words import group_names, scenario_files
 from .options import JSON_OPTION, SET
 from .pages import figure_drawn
 
@@ -26,7 +26,12 @@ MOST_DEVICES = 20
     "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
 )
 @SET
-@click.option("--device", metavar="NAME", help="Plan for this device or group only.")
+@click.option(
+    "--device",
+    metavar="NAME",
+    shell_complete=group_names,
+    help="Plan for this device or group only.",
+)
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
