@@ -58,10 +58,11 @@ def commands() -> None:
     a folder under runs/ with a log of everything that happened.
 
     \b
-    emulate doctor                            check whether this machine can play runs
-    emulate check scenarios/quickstart.yaml   show the plan, and whether this host can carry it
-    emulate run scenarios/quickstart.yaml     play it
-    emulate report quickstart                 draw its latest run as a page with figures
+    emulate doctor           check whether this machine can play runs
+    emulate new lab          write the scenario lab.yaml, from a template with comments
+    emulate check lab.yaml   show the plan, and whether this host can carry it
+    emulate run lab.yaml     play it in containers; `--on virtual` needs no Docker
+    emulate report lab       draw its latest run as a page with figures
     """
 
 

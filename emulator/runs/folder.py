@@ -140,4 +140,4 @@ def _id(path: Path) -> str:
 
 def _meant(name: str, known: list[Path]) -> str:
     words = {word for path in known for word in (path.parent.name, path.name, _id(path))}
-    return suggestion(name, sorted(words))
+    return suggestion(name.removesuffix(".yaml"), sorted(words))

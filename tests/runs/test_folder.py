@@ -69,7 +69,12 @@ def test_a_run_has_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     "name, hint",
-    [("flakey", "did you mean 'flaky'"), ("abc124", "did you mean 'abc123'"), ("", "no run ''")],
+    [
+        ("flakey", "did you mean 'flaky'"),
+        ("flaky.yaml", "did you mean 'flaky'"),
+        ("abc124", "did you mean 'abc123'"),
+        ("", "no run ''"),
+    ],
 )
 def test_a_run_that_is_not_there(tmp_path: Path, name: str, hint: str) -> None:
     made(tmp_path)
