@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli import main
 from emulator.cli.entry import commands
 from tests.fakes.typed_commands import Emulate, scenario
 
@@ -39,6 +40,19 @@ def test_the_entry_point(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("emulate"), "--version"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert re.fullmatch(r"emulate, version \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_an_interrupt_before_the_command_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(name: str, *rest: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.__import__", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    monkeypatch.undo()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "emulate: interrupted\n")
 
 
 @pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])
