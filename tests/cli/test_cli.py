@@ -55,6 +55,17 @@ def test_an_interrupt_before_the_command_is_known(
     assert (ended.value.code, capsys.readouterr().err) == (130, "emulate: interrupted\n")
 
 
+def test_a_reader_that_has_gone_ends_a_command_as_a_signal_would(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("emulate"), "algorithms"]
+    piped = subprocess.PIPE
+    with subprocess.Popen(command, stdout=piped, stderr=piped, cwd=tmp_path) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.wait(timeout=60) == 141
+        assert running.stderr is not None
+        assert running.stderr.read() == b""
+
+
 @pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])
 def test_a_slip_of_the_fingers(emulate: Emulate, words: tuple[str, ...]) -> None:
     result = emulate(*words)
