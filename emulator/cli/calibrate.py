@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .completed_words import scenario_files
+from .completed_words import scenario_files, values_of
 from .options import JSON_OPTION, SET
 
 if TYPE_CHECKING:
@@ -24,7 +24,12 @@ MOST_EXAMPLES = 60_000
 @click.argument(
     "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
 )
-@click.option("--model", metavar="NAME", help=f"Model to train; {MODEL} if not given.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=values_of("training.model"),
+    help=f"Model to train; {MODEL} if not given.",
+)
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),

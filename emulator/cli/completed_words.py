@@ -1,6 +1,7 @@
 """Words that shell completion offers for arguments and options. Nothing here imports a library."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import click
@@ -15,6 +16,11 @@ from .templates import question, templates
 
 _KINDS = ("devices", "links", "failures", "networks")
 _SCENARIOS = (".yaml", ".yml")
+_DEVICES = re.compile(r"^devices:.*?(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+_GROUP = re.compile(r"^\s*-\s*\{?\s*name:\s*([\w.-]+)", re.MULTILINE)
+_PRESET = re.compile(r"(?:.*[.\]])?(profile|link)=")
+"""The part of `PATH=VALUE` before a value that may be the name of a profile."""
+_PRESETS = {"profile": "devices", "link": "links"}
 
 
 def scenario_files(
@@ -67,16 +73,50 @@ def device_names(
     return _matching(((name, "") for name in names), typed)
 
 
+def group_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the groups of devices in the scenario that stands before."""
+    # click leaves FILE among the unread words if the option still lacks its value
+    files = [context.params.get("file"), *context.args]
+    try:
+        text = Path(next(filter(None, files), "")).read_text(encoding="utf-8")
+    except (OSError, UnicodeError):
+        return []
+    groups = (name for part in _DEVICES.findall(text) for name in _GROUP.findall(part))
+    return _matching(((name, "") for name in groups), typed)
+
+
 def profile_names(
     context: click.Context, parameter: click.Parameter, typed: str
 ) -> list[CompletionItem[str]]:
     """Offer the kinds of profiles, then the profiles that a scenario in this folder can name."""
     names = {kind: f"all {kind}" for kind in _KINDS}
     for kind in _KINDS:
-        for folder in profile_folders(Path.cwd()):
-            for file in sorted((folder / kind).glob("*.yaml")):
-                names.setdefault(file.stem, kind)
+        for name in _profiles(kind):
+            names.setdefault(name, kind)
     return _matching(names.items(), typed)
+
+
+def link_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the profiles of links."""
+    return _matching(((name, "") for name in _profiles("links")), typed)
+
+
+def _profiles(kind: str) -> Iterator[str]:
+    for folder in profile_folders(Path.cwd()):
+        yield from sorted(file.stem for file in (folder / kind).glob("*.yaml"))
+
+
+def study_names(
+    context: click.Context, parameter: click.Parameter, typed: str
+) -> list[CompletionItem[str]]:
+    """Offer the papers' comparisons."""
+    from ..sweeps.studies import STUDIES
+
+    return _matching(((name, "") for name in STUDIES), typed)
 
 
 def template_names(
@@ -92,10 +132,25 @@ def scenario_keys(
     """Offer the keys of scenarios, if `emulate schema --install` or another command has written
     the schema.
     """
-    return [
-        CompletionItem(offer.text, help=offer.about or None)
-        for offer in offers(installed_schema(), typed)
-    ]
+    found = [(offer.text, offer.about) for offer in offers(installed_schema(), typed)]
+    if key := _PRESET.match(typed):
+        found += [(f"{key[0]}{name}", "") for name in _profiles(_PRESETS[key[1]])]
+    return _matching(found, typed)
+
+
+def values_of(
+    key: str, *, files: bool = False
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem[str]]]:
+    """Return a completion by the names that `key` of a scenario takes, and by `files` if asked."""
+
+    def complete(
+        context: click.Context, parameter: click.Parameter, typed: str
+    ) -> list[CompletionItem[str]]:
+        texts = (offer.text for offer in offers(installed_schema(), f"{key}="))
+        names = _matching(((text.removeprefix(f"{key}="), "") for text in texts), typed)
+        return [*names, *(paths(context, parameter, typed) if files else ())]
+
+    return complete
 
 
 def _runs(context: click.Context) -> Path:

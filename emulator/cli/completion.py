@@ -7,6 +7,7 @@ import click
 from click.shell_completion import (
     BashComplete,
     CompletionItem,
+    FishComplete,
     ZshComplete,
     add_completion_class,
     get_completion_class,
@@ -118,8 +119,36 @@ class OpenZshComplete(ZshComplete):
     source_template = _ZSH
 
 
+_FISH = """\
+function %(complete_func)s
+    for completion in (env COMP_WORDS=(commandline -cp) COMP_CWORD=(commandline -t) \
+%(complete_var)s=fish_complete %(prog_name)s)
+        set -l typed (string split --max 1 , -- $completion)
+        switch $typed[1]
+            case dir
+                __fish_complete_directories $typed[2]
+            case file
+                __fish_complete_path $typed[2]
+            case plain
+                echo $typed[2]
+        end
+    end
+end
+
+complete --no-files --keep-order --command %(prog_name)s --arguments "(%(complete_func)s)"
+"""
+
+
+class WholeFishComplete(FishComplete):
+    """Completion in fish of words and descriptions with commas, in the order of the offers."""
+
+    name = "fish"
+    source_template = _FISH
+
+
 add_completion_class(JoinedBashComplete)
 add_completion_class(OpenZshComplete)
+add_completion_class(WholeFishComplete)
 
 
 @click.command(short_help="Print or install the completion of commands for a shell.")
@@ -127,7 +156,7 @@ add_completion_class(OpenZshComplete)
 @click.option("--install", is_flag=True, help="Write the script where the shell finds it.")
 def completion(shell: str, install: bool) -> None:
     """Print the script by which SHELL completes commands, options, scenario files, keys of
-    scenarios after --set, runs, devices, profiles and templates.
+    scenarios after --set, runs, devices, profiles, templates, data sets, models and studies.
 
     Keys come from the schema that `emulate schema --install` writes; this command writes it too, if
     it is not here.

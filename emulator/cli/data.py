@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING
 import click
 
 from .analysis_package import analysis
-from .completed_words import paths
+from .completed_words import values_of
 from .options import JSON_OPTION
-from .pages import runs_readable
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from .device_shares import DeviceShares
 
 
 @click.command(short_help="Get the data sets that are missing here, or show a split of one.")
-@click.argument("names", nargs=-1, metavar="[NAME|FILE]...", shell_complete=paths)
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME|FILE]...",
+    shell_complete=values_of("training.dataset", files=True),
+)
 @click.option(
     "--from",
     "folder",
@@ -182,15 +187,13 @@ def _show(shares: "DeviceShares", figure: Path | None, as_json: bool) -> None:
     if figure is None and not as_json:
         figure = Path(f"{Path(shares.description.name).stem}-split.png")
     if figure is not None:
-        with runs_readable():
-            picture = analysis("split_picture")
-        picture.png(
-            list(shares.parts),
-            shares.columns,
-            shares.counts,
-            [len(own) for own in shares.parts.values()],
-            figure,
-            title=f"{shares.description.name}, split {shares.split.kind}",
-            axis="target" if shares.description.task.regression else "class",
-        )
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            analysis("split_picture").png(
+                list(shares.parts),
+                shares.columns,
+                shares.counts,
+                [len(own) for own in shares.parts.values()],
+                figure,
+                title=f"{shares.description.name}, split {shares.split.kind}",
+                axis="target" if shares.description.task.regression else "class",
+            )

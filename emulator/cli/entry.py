@@ -1,6 +1,8 @@
 """The group of all commands, and the entry point that runs the typed command."""
 
+import os
 import sys
+from typing import Any
 
 import click
 
@@ -47,6 +49,18 @@ class Commands(click.Group):
     def list_commands(self, context: click.Context) -> list[str]:
         return list(self.commands)
 
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; end as by SIGPIPE if nobody reads on, as with `emulate logs RUN | head`.
+
+        click would end with exit code 1, the one of errors.
+        """
+        try:
+            return super().invoke(context)
+        except BrokenPipeError:
+            sink = os.open(os.devnull, os.O_WRONLY)  # takes the interpreter's last flush
+            os.dup2(sink, sys.stdout.fileno())
+            sys.exit(141)
+
 
 @click.group(cls=Commands, context_settings=CONTEXT)
 @click.version_option(package_name="edge-emulate", prog_name="emulate")
@@ -58,10 +72,11 @@ def commands() -> None:
     a folder under runs/ with a log of everything that happened.
 
     \b
-    emulate doctor                            check whether this machine can play runs
-    emulate check scenarios/quickstart.yaml   show the plan, and whether this host can carry it
-    emulate run scenarios/quickstart.yaml     play it
-    emulate report quickstart                 draw its latest run as a page with figures
+    emulate doctor           check whether this machine can play runs
+    emulate new lab          write the scenario lab.yaml, from a template with comments
+    emulate check lab.yaml   show the plan, and whether this host can carry it
+    emulate run lab.yaml     play it in containers; `--on virtual` needs no Docker
+    emulate report lab       draw its latest run as a page with figures
     """
 
 
@@ -92,9 +107,6 @@ def main() -> None:
         sys.exit(error.exit_code)
     except click.exceptions.Exit as done:
         sys.exit(done.exit_code)
-    except BrokenPipeError:  # as with `emulate logs RUN | head`
-        sys.stderr.close()
-        sys.exit(141)
 
 
 def _complain(error: EmulatorError) -> None:

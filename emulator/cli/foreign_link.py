@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import EmulatorError, ScenarioError
+from .completed_words import link_names
 from .options import JSON_OPTION, SHAPING_OPTION
 
 if TYPE_CHECKING:
@@ -25,7 +26,12 @@ _PLACE = "devices[0].link"
 
 @click.command(short_help="Put any running container behind an access link.")
 @click.argument("container")
-@click.option("--profile", metavar="NAME", help="Link profile, as `emulate profiles links` lists.")
+@click.option(
+    "--profile",
+    metavar="NAME",
+    shell_complete=link_names,
+    help="Link profile, as `emulate profiles links` lists.",
+)
 @click.option(
     "--up", metavar="KEYS", help="What the container sends, as {rate: 1mbit, delay: 25ms}."
 )

@@ -44,7 +44,7 @@ def list_(runs: Path, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
-        click.echo(f"no runs in {runs}/: `emulate run scenarios/quickstart.yaml` makes a first run")
+        click.echo(f"no runs in {runs}/: `emulate new` names scenarios to begin with")
     else:
         _print(rows)
 

@@ -64,14 +64,20 @@ def _check_name(name: str) -> None:
 def _write(files: Mapping[str, str]) -> None:
     """Write `files` into the current folder, or write none of them.
 
-    Raises click.UsageError if a file is there already, HostError if the folder cannot be written.
+    The first is the scenario. A Python file that is there already with the same text stays.
+    Raises click.UsageError if another file is there, HostError if the folder cannot be written.
     """
-    there = [file for file in files if Path(file).exists() or Path(file).is_symlink()]
+    scenario, *_ = files
+    missing = {
+        name: text for name, text in files.items() if name == scenario or not _holds(name, text)
+    }
+    there = [file for file in missing if Path(file).exists() or Path(file).is_symlink()]
     if there:
-        raise click.UsageError(f"{', '.join(there)} is here already: choose another NAME or folder")
+        other = "NAME or folder" if scenario in there else "folder"
+        raise click.UsageError(f"{', '.join(there)} is here already: choose another {other}")
     made: list[Path] = []
     try:
-        for name, text in files.items():
+        for name, text in missing.items():
             with Path(name).open("x", encoding="utf-8") as file:
                 made.append(Path(name))
                 file.write(text)
@@ -79,6 +85,14 @@ def _write(files: Mapping[str, str]) -> None:
         for path in made:
             path.unlink(missing_ok=True)
         raise HostError(f"cannot write {Path(name).absolute()}: {error.strerror}") from error
+
+
+def _holds(file: str, text: str) -> bool:
+    """Return whether `file` is there with the content `text`."""
+    try:
+        return Path(file).read_bytes() == text.encode()
+    except OSError:
+        return False
 
 
 def _next_steps(file: str, *, only_virtual: bool) -> str:

@@ -1,7 +1,7 @@
 """Drawing of reports and comparisons by the analysis, with errors translated for the console."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,6 +57,22 @@ def drawable(out: Path | None) -> Iterator[None]:
         yield
     except OSError as error:
         raise HostError(f"cannot draw the comparison in {out}: {error.strerror}") from error
+
+
+@contextmanager
+def figure_drawn(file: Path, *, to_stderr: bool = False) -> Iterator[None]:
+    """Print the path of `file`, which the block draws.
+
+    Translates an OSError into a HostError that names `file`, and removes an unfinished file.
+    """
+    try:
+        with runs_readable():
+            yield
+    except OSError as error:
+        with suppress(OSError):
+            file.unlink()
+        raise HostError(f"cannot draw {file}: {error.strerror}") from error
+    click.echo(f"figure: {file}", err=to_stderr)
 
 
 def ended(name: str, runs: Path) -> Path:

@@ -11,7 +11,7 @@ import click
 from .analysis_package import analysis
 from .completed_words import scenario_files
 from .options import JSON_OPTION, ON, SET
-from .pages import runs_readable
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from ..runs.hardware_efficiency import HardwareEfficiency, PredictedUpdate
@@ -104,9 +104,8 @@ def predict(
     else:
         _print(efficiency, rows, saturation, notes)
     if figure is not None:
-        with runs_readable():
+        with figure_drawn(figure, to_stderr=as_json):
             analysis("predicted_rates").png([asdict(row) for row in rows], saturation, figure)
-        click.echo(f"figure: {figure}", err=as_json)
 
 
 def _from_costs(

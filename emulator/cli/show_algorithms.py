@@ -5,11 +5,17 @@ from typing import Any
 
 import click
 
+from .completed_words import values_of
 from .options import JSON_OPTION
 
 
 @click.command(short_help="List the algorithms of the papers and the keys that they set.")
-@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.argument(
+    "names",
+    nargs=-1,
+    metavar="[NAME]...",
+    shell_complete=values_of("training.algorithm"),
+)
 @JSON_OPTION
 def algorithms(names: tuple[str, ...], as_json: bool) -> None:
     """List the algorithms for the key `training.algorithm`, or the algorithms called NAME.

@@ -10,6 +10,7 @@ import click
 
 from .analysis_package import analysis
 from .options import FILE, JSON_OPTION, SET
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,8 +72,8 @@ def plan(
     else:
         print_plan(planned)
     if figure is not None:
-        draw_plan(planned, figure)
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            draw_plan(planned, figure)
 
 
 def check_figure(figure: Path | None) -> None:

@@ -9,6 +9,7 @@ import click
 from ..errors import suggestion
 from .completed_words import profile_names
 from .options import JSON_OPTION
+from .pages import figure_drawn
 from .show_plan import (
     FIGURE_OPTION,
     UNTIL_OPTION,
@@ -80,8 +81,8 @@ def profiles(
         for profile, plan in zip(found, samples, strict=True):
             _show(profile, plan)
     if figure is not None and drawn is not None:
-        draw_plan(drawn, figure)
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            draw_plan(drawn, figure)
 
 
 def _list(folder: Path, kinds: list[Any], *, as_json: bool) -> None:

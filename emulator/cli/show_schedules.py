@@ -8,9 +8,9 @@ import click
 
 from ..errors import suggestion
 from .analysis_package import analysis
-from .completed_words import scenario_files
+from .completed_words import group_names, scenario_files
 from .options import JSON_OPTION, SET
-from .pages import runs_readable
+from .pages import figure_drawn
 
 if TYPE_CHECKING:
     from ..scenario import Scenario
@@ -26,7 +26,12 @@ MOST_DEVICES = 20
     "file", type=click.Path(path_type=Path), required=False, shell_complete=scenario_files
 )
 @SET
-@click.option("--device", metavar="NAME", help="Plan for this device or group only.")
+@click.option(
+    "--device",
+    metavar="NAME",
+    shell_complete=group_names,
+    help="Plan for this device or group only.",
+)
 @click.option(
     "--batch-size",
     type=click.IntRange(min=1),
@@ -106,8 +111,8 @@ def schedule(
             out.print(Text(plans.title, "bold"), soft_wrap=True)
             out.print(plans.shown(), "", sep="\n")
     if figure is not None:
-        _draw(planned, figure)
-        click.echo(f"figure: {figure}", err=as_json)
+        with figure_drawn(figure, to_stderr=as_json):
+            _draw(planned, figure)
 
 
 def _planned(
@@ -191,6 +196,5 @@ def _timed(scenario: "Scenario", batch_size: int | None) -> "Scenario":
 
 
 def _draw(planned: "list[PlannedSchedules]", figure: Path) -> None:
-    with runs_readable():
-        gantt = analysis("gantt")
+    gantt = analysis("gantt")
     gantt.png({plans.device: plans.gantt_rows(gantt) for plans in planned}, figure)

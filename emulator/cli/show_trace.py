@@ -10,6 +10,7 @@ from ..errors import ScenarioError
 from ..world.traces import AUTO, FORMATS
 from .analysis_package import analysis
 from .options import JSON_OPTION
+from .pages import figure_drawn
 from .show_plan import check_figure
 
 if TYPE_CHECKING:
@@ -107,8 +108,8 @@ def trace(
     if figure is not None:
         rows = [tuple(sample) for sample in read.samples]
         title = f"{file.name} ({', '.join(filter(None, (known, shown)))})"
-        analysis("link_trace").png(rows, read.end, figure, title=title, rounds=1 + loop)
-        click.echo(f"figure: {figure}", err=as_json or target is not None)
+        with figure_drawn(figure, to_stderr=as_json or target is not None):
+            analysis("link_trace").png(rows, read.end, figure, title=title, rounds=1 + loop)
 
 
 def _read(file: Path, kind: str, way: "Way", scale: float) -> "LinkTrace":

@@ -8,11 +8,12 @@ import click
 from ..machine.host import Host
 from ..runs.cancel import Canceled, canceling
 from .analysis_package import analysis
+from .completed_words import study_names
 from .pages import runs_readable
 
 
 @click.command(short_help="Play a paper's comparison in virtual time, on all cores.")
-@click.argument("name")
+@click.argument("name", shell_complete=study_names)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -37,9 +38,9 @@ def study(name: str, out: Path | None, cores: int | None, docs: Path | None) -> 
     Each variant that the study compares, for example an algorithm, is played once at each learning
     rate, and then at its best rate with all seeds.
 
-    NAME is adacomp, residual, pulls, dynacomm, omnivore, reliability or byzantine. The command
-    needs a checkout, which has the studies' scenarios. Finished runs are not played again: the same
-    command goes on where it stopped. `--docs` then puts the tables into the study's page.
+    NAME is adacomp, residual, pulls, dynacomm, omnivore, reliability or byzantine. Finished runs
+    are not played again: the same command goes on where it stopped. In a checkout `--docs docs`
+    then puts the tables into the study's page.
 
     \b
     emulate study pulls

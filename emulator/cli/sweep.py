@@ -88,6 +88,7 @@ def sweep(
     tensorboard --logdir build/lab/points     a package of its own: pip install tensorboard
     """
     from ..machine.host import Host
+    from ..scenario.reading.wording import counted
     from ..sweeps import Grid, folder_name
     from ..sweeps import sweep as play
 
@@ -97,7 +98,7 @@ def sweep(
     cores = cores or Host.here().cores
     try:
         with _view(to_stderr=as_json) as view, canceling():
-            view.progress(f"{len(points)} points into {short(out)}")
+            view.progress(f"{counted(len(points), 'point')} into {short(out)}")
             shown = SweepEvents(view) if tensorboard else view
             finished = play(points, out, cores, shown, about=grid.plain())
     except Canceled:

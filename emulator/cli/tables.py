@@ -55,8 +55,12 @@ def console(*, stderr: bool = False) -> Console:
 
 
 def table(*columns: str, title: str | None = None) -> Table:
-    """Return an empty table without lines, whose cells wrap instead of being cut."""
+    """Return an empty table without lines, whose cells wrap instead of being cut.
+
+    It is at least as wide as its title.
+    """
     empty = Table(box=None, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    empty.min_width = len(title or "")
     empty.padding = (0, 2, 0, 0)
     for column in columns:
         empty.add_column(column, overflow="fold", header_style="dim")
@@ -119,7 +123,7 @@ def print_overview(
 def _training(scenario: Scenario) -> Iterable[str]:
     training, stop = scenario.training, scenario.stop
     yield (
-        f"{training.model_name} on {training.dataset}, batches of {training.batch_size}, "
+        f"{training.model_title} on {training.dataset}, batches of {training.batch_size}, "
         f"learning rate {training.learning_rate:g}, seed {scenario.seed}"
     )
     yield f"algorithm: {training.described}"
@@ -191,7 +195,7 @@ def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Tabl
 
     The times of a `cut` model are those of both its parts.
     """
-    title = f"{len(rows)} compute group{'s' * (len(rows) > 1)}"
+    title = counted(len(rows), "compute group")
     step = "a step of both parts, on a whole core" if cut else "a step on a whole core"
     made = table("group", "devices", "mini-batch", step, title=title)
     for row in rows[:MOST_ROWS]:
@@ -206,7 +210,7 @@ def compute_groups_table(rows: Sequence[GroupRow], *, cut: bool = False) -> Tabl
 
 
 def _hazards(rows: Sequence[HazardRow]) -> Table:
-    made = table("node", "fault", "per_iteration", title="faults that devices draw, by iteration")
+    made = table("node", "fault", "per_iteration", title="faults drawn by iteration")
     for row in rows[:MOST_ROWS]:
         made.add_row(row.node, row.fault, str(Fraction(row.per_iteration)))
     return made
@@ -232,9 +236,10 @@ def demand_table(wanted: Demand, host: Host, startup: float, dilation: Mapping[s
     `dilation` has the `needed` and the `taken` one, and the `source` of the former.
     """
     made = table("", "needed", "this host has", title="demand")
-    free = f", {wanted.unlimited} devices without a quota" if wanted.unlimited else ""
+    free = f", {counted(wanted.unlimited, 'device')} without a quota" if wanted.unlimited else ""
     passes = ", and a core for the server's layers" if wanted.server_cores else ""
-    made.add_row("cpu", f"{wanted.cores:g} cores{free}{passes}", f"{host.cores} cores")
+    cores = f"{wanted.cores:g} core{'' if wanted.cores == 1 else 's'}"
+    made.add_row("cpu", f"{cores}{free}{passes}", counted(host.cores, "core"))
     memory = f"about {_gib(wanted.memory)}, with {_mib(wanted.server)} for the server"
     made.add_row("memory", memory, f"{_gib(host.available)} available")
     made.add_row(

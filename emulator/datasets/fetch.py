@@ -64,7 +64,7 @@ def fetch(name: str, say: Callable[[str], None], sources: Sequence[Source] | Non
         try:
             save(name, arrays)
         except OSError as error:
-            raise DataError(f"{folder(name)} cannot be written: {error}") from error
+            raise DataError(f"{folder(name)} cannot be written: {error.strerror}") from error
     sizes = description.sizes
     inputs = f"{sizes['train']:,} + {sizes['test']:,} {description.task.inputs}"
     say(f"{name}: {inputs} in {folder(name)}")

@@ -24,7 +24,10 @@ def held(path: Path) -> Iterator[None]:
     except OSError as error:
         raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
     try:
-        os.write(file, str(os.getpid()).encode())  # before the lock, so that a held lock has a pid
+        try:  # before the lock, so that a held lock has a pid
+            os.write(file, str(os.getpid()).encode())
+        except OSError as error:
+            raise HostError(f"cannot write the lock {path}: {error.strerror}") from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
         except OSError as error:

@@ -115,6 +115,9 @@ def find(name: str, runs: Path = RUNS) -> Path:
         if name and _is_run(candidate):
             return candidate.resolve()
     known = folders(runs)
+    # `latest` may point at a folder in which no run has begun, as after a full disk
+    if begun := [path for path in known if path.parent.name == name]:
+        return begun[-1].resolve()
     matches = [path for path in known if name in (path.name, _id(path))]
     if len(matches) == 1:
         return matches[0].resolve()
@@ -137,4 +140,4 @@ def _id(path: Path) -> str:
 
 def _meant(name: str, known: list[Path]) -> str:
     words = {word for path in known for word in (path.parent.name, path.name, _id(path))}
-    return suggestion(name, sorted(words))
+    return suggestion(name.removesuffix(".yaml"), sorted(words))

@@ -15,7 +15,7 @@ from ..learners.local_training import LocalTraining
 from ..learners.own_export import own_model
 from ..models import MODELS, Model
 from ..models.layer_table import LayerTable
-from ..models.own_model import LOSSES, ModelSource, source
+from ..models.own_model import LOSSES, ModelSource, OwnModel, source
 from ..modulation import Constant
 from ..optimizers import SGD
 from ..pulls import AnyPull, WholeModel
@@ -119,6 +119,12 @@ class TrainingSection(Section):
     def model_name(self) -> str:
         """Name of the model or of the layer table; of an own model, with a digest of its source."""
         return self.network.name if isinstance(self.model, str) else self.model.name
+
+    @property
+    def model_title(self) -> str:
+        """Name of the model for people; of an own model, its file and function."""
+        model = self.network if isinstance(self.model, str) else None
+        return model.title if isinstance(model, OwnModel) else self.model_name
 
     @property
     def layout(self) -> Layout:

@@ -105,7 +105,7 @@ def opened(path: Path) -> Iterator[SweepFolder]:
         lock = os.open(path, os.O_RDONLY)
     except OSError as error:
         raise HostError(
-            f"cannot write the sweep's folder {path}: {error.strerror}: name another with --out"
+            f"cannot write the folder {path}: {error.strerror}: name another with --out"
         ) from error
     try:
         _lock(lock, path)

@@ -138,6 +138,15 @@ def test_a_host_that_is_too_small(emulate: Emulate, tmp_path: Path, data: None) 
     assert "this host can carry it" not in result.out
 
 
+def test_a_title_is_one_line_and_a_core_is_one(
+    emulate: Emulate, tmp_path: Path, data: None
+) -> None:
+    result = emulate("check", scenario(tmp_path, ("profile: phone", "profile: {cpu: 25%}")))
+    assert "\nfaults, as compiled from the seed" in result.out
+    alone = scenario(tmp_path, ("near, count: 3, profile: phone", "near, profile: {cpu: 100%}"))
+    assert "cpu            1 core, 1 device without a quota " in emulate("check", alone).out
+
+
 def test_a_long_table_says_that_it_is_cut(emulate: Emulate, tmp_path: Path) -> None:
     links = [f"  - {{name: d{n}, link: {{up: {{rate: {n + 1}mbit}}}}}}" for n in range(60)]
     file = scenario(tmp_path, ("faults:", "\n".join([*links, "faults:"])))

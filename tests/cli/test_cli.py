@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from emulator.cli import main
 from emulator.cli.entry import commands
 from tests.fakes.typed_commands import Emulate, scenario
 
@@ -39,6 +40,30 @@ def test_the_entry_point(tmp_path: Path) -> None:
     command = [Path(sys.executable).with_name("emulate"), "--version"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert re.fullmatch(r"emulate, version \d+\.\d+\.\d+\n", done.stdout)
+
+
+def test_an_interrupt_before_the_command_is_known(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(name: str, *rest: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("builtins.__import__", interrupt)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    monkeypatch.undo()
+    assert (ended.value.code, capsys.readouterr().err) == (130, "emulate: interrupted\n")
+
+
+def test_a_reader_that_has_gone_ends_a_command_as_a_signal_would(tmp_path: Path) -> None:
+    command = [Path(sys.executable).with_name("emulate"), "algorithms"]
+    piped = subprocess.PIPE
+    with subprocess.Popen(command, stdout=piped, stderr=piped, cwd=tmp_path) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.wait(timeout=60) == 141
+        assert running.stderr is not None
+        assert running.stderr.read() == b""
 
 
 @pytest.mark.parametrize("words", [("fly",), ("run",), ("check", "a", "b"), ("list", "--fast")])

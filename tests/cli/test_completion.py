@@ -66,6 +66,18 @@ def here(emulate: Emulate, tmp_path: Path) -> Path:
         (["run", "--set", "virtual.tcp="], {"virtual.tcp=true", "virtual.tcp=false"}),
         (["run", "--set", "no.such.key"], set()),
         (["run", "--on", "v"], {"virtual"}),
+        (
+            ["run", "--set", "devices[0].profile=raspberry-pi-4"],
+            {"devices[0].profile=raspberry-pi-4"},
+        ),
+        (["run", "--set", "server.link=fi"], {"server.link=fios"}),
+        (["link", "web", "--profile", "fi"], {"fios"}),
+        (["schedule", "pair.yaml", "--device", ""], {"near", "far"}),
+        (["schedule", "nothing.yaml", "--device", ""], set()),
+        (["study", "p"], {"pulls"}),
+        (["calibrate", "--model", "digits-"], {"digits-mlp", "digits-softmax"}),
+        (["algorithms", "adacomp", "ada-"], {"ada-sgd"}),
+        (["data", "fa"], {"fashion-mnist", "fa"}),
     ],
 )
 def test_what_is_offered(shell: str, words: list[str], expected: set[str]) -> None:
@@ -143,20 +155,7 @@ ask emulate run --on = v
 @pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not here")
 def test_a_real_bash_is_answered(here: Path) -> None:
     """bash cuts `key=value` into three words, and takes back what follows the sign alone."""
-    binaries = here / "bin"
-    binaries.mkdir()
-    program = binaries / "emulate"
-    code = "from emulator.cli import main; main()"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
-    program.chmod(0o755)
-    path = {"PATH": f"{binaries}:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["bash", "--norc", "-c", _DIALOGUE],
-        cwd=here,
-        env={**os.environ, **path, "PYTHONPATH": str(Path(__file__).parents[2])},
-        capture_output=True,
-        text=True,
-    )
+    done = real_shell(["bash", "--norc", "-c", _DIALOGUE], here)
     assert done.stderr == ""
     assert done.stdout.splitlines() == [
         "complete -o nosort -F _emulate_completion emulate",
@@ -167,6 +166,43 @@ def test_a_real_bash_is_answered(here: Path) -> None:
         "training.batch_size=",
         "virtual",
         "virtual",
+    ]
+
+
+def real_shell(command: list[str], here: Path) -> subprocess.CompletedProcess[str]:
+    """Run the shell `command` in the folder `here`, with the program `emulate` on its path."""
+    binaries = here / "bin"
+    binaries.mkdir()
+    program = binaries / "emulate"
+    code = "from emulator.cli import main; main()"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$@"\n')
+    program.chmod(0o755)
+    path = {"PATH": f"{binaries}:{os.environ['PATH']}"}
+    return subprocess.run(
+        command,
+        cwd=here,
+        env={**os.environ, **path, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+    )
+
+
+_FISH_DIALOGUE = """
+emulate completion fish | source
+complete -C "emulate ru"
+complete -C "emulate report p"
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not here")
+def test_fish_has_whole_descriptions(here: Path) -> None:
+    """A description may have commas, which separate the kind of an offer from its word."""
+    done = real_shell(["fish", "--no-config", "-c", _FISH_DIALOGUE], here)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "run\tPlay a scenario, in containers or in virtual time.",
+        "pair\tlatest of pair",
     ]
 
 

@@ -45,12 +45,29 @@ def test_templates_are_listed_with_their_questions(emulate: Emulate) -> None:
     assert all(line.endswith("?") for line in listed)
 
 
-@pytest.mark.parametrize("taken", ["lab.yaml", "models.py"])
-def test_no_file_is_overwritten(emulate: Emulate, tmp_path: Path, taken: str) -> None:
+def test_two_scenarios_share_the_python_file_of_a_template(
+    emulate: Emulate, tmp_path: Path
+) -> None:
+    assert emulate("new", "first", "--from", OWN_MODEL).code == 0
+    assert emulate("new", "second", "--from", OWN_MODEL).code == 0
+    assert (tmp_path / "second.yaml").is_file()
+
+
+def test_the_link_of_a_template_changes_early_in_its_run() -> None:
+    """Without the change virtual time meets the template's target accuracy after 19 s."""
+    *_, mobile = load(templates()["bottleneck"]).nodes
+    (step,) = mobile.link.up.steps
+    assert step.at <= 10
+
+
+@pytest.mark.parametrize(
+    ("taken", "other"), [("lab.yaml", "NAME or folder"), ("models.py", "folder")]
+)
+def test_no_file_is_overwritten(emulate: Emulate, tmp_path: Path, taken: str, other: str) -> None:
     (tmp_path / taken).write_text("mine")
     result = emulate("new", "lab", "--from", "own-model")
     assert result.code == 2
-    assert f"{taken} is here already: choose another NAME or folder" in result.err
+    assert f"{taken} is here already: choose another {other}\n" in result.err
     assert (tmp_path / taken).read_text() == "mine"
     assert {path.name for path in tmp_path.iterdir()} <= {taken, "cache"}
 

@@ -17,7 +17,7 @@ from tests.fakes.typed_commands import Emulate
 
 
 def test_no_runs(emulate: Emulate) -> None:
-    assert "no runs in runs/: `emulate run" in emulate("list").out
+    assert "no runs in runs/: `emulate new` names" in emulate("list").out
     assert emulate("list", "--json").json == []
 
 

@@ -69,12 +69,24 @@ def test_a_run_has_many_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.parametrize(
     "name, hint",
-    [("flakey", "did you mean 'flaky'"), ("abc124", "did you mean 'abc123'"), ("", "no run ''")],
+    [
+        ("flakey", "did you mean 'flaky'"),
+        ("flaky.yaml", "did you mean 'flaky'"),
+        ("abc124", "did you mean 'abc123'"),
+        ("", "no run ''"),
+    ],
 )
 def test_a_run_that_is_not_there(tmp_path: Path, name: str, hint: str) -> None:
     made(tmp_path)
     with pytest.raises(EmulatorError, match=hint):
         folder.find(name, tmp_path)
+
+
+def test_a_folder_in_which_no_run_began_hides_no_earlier_run(tmp_path: Path) -> None:
+    made(tmp_path)
+    newer = made(tmp_path, started="20250102T120000Z-def456")
+    folder.create("flaky", tmp_path)
+    assert folder.find("flaky", tmp_path) == newer
 
 
 def test_two_runs_of_one_id_are_not_guessed_at(tmp_path: Path) -> None:
@@ -161,6 +173,13 @@ def test_taken_and_left(tmp_path: Path) -> None:
 def test_where_no_lock_can_be_written(tmp_path: Path) -> None:
     words = r"cannot write the lock .*nowhere: No such file"
     with pytest.raises(HostError, match=words), lock.held(tmp_path / "not" / "nowhere"):
+        raise AssertionError("unreachable")
+
+
+def test_where_no_byte_of_a_lock_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "lock").symlink_to("/dev/full")
+    words = r"cannot write the lock .*lock: No space left"
+    with pytest.raises(HostError, match=words), lock.held(tmp_path / "lock"):
         raise AssertionError("unreachable")
 
 

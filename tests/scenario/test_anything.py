@@ -40,6 +40,13 @@ def test_a_file_that_is_no_scenario_is_refused(
     assert str(error.value).startswith(str(file))
 
 
+@pytest.mark.parametrize("typed", ["lab", "lba.yaml"])
+def test_a_file_that_is_missing_may_be_its_neighbour(tmp_path: Path, typed: str) -> None:
+    (tmp_path / "lab.yaml").write_text("")
+    with pytest.raises(ScenarioError, match=r"No such file or .* \(did you mean 'lab.yaml'\?\)"):
+        load(tmp_path / typed)
+
+
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just("1s"),
     lambda inside: st.lists(inside, max_size=3) | st.dictionaries(st.text(), inside, max_size=3),

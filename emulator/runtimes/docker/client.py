@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 DEFAULT = "unix:///var/run/docker.sock"
 HOW = (
-    "start one (`images/engine` does it on Debian, as root), "
+    "start one (as root on Debian: `apt-get install docker.io`; in a checkout, `images/engine`), "
     "or point DOCKER_HOST at one that you may use"
 )
 

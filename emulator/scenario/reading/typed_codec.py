@@ -42,5 +42,9 @@ def typed_codec(kind: str, given: Sequence[str]) -> AnyCodec:
         return adapter.validate_json(json.dumps(keys))
     except ValidationError as error:
         found = conflicts(error.errors(include_url=False), adapter.json_schema(), keys)
-        lines = (": ".join(filter(None, (place(at), said))) for at, said in found)
+        lines = (
+            ": ".join(filter(None, (place(at), said)))
+            + (f": write --set {place(at)}=VALUE" if said.startswith("is missing") else "")
+            for at, said in found
+        )
         raise ScenarioError("\n".join(lines)) from error

@@ -11,6 +11,7 @@ from typing import Any
 
 import yaml
 
+from ...errors import suggestion
 from .document import Address, Document, Mark, Mistake
 
 _PREFIX = "tag:yaml.org,2002:"
@@ -52,11 +53,21 @@ def read(file: Path) -> Document:
     try:
         text = file.read_bytes().decode()
     except OSError as error:
-        return _unreadable(Mark(str(file), None, ()), f"cannot be read: {error.strerror}")
+        reason = f"cannot be read: {error.strerror}{_meant(file)}"
+        return _unreadable(Mark(str(file), None, ()), reason)
     except UnicodeDecodeError as error:
         mark = Mark(str(file), None, ())
         return _unreadable(mark, f"is not UTF-8 text (byte {error.start})")
     return parse(text, str(file))
+
+
+def _meant(file: Path) -> str:
+    """Return a suggestion of the YAML file beside the missing `file` that has nearly its name."""
+    if file.exists():
+        return ""
+    there = sorted(each.name for each in file.parent.glob("*.yaml"))
+    named = f"{file.name}.yaml"
+    return suggestion(named if named in there else file.name, there)
 
 
 def parse(text: str, name: str, *, lines: bool = True) -> Document:
