@@ -37,6 +37,33 @@ def test_a_quota_is_divided_and_its_period_multiplied(
     assert (kwargs.get("cpu_period"), kwargs.get("cpu_quota")) == (quota or (None, None))
 
 
+FAST = TEXT.replace("down: {rate: 8mbit", "down: {rate: 50mbit").replace(
+    "rate: 1gbit", "rate: 2gbit"
+)
+
+
+@pytest.mark.parametrize("dilation", [1, 8])
+def test_tcp_fills_the_packets_that_a_bucket_bounds(dilation: float) -> None:
+    """Nine frames at 50 mbit, at any dilation; by its own pace TCP would send four, and two at 8.
+
+    On slow links, and for a device whose link a fault changes, a bucket bounds no packets.
+    """
+    slow = f"time: {{dilation: {dilation}}}\n"
+    assert configs(text=FAST + slow).sized == {"server"}
+    assert configs(text=TEXT + slow).sized == set()
+    own = FAST.replace("- name: near", "- {name: near, link: {up: {rate: 20mbit}}}")
+    assert configs(text=own + slow).sized == {"server", "near"}
+    reshaped = "faults: [{kind: degrade, nodes: [near], at: 10s, lasts: 5s, delay: 100ms}]\n"
+    assert configs(text=own.rpartition("faults:")[0] + reshaped + slow).sized == {"server"}
+
+
+def test_containers_of_full_packets_have_the_kernel_parameter() -> None:
+    for full in (False, True):
+        sysctls = spec.container(replace(WANTED, full_packets=full))["sysctls"]
+        assert sysctls.get("net.ipv4.tcp_tso_rtt_log") == ("31" if full else None)
+        assert sysctls["net.ipv4.tcp_orphan_retries"] == "1"
+
+
 class Engine:
     """Notes the quotas that a container gets."""
 
