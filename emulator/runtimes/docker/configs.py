@@ -198,8 +198,8 @@ class NodeConfigs:
         )
 
     @cached_property
-    def sized(self) -> frozenset[str]:
-        """Names of the nodes whose packets may be as long as a bucket of a queue on their way."""
+    def filling(self) -> frozenset[str]:
+        """Names of the nodes whose TCP fills its packets."""
         ways = {
             each.name: (self._path(each.name, each.link).up, self._towards_server(each.name))
             for each in self.scenario.nodes
@@ -208,8 +208,7 @@ class NodeConfigs:
         return frozenset(
             name
             for name, (up, beyond) in ways.items()
-            if name not in self._reshaped
-            and 1 < tc.segments(up, beyond, self.backend) < tc.ANY_SEGMENTS
+            if name not in self._reshaped and tc.filled(up, beyond, self.backend)
         )
 
     @property

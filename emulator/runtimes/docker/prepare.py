@@ -136,7 +136,7 @@ class Prepared:
             congestion=self._congestion,
             kept=self._kept if name in self.scenario.keepers else 0,
             boxed=name in self.configs.boxed,
-            full_packets=name in self.configs.sized and packet_sizes.settable(),
+            full_packets=name in self.configs.filling and packet_sizes.settable(),
         )
 
     @cached_property

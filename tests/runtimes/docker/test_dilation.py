@@ -37,24 +37,30 @@ def test_a_quota_is_divided_and_its_period_multiplied(
     assert (kwargs.get("cpu_period"), kwargs.get("cpu_quota")) == (quota or (None, None))
 
 
-FAST = TEXT.replace("down: {rate: 8mbit", "down: {rate: 50mbit").replace(
-    "rate: 1gbit", "rate: 2gbit"
-)
-
-
 @pytest.mark.parametrize("dilation", [1, 8])
-def test_tcp_fills_the_packets_that_a_bucket_bounds(dilation: float) -> None:
-    """Nine frames at 50 mbit, at any dilation; by its own pace TCP would send four, and two at 8.
-
-    On slow links, and for a device whose link a fault changes, a bucket bounds no packets.
-    """
+@pytest.mark.parametrize(
+    ("far_down", "filling"),
+    [
+        ("50mbit", {"server", "near"}),  # nine frames; by its pace TCP would send four, at 8 two
+        ("1gbit", {"server", "near"}),  # whole superpackets pass
+        ("8mbit", {"near"}),  # cuts the server's packets; that of the device near goes at 1 gbit
+        ("50mbit, loss: 1%", {"near"}),
+    ],
+)
+def test_tcp_fills_its_packets_unless_a_link_cuts_them(
+    dilation: float, far_down: str, filling: set[str]
+) -> None:
+    text = TEXT.replace("down: {rate: 8mbit", f"down: {{rate: {far_down}")
     slow = f"time: {{dilation: {dilation}}}\n"
-    assert configs(text=FAST + slow).sized == {"server"}
-    assert configs(text=TEXT + slow).sized == set()
-    own = FAST.replace("- name: near", "- {name: near, link: {up: {rate: 20mbit}}}")
-    assert configs(text=own + slow).sized == {"server", "near"}
+    assert configs(text=text + slow).filling == filling
     reshaped = "faults: [{kind: degrade, nodes: [near], at: 10s, lasts: 5s, delay: 100ms}]\n"
-    assert configs(text=own.rpartition("faults:")[0] + reshaped + slow).sized == {"server"}
+    changing = configs(text=text.rpartition("faults:")[0] + reshaped + slow)
+    assert changing.filling == filling - {"near"}
+
+
+def test_without_a_rate_tcp_is_left_alone() -> None:
+    devices = "devices: [{name: near}, {name: far, link: {up: {delay: 1ms}}}]\n"
+    assert configs(text=TEXT.partition("server:")[0] + devices).filling == set()
 
 
 def test_containers_of_full_packets_have_the_kernel_parameter() -> None:
