@@ -3,7 +3,8 @@
     python -m tests.benchmarks.dilation [DILATION]
 
 Plays nine emulated seconds in real time, then with the dilation that `emulate check` names, or the
-given one, beside virtual time, as `emulate compare --runtimes` does, and prints the updates in an emulated second.
+given one, beside virtual time, as `emulate compare --runtimes` does. Prints the updates in an
+emulated second.
 They are counted from each device's first update on that comes after `WARM` seconds: the first step
 of a device reads TensorFlow's libraries, which virtual time leaves out. Of each run it prints the
 processor time for an update, from which the cost of a packet in `runs/host_dilation.py` comes.
